@@ -1,0 +1,3 @@
+//! Finds, repairs, cleans up and resumes coding-agent sessions.
+
+pub mod format;
