@@ -1,3 +1,90 @@
-//! Finds, repairs, cleans up and resumes coding-agent sessions.
+//! Finds, repairs, cleans up and resumes coding-agent sessions, whichever agent wrote them and
+//! wherever they were started.
+//!
+//! [`run`] is the program. Data flows one way; docs/architecture.md draws it. Programs that keep sessions of
+//! their own can call [`write_session_info`] and [`read_working_dir`].
 
+use std::ffi::OsString;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+pub mod agent;
+pub mod apply;
+pub mod choose;
+pub mod cli;
+mod commands;
+mod complete;
+pub mod env;
+pub mod error;
+pub mod evidence;
 pub mod format;
+pub mod fsio;
+pub mod launch;
+pub mod plan;
+pub mod process;
+pub mod render;
+pub mod scan;
+pub mod select;
+pub mod session;
+pub mod ui;
+
+pub use apply::session_info::{read_working_dir, write_session_info};
+
+use cli::{Cli, Command, Format};
+use env::Env;
+use error::{Exit, Refusal, is_closed_pipe};
+use ui::Ui;
+
+/// Runs the program with these arguments, the first of which is its own name.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A reader that is gone wants neither help nor an error.
+            let _ = error.print();
+            return match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Ok,
+                _ => Exit::Usage,
+            };
+        }
+    };
+    let env = Env::read(cli.global.home.as_deref());
+    let mut ui = Ui::new(env.as_ref().ok(), cli.global.quiet, cli.global.color);
+    let outcome = env.map_err(anyhow::Error::from).and_then(|env| dispatch(&cli.command, &env, &mut ui));
+    match outcome {
+        Ok(exit) => exit,
+        Err(error) if is_closed_pipe(&error) => Exit::Ok,
+        Err(error) => {
+            let exit = error.downcast_ref::<Refusal>().map_or(Exit::Failure, |refusal| refusal.exit);
+            if wants_json(&cli.command) {
+                ui.error_json(&render::json::error(&error));
+            } else {
+                ui.error(&error);
+            }
+            exit
+        }
+    }
+}
+
+fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    match command {
+        Command::List(args) => commands::list::run(args, env, ui),
+        Command::Show(args) => commands::show::run(args, env, ui),
+        Command::Resume(args) => commands::resume::run(args, env, ui),
+        Command::Backfill(args) => commands::backfill::run(args, env, ui),
+        Command::Generate(args) => commands::generate::run(args, ui),
+        Command::Help(args) => commands::help::run(args, ui),
+    }
+}
+
+/// Scripts that asked for JSON get their errors as JSON too.
+fn wants_json(command: &Command) -> bool {
+    match command {
+        Command::List(args) => args.format.get() != Format::Table,
+        Command::Show(args) => args.format.get() != Format::Table,
+        Command::Resume(args) => args.json,
+        Command::Backfill(args) => args.format.get() != Format::Table,
+        Command::Generate(_) | Command::Help(_) => false,
+    }
+}

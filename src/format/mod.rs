@@ -1,4 +1,10 @@
-//! Bytes to values: what the files of the agents contain, without touching a disk.
+//! Bytes to values: what the files of the agents contain.
 
+pub mod amplifier;
+pub mod claude;
+pub mod content;
 pub mod jido;
 pub mod jido_signature;
+pub mod json;
+pub mod jsonl;
+pub mod session_info;

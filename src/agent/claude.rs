@@ -1,0 +1,520 @@
+//! Claude Code: `<config dir>/projects/<slug>/<uuid>.jsonl`, sub-agents beside or below it.
+//!
+//! Facts: measured on the real clients 2.1.330 and 2.1.197; claude-agent-sdk-python e8bde601.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes};
+use crate::env::Env;
+use crate::error::PathError;
+use crate::evidence;
+use crate::format::claude::{Record, Registration, is_slug_of};
+use crate::format::json::Text;
+use crate::format::jsonl::Jsonl;
+use crate::fsio;
+use crate::launch::Plan;
+use crate::process;
+use crate::session::{
+    AgentKind, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind, Store,
+};
+
+/// A registration is a few hundred bytes.
+const MAX_REGISTRATION: u64 = 64 * 1024;
+
+/// The agent.
+pub(super) struct Claude;
+
+/// What a client started from inside another one must not inherit: with them it keeps no transcript,
+/// or takes itself for the other session (measured on 2.1.330).
+const NESTED: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+];
+
+impl Agent for Claude {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Claude
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let default = env.home.join(".claude");
+        let chosen = env.agent_variable("CLAUDE_CONFIG_DIR").map(|dir| env.absolute(Path::new(dir)));
+        let mut roots: Vec<PathBuf> = chosen.into_iter().collect();
+        if !roots.contains(&default) {
+            roots.push(default.clone());
+        }
+        // One person may keep a root for each account, named after the default one.
+        let siblings = Found::default().entries(&env.home);
+        let mut others: Vec<PathBuf> = siblings
+            .into_iter()
+            .filter(|(entry, kind)| kind.is_dir() && entry.file_name().as_encoded_bytes().starts_with(b".claude-"))
+            .map(|(entry, _)| entry.path())
+            .filter(|root| root.join("projects").is_dir() && !roots.contains(root))
+            .collect();
+        others.sort();
+        roots.append(&mut others);
+        roots
+            .into_iter()
+            .map(|root| {
+                let mut store = Store { agent: self.kind(), set: BTreeMap::new(), unset: Vec::new(), root };
+                if store.root == default {
+                    store.unset = vec!["CLAUDE_CONFIG_DIR"];
+                } else {
+                    store.set.insert("CLAUDE_CONFIG_DIR", OsString::from(&store.root));
+                }
+                store
+            })
+            .collect()
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            let mut side_dirs = HashSet::new();
+            let mut files = Vec::new();
+            for (entry, kind) in found.entries(dir) {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                if kind.is_dir() {
+                    side_dirs.insert(name);
+                } else if let Some(stem) = name.strip_suffix(".jsonl") {
+                    files.push((stem.to_owned(), entry.path(), kind.is_file()));
+                }
+            }
+            for (stem, path, is_file) in files {
+                let is_subagent = stem.starts_with("agent-");
+                if !is_subagent && !is_session_id(&stem) {
+                    continue;
+                }
+                if !is_file {
+                    found.problem(&path, "it is not a regular file");
+                    continue;
+                }
+                let side_dir = (!is_subagent && side_dirs.contains(&stem)).then(|| dir.join(&stem));
+                found.places.push(Located {
+                    store: Arc::clone(store),
+                    project: Some(Arc::clone(project)),
+                    id: stem,
+                    path,
+                    side_dir,
+                    parent_id: None,
+                    is_subagent,
+                });
+            }
+            for parent in side_dirs.into_iter().filter(|name| is_session_id(name)) {
+                locate_subagents(store, project, &dir.join(&parent).join("subagents"), &parent, found);
+            }
+        })
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("sessions")) {
+            let path = entry.path();
+            if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            match fsio::read_bounded(&path, MAX_REGISTRATION) {
+                Ok(bytes) => {
+                    // A client may be writing it just now; then it says nothing.
+                    let Ok(found) = serde_json::from_slice::<Registration<'_>>(&bytes) else { continue };
+                    let Some(id) = found.session_id.filled() else { continue };
+                    let start_ticks = found.proc_start.get().and_then(|ticks| ticks.parse().ok());
+                    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid: found.pid, start_ticks });
+                }
+                Err(error) => notes.problems.push(Problem { reason: error.reason(), path }),
+            }
+        }
+        notes.problems.append(&mut found.problems);
+        notes
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut file = Jsonl::open(&place.path)?;
+        let path = place.path.clone();
+        let fail = |error| PathError::new("read", &path, error);
+        let mut copy = Copy::new(place);
+        copy.transcript_bytes = file.len();
+        copy.size_bytes = file.len() + copy.place.side_dir.as_deref().map_or(0, super::tree_size);
+        let modified = file.modified();
+
+        let mut ends = Ends::default();
+        let is_whole = file.from_start(|line| {
+            ends.see_from_start(line);
+            ends.knows_start()
+        });
+        ends.is_whole = is_whole.map_err(fail)?;
+        let seen = file.from_end(|line, is_ended| {
+            ends.see_from_end(line, is_ended);
+            ends.is_done_with_end()
+        });
+        seen.map_err(fail)?;
+        let relocated = ends.fill(&mut copy);
+
+        if copy.active_at.is_none() {
+            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+        }
+        decide_launch_dir(&mut copy, relocated);
+        copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut has_bad_lines) = (0_u64, false);
+        let (mut replies, mut seen) = (HashSet::new(), HashSet::new());
+        let mut whole = Ends::default();
+        let counts_sidechains = copy.kind == SessionKind::Subagent;
+        stream(&copy.place.path, &mut |line| {
+            let Some(record) = line.and_then(|line| serde_json::from_slice::<Record<'_>>(line).ok()) else {
+                has_bad_lines = true;
+                return ControlFlow::Continue(());
+            };
+            whole.note_entrypoint(&record);
+            whole.late.see_later(&record);
+            // A file that was concatenated with itself is read by the client as if it were not.
+            let is_new = record.uuid.filled().is_none_or(|uuid| seen.insert(uuid.to_owned()));
+            if is_new && (counts_sidechains || !record.is_sidechain.0) {
+                prompts += u64::from(record.prompt().is_some());
+                replies.extend(record.reply_id());
+            }
+            ControlFlow::Continue(())
+        })?;
+        let replies = replies.len() as u64;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
+            copy.health.insert(Health::BadLines);
+        }
+        // What lies between the two windows of a glance may name the session, or show how it was started.
+        copy.title = whole.late.title().or_else(|| copy.title.take());
+        if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
+            copy.kind = match (prompts + replies, whole.is_exec && !whole.is_interactive) {
+                (0, _) => SessionKind::Empty,
+                (_, true) => SessionKind::Exec,
+                (_, false) => SessionKind::Main,
+            };
+        }
+        Ok(())
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        let shows_sidechains = copy.kind == SessionKind::Subagent;
+        stream(&copy.place.path, &mut |line| {
+            let record = line.and_then(|line| serde_json::from_slice::<Record<'_>>(line).ok());
+            let record = record.filter(|record| shows_sidechains || !record.is_sidechain.0);
+            record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
+        })
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        // With CLAUDE_CODE_PROJECT_DIR_NAME a person chose the name, which then says nothing of the directory.
+        !project.starts_with('-') || dir.to_str().is_some_and(|dir| is_slug_of(project, dir))
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy) -> Result<Command, String> {
+        match copy.kind {
+            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            SessionKind::Empty => {
+                return Err("it has neither a prompt nor a reply, so Claude Code does not find it".to_owned());
+            }
+            _ => {}
+        }
+        if !is_session_id(&copy.place.id) {
+            return Err("its id is not a UUID".to_owned());
+        }
+        let argv = ["claude", "--resume", copy.place.id.as_str()].map(str::to_owned).to_vec();
+        Ok(Command { argv, unset: NESTED.to_vec(), then_type: None })
+    }
+}
+
+/// Returns the plan of a new session in a directory, in the store that the client itself would take.
+pub(super) fn anew(dir: PathBuf, env: &Env) -> Plan {
+    let mut set = BTreeMap::new();
+    if env.foreign_home {
+        set.insert("HOME", env.home.clone().into_os_string());
+    }
+    Plan { argv: vec!["claude".to_owned()], dir: Some(dir), unset: NESTED.to_vec(), set, then_type: None }
+}
+
+fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: &str, found: &mut Found) {
+    for (entry, kind) in found.entries(dir) {
+        let path = entry.path();
+        if kind.is_dir() {
+            locate_subagents(store, project, &path, parent, found);
+            continue;
+        }
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Some(stem) = name.strip_suffix(".jsonl").filter(|stem| stem.starts_with("agent-")) else { continue };
+        if kind.is_file() {
+            found.places.push(Located {
+                store: Arc::clone(store),
+                project: Some(Arc::clone(project)),
+                id: stem.to_owned(),
+                path,
+                side_dir: None,
+                parent_id: Some(parent.to_owned()),
+                is_subagent: true,
+            });
+        }
+    }
+}
+
+/// Tells whether a file's stem is a session id: a UUID with hyphens, in either case.
+pub(crate) fn is_session_id(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+fn is_exec(entrypoint: &str) -> bool {
+    entrypoint.starts_with("sdk")
+}
+
+/// Shows each line of a transcript; `None` stands for one that is too long to look into.
+fn stream(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
+    let fail = |error| PathError::new("read", path, error);
+    let mut lines = Jsonl::open(path)?.into_lines().map_err(fail)?;
+    while let Some(line) = lines.next_line().map_err(fail)? {
+        if see(line.bytes).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// How far from the end titles are looked for, as far as the program's own picker looks (SDK: 64 KiB).
+const TITLE_WINDOW: usize = 64 * 1024;
+/// Records near the end that are looked into even when every field has been seen: times are not in order.
+const LAST_RECORDS: u32 = 6;
+
+/// What the two ends of a transcript tell.
+#[derive(Default)]
+struct Ends {
+    created_at: Option<Timestamp>,
+    first_cwd: Option<String>,
+    session_id: Option<String>,
+    forked_from: Option<String>,
+    is_sidechain: bool,
+    prompt: Option<String>,
+    has_reply: bool,
+    is_whole: bool,
+    is_exec: bool,
+    is_interactive: bool,
+    newest: Option<Timestamp>,
+    last_cwd: Option<String>,
+    branch: Option<String>,
+    model: Option<String>,
+    is_torn: bool,
+    records_from_end: u32,
+    bytes_from_end: usize,
+    early: Titles,
+    late: Titles,
+}
+
+/// The records that name or move a session; of each sort the last in the file wins.
+#[derive(Default)]
+struct Titles {
+    custom: Option<String>,
+    ai: Option<String>,
+    summary: Option<String>,
+    relocated: Option<String>,
+}
+
+impl Titles {
+    fn pairs<'t>(&'t mut self, record: &'t Record<'_>) -> [(&'t mut Option<String>, &'t Text<'t>); 4] {
+        [
+            (&mut self.custom, &record.custom_title),
+            (&mut self.ai, &record.ai_title),
+            (&mut self.summary, &record.summary),
+            (&mut self.relocated, &record.relocated_cwd),
+        ]
+    }
+
+    /// Takes a record that comes after every one before.
+    fn see_later(&mut self, record: &Record<'_>) {
+        for (kept, seen) in self.pairs(record) {
+            if let Some(seen) = seen.filled() {
+                *kept = Some(seen.to_owned());
+            }
+        }
+    }
+
+    /// Takes a record that comes before every one seen so far.
+    fn see_earlier(&mut self, record: &Record<'_>) {
+        for (kept, seen) in self.pairs(record) {
+            if kept.is_none() {
+                *kept = seen.filled().map(str::to_owned);
+            }
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            custom: self.custom.or(other.custom),
+            ai: self.ai.or(other.ai),
+            summary: self.summary.or(other.summary),
+            relocated: self.relocated.or(other.relocated),
+        }
+    }
+
+    /// Returns the title in the order of the picker (measured on 2.1.330).
+    fn title(&self) -> Option<Fact<String>> {
+        let sources = [(&self.custom, "custom-title"), (&self.ai, "ai-title"), (&self.summary, "summary")];
+        sources.into_iter().find_map(|(title, source)| title.clone().map(|title| Fact::new(title, source)))
+    }
+}
+
+impl Ends {
+    fn see_from_start(&mut self, line: &[u8]) {
+        if is_bulk(line) {
+            return;
+        }
+        let Ok(record) = serde_json::from_slice::<Record<'_>>(line) else { return };
+        self.created_at = self.created_at.or_else(|| record.at());
+        self.note_entrypoint(&record);
+        if let Some(cwd) = record.cwd.filled().filter(|_| self.first_cwd.is_none()) {
+            self.first_cwd = Some(cwd.to_owned());
+            self.is_sidechain = record.is_sidechain.0;
+            self.session_id = record.session_id.filled().map(str::to_owned);
+        }
+        self.forked_from = self.forked_from.take().or_else(|| record.forked_from());
+        self.has_reply |= record.reply_id().is_some();
+        self.prompt = self.prompt.take().or_else(|| record.prompt());
+        self.early.see_later(&record);
+    }
+
+    fn knows_start(&self) -> bool {
+        self.first_cwd.is_some() && self.prompt.is_some() && self.created_at.is_some()
+    }
+
+    fn see_from_end(&mut self, line: &[u8], is_ended: bool) {
+        self.bytes_from_end += line.len();
+        if is_bulk(line) || (self.knows_end() && !is_title(line)) {
+            return;
+        }
+        let Ok(record) = serde_json::from_slice::<Record<'_>>(line) else {
+            self.is_torn |= !is_ended;
+            return;
+        };
+        self.records_from_end += 1;
+        self.newest = self.newest.max(record.at());
+        self.note_entrypoint(&record);
+        self.last_cwd = self.last_cwd.take().or_else(|| record.cwd.filled().map(str::to_owned));
+        self.branch = self.branch.take().or_else(|| record.git_branch.filled().map(str::to_owned));
+        self.model = self.model.take().or_else(|| record.model());
+        self.late.see_earlier(&record);
+    }
+
+    fn knows_end(&self) -> bool {
+        self.records_from_end >= LAST_RECORDS && self.newest.is_some() && self.last_cwd.is_some()
+    }
+
+    fn is_done_with_end(&self) -> bool {
+        self.knows_end() && (self.late.custom.is_some() || self.bytes_from_end >= TITLE_WINDOW)
+    }
+
+    fn note_entrypoint(&mut self, record: &Record<'_>) {
+        match record.entrypoint.get() {
+            Some(entrypoint) if is_exec(entrypoint) => self.is_exec = true,
+            Some(_) => self.is_interactive = true,
+            None => {}
+        }
+    }
+
+    /// Puts what is known into the copy and returns the directory that the session was moved to, if it was.
+    fn fill(self, copy: &mut Copy) -> Option<String> {
+        let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
+        if is_empty {
+            copy.health.insert(Health::EmptySession);
+        }
+        copy.kind = match () {
+            () if copy.place.is_subagent || self.is_sidechain => SessionKind::Subagent,
+            () if is_empty => SessionKind::Empty,
+            () if self.forked_from.is_some() => SessionKind::Fork,
+            () if self.is_exec && !self.is_interactive => SessionKind::Exec,
+            () => SessionKind::Main,
+        };
+        if copy.kind == SessionKind::Subagent {
+            copy.parent_id = copy.parent_id.take().or(self.session_id).filter(|parent| *parent != copy.place.id);
+        } else {
+            copy.parent_id = self.forked_from;
+        }
+        if self.is_torn {
+            copy.health.insert(Health::TornTranscript);
+        }
+        let titles = self.late.or(self.early);
+        copy.title = titles.title();
+        copy.first_prompt =
+            self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
+        copy.start_dir = self.first_cwd.map(|dir| Fact::new(PathBuf::from(dir), "transcript"));
+        copy.last_dir =
+            self.last_cwd.map(|dir| Fact::new(PathBuf::from(dir), "transcript")).or_else(|| copy.start_dir.clone());
+        copy.created_at = self.created_at.map(|at| Fact::new(at, "transcript"));
+        copy.active_at = self.newest.map(|at| Fact::new(at, "transcript"));
+        copy.git_branch = self.branch.filter(|branch| branch != "HEAD").map(|branch| Fact::new(branch, "transcript"));
+        copy.model = self.model.map(|model| Fact::new(model, "transcript"));
+        titles.relocated
+    }
+}
+
+/// Tells a record that only repeats what was sent to the model; such records are most of a file's bytes.
+fn is_bulk(line: &[u8]) -> bool {
+    line.starts_with(br#"{"type":"api-request"#)
+}
+
+/// Tells a record that may name or move the session by its first bytes, without parsing it.
+fn is_title(line: &[u8]) -> bool {
+    let start = &line[..line.len().min(48)];
+    [b"itle".as_slice(), b"summary", b"relocated"].iter().any(|word| memchr::memmem::find(start, word).is_some())
+}
+
+/// Takes the first recorded directory that encodes to the project, or else the start directory.
+fn decide_launch_dir(copy: &mut Copy, relocated: Option<String>) {
+    let relocated = relocated.map(|dir| (PathBuf::from(dir), "relocated"));
+    let start = copy.start_dir.as_ref().map(|fact| (fact.value.clone(), "transcript"));
+    let last = copy.last_dir.as_ref().map(|fact| (fact.value.clone(), "last-directory"));
+    let project = copy.place.project.clone().unwrap_or_default();
+    for (dir, source) in relocated.into_iter().chain(start).chain(last) {
+        if copy.evidence.iter().all(|evidence| evidence.dir != dir) {
+            let counts = Claude.is_filed_under(&project, &dir);
+            copy.evidence.push(Evidence { dir, source, detail: "transcript".to_owned(), counts });
+        }
+    }
+    evidence::decide(copy, |_| true);
+    if copy.launch_dir.is_some() && !copy.is_filed_right {
+        copy.health.insert(Health::MisfiledSession);
+    }
+}
+
+/// Judges the processes that registered themselves as users of one session.
+fn liveness(records: &[LiveRecord]) -> Liveness {
+    let mut liveness = Liveness::Idle;
+    for record in records {
+        match (process::start_ticks(record.pid), record.start_ticks) {
+            (Some(now), Some(then)) if now == then => return Liveness::Live { pid: record.pid },
+            // It ended; its id may have been given to another process since.
+            (_, Some(_)) if process::has_start_ticks() => {}
+            _ if process::exists(record.pid) => {
+                liveness =
+                    Liveness::Maybe { why: format!("process {} registered itself and may still run", record.pid) };
+            }
+            _ => {}
+        }
+    }
+    liveness
+}

@@ -1,0 +1,130 @@
+//! Leo: `.agent_session.json` in an app's directory names the session of Claude Code that built the app.
+//!
+//! It is a pointer, not a session: Claude Code keeps the conversation under the directory that Leo ran in,
+//! which the file does not tell. Facts: Leo's agent.py and session documents (repository unknown).
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Found;
+use crate::env::Env;
+use crate::error::PathError;
+use crate::format::json::{Text, local_instant};
+use crate::fsio;
+use crate::session::{AgentKind, Pointer};
+
+/// The pointer's name in an app's directory.
+pub const FILE_NAME: &str = ".agent_session.json";
+/// Sessions of fewer bytes are failed starts, by Leo's own rule.
+pub const MEANINGFUL_BYTES: u64 = 5_000;
+/// Where Leo keeps apps unless told otherwise.
+const OUTPUT_DIR: &str = "/workspace/app";
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow, default)]
+    session_id: Text<'a>,
+    #[serde(borrow, default)]
+    app_path: Text<'a>,
+    #[serde(borrow, default)]
+    timestamp: Text<'a>,
+    #[serde(borrow, default)]
+    context: Option<&'a serde_json::value::RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Context<'a> {
+    #[serde(borrow, default)]
+    app_name: Text<'a>,
+}
+
+/// Reads the pointer of an app's directory; `None` when there is none.
+pub fn pointer_in(dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
+    read(&dir.join(FILE_NAME), dir, env)
+}
+
+fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
+    let Some(bytes) = fsio::read_if_present(path, MAX_BYTES)? else { return Ok(None) };
+    let raw: Raw<'_> = serde_json::from_slice(&bytes)
+        .map_err(|error| PathError::new("read", path, std::io::Error::other(format!("it is not JSON: {error}"))))?;
+    let context: Context<'_> = raw.context.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let dir = match raw.app_path.filled() {
+        // The legacy file lies beside the apps and names the one that it is about.
+        Some(app_path) if path.file_name().is_none_or(|name| name != FILE_NAME) => PathBuf::from(app_path),
+        _ => dir.to_owned(),
+    };
+    Ok(Some(Pointer {
+        agent: AgentKind::Leo,
+        path: path.to_owned(),
+        // Placeholders and half-written ids name nothing.
+        session_id: raw.session_id.filled().filter(|id| super::claude::is_session_id(id)).map(str::to_owned),
+        name: context.app_name.filled().map(str::to_owned),
+        written_at: raw.timestamp.get().and_then(|text| local_instant(text, &env.zone)),
+        dir,
+    }))
+}
+
+/// Finds the pointers in Leo's own places and in every directory that a session records.
+pub fn pointers<'a>(env: &Env, known: impl Iterator<Item = &'a Path>) -> (Vec<Pointer>, Found) {
+    let mut found = Found::default();
+    let mut dirs: Vec<PathBuf> = known.map(Path::to_owned).collect();
+    let mut roots = vec![env.home.join("workspace/app")];
+    if !env.foreign_home {
+        roots.push(PathBuf::from(OUTPUT_DIR));
+    }
+    for root in roots {
+        for (app, kind) in found.entries(&root) {
+            if kind.is_dir() {
+                dirs.push(app.path().join("app"));
+                dirs.push(app.path());
+            }
+        }
+        dirs.push(root);
+    }
+    dirs.sort();
+    dirs.dedup();
+    let mut pointers = Vec::new();
+    let legacy = (env.home.join(".app_generator_session.json"), env.home.clone());
+    for (path, dir) in dirs.into_iter().map(|dir| (dir.join(FILE_NAME), dir)).chain([legacy]) {
+        match read(&path, &dir, env) {
+            Ok(pointer) => pointers.extend(pointer),
+            // A directory that may not be entered is the launch check's business.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
+            Err(error) => found.problem(&path, error.reason()),
+        }
+    }
+    (pointers, found)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+    use crate::env::tests::fixed;
+
+    fn pointer(text: &str) -> Pointer {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join(FILE_NAME), text).expect("a file");
+        pointer_in(dir.path(), &fixed()).expect("a pointer").expect("a pointer")
+    }
+
+    #[test]
+    fn the_time_without_a_zone_is_local_and_the_name_is_the_apps() {
+        let found = pointer(
+            r#"{"session_id":"9c0e4a52-8d0f-4b6e-8f53-0a3b5c7d9e11","app_path":"/workspace/app/Demo/app",
+                "timestamp":"2026-02-01T10:00:00.123456","context":{"app_name":"Demo"},"reprompter_context":{}}"#,
+        );
+        assert_eq!(found.session_id.as_deref(), Some("9c0e4a52-8d0f-4b6e-8f53-0a3b5c7d9e11"));
+        assert_eq!(found.name.as_deref(), Some("Demo"));
+        assert_eq!(found.written_at, "2026-02-01T10:00:00.123456Z".parse().ok());
+    }
+
+    #[test]
+    fn a_placeholder_or_a_missing_id_names_nothing() {
+        assert_eq!(pointer("{}").session_id, None);
+        assert_eq!(pointer(r#"{"session_id":"pending","context":[]}"#).session_id, None);
+        assert_eq!(pointer(r#"{"session_id":7}"#).session_id, None);
+    }
+}

@@ -1,0 +1,198 @@
+//! What every agent must tell: where its sessions are, what they say, and how they are resumed.
+//!
+//! An agent is one file and one line in [`all`]. Everything here reads; nothing writes.
+
+use std::collections::HashMap;
+use std::fs::{DirEntry, FileType};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+use crate::env::Env;
+use crate::error::{PathError, reason};
+use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, Store};
+
+mod amplifier;
+mod claude;
+pub mod leo;
+
+/// A program that writes sessions, as far as reading and resuming them goes.
+pub trait Agent: Sync {
+    /// Returns which agent it is.
+    fn kind(&self) -> AgentKind;
+
+    /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
+    fn stores(&self, env: &Env) -> Vec<Store>;
+
+    /// Finds every copy in a store by names alone; opens no file.
+    fn locate(&self, store: &Arc<Store>) -> Found;
+
+    /// Reads the small files of a store that are about many sessions.
+    fn notes(&self, _store: &Store, _env: &Env) -> StoreNotes {
+        StoreNotes::default()
+    }
+
+    /// Reads what is known of a copy, from the two ends of its files.
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError>;
+
+    /// Reads the whole of a copy's transcript to count prompts and replies and to find bad lines.
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError>;
+
+    /// Shows the messages of a copy in order, streamed, until `see` breaks.
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+
+    /// Tells whether the agent files the sessions of a directory under this project.
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool;
+
+    /// Decides the launch directory anew after evidence was added.
+    fn decide_launch_dir(&self, copy: &mut Copy);
+
+    /// Returns the command that resumes a copy, or why there is none.
+    fn command(&self, copy: &Copy) -> Result<Command, String>;
+
+    /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
+    fn verify(&self, _copy: &mut Copy, _env: &Env) {}
+}
+
+/// How an agent's program is started for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The program and its arguments; nothing passes through a shell.
+    pub argv: Vec<String>,
+    /// Variables that would make the agent misbehave.
+    pub unset: Vec<&'static str>,
+    /// What to type once the agent runs, where it takes no id on its command line.
+    pub then_type: Option<String>,
+}
+
+/// Returns every agent.
+pub fn all() -> &'static [&'static dyn Agent] {
+    &[&amplifier::Amplifier, &claude::Claude]
+}
+
+/// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
+pub fn by_kind(kind: AgentKind) -> Option<&'static dyn Agent> {
+    all().iter().copied().find(|agent| agent.kind() == kind)
+}
+
+/// Returns the plan of a new session of Claude Code in a directory.
+pub fn claude_anew(dir: PathBuf, env: &Env) -> crate::launch::Plan {
+    claude::anew(dir, env)
+}
+
+/// How much of a copy is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// As little as `list` needs.
+    Glance,
+    /// Every source of a launch directory, even where a stronger one has spoken.
+    Thorough,
+}
+
+/// What reading a copy may draw on.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadContext<'a> {
+    /// The world outside.
+    pub env: &'a Env,
+    /// What the store's small files say.
+    pub notes: &'a StoreNotes,
+    /// How much is wanted.
+    pub depth: Depth,
+}
+
+/// What the small files of a store say of its sessions.
+#[derive(Clone, Debug, Default)]
+pub struct StoreNotes {
+    /// Processes that registered themselves, by session id.
+    pub live: HashMap<String, Vec<LiveRecord>>,
+    /// Directories that pointers name, by session id.
+    pub dirs: HashMap<String, Vec<Evidence>>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// A process that registered itself as the user of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveRecord {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot, which tells a reused id from it.
+    pub start_ticks: Option<u64>,
+}
+
+/// What a walk through a store gave.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Every copy.
+    pub places: Vec<Located>,
+    /// What could not be looked into.
+    pub problems: Vec<Problem>,
+}
+
+impl Found {
+    /// Adds what another walk gave.
+    pub fn extend(&mut self, other: Self) {
+        self.places.extend(other.places);
+        self.problems.extend(other.problems);
+    }
+
+    /// Notes what could not be read.
+    pub fn problem(&mut self, path: &Path, why: impl Into<String>) {
+        self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
+    }
+
+    /// Lists a directory with the types of its entries; a missing one is empty, links are left out.
+    pub fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
+        let listing = match std::fs::read_dir(dir) {
+            Ok(listing) => listing,
+            Err(error) => {
+                if !matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) {
+                    self.problem(dir, reason(&error));
+                }
+                return Vec::new();
+            }
+        };
+        let mut entries = Vec::new();
+        for entry in listing {
+            match entry.and_then(|entry| entry.file_type().map(|kind| (entry, kind))) {
+                Ok((_, kind)) if kind.is_symlink() => {}
+                Ok(pair) => entries.push(pair),
+                Err(error) => self.problem(dir, reason(&error)),
+            }
+        }
+        entries
+    }
+
+    /// Walks the directories right below `root` in parallel; each is a project with its name.
+    pub fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
+        let mut found = Self::default();
+        let projects: Vec<PathBuf> =
+            found.entries(root).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
+        let walked: Vec<Self> = projects
+            .into_par_iter()
+            .map(|dir| {
+                let mut found = Self::default();
+                match dir.file_name().and_then(|name| name.to_str()) {
+                    Some(name) => walk(&dir, &Arc::from(name), &mut found),
+                    None => found.problem(&dir, "its name is not UTF-8, which no agent writes"),
+                }
+                found
+            })
+            .collect();
+        walked.into_iter().for_each(|part| found.extend(part));
+        found
+    }
+}
+
+/// Returns the bytes of every regular file below a directory, without following links.
+pub(crate) fn tree_size(dir: &Path) -> u64 {
+    walkdir::WalkDir::new(dir)
+        .into_iter()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_file())
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum()
+}

@@ -1,0 +1,359 @@
+//! Every command, option and value as clap types; no behaviour but checking values.
+
+use std::path::PathBuf;
+
+use clap::builder::ValueHint;
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::ArgValueCandidates;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::complete;
+use crate::select::{Selector, SortKey};
+use crate::session::AgentKind;
+
+/// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
+///
+/// An agent files a session under the directory in which it was started. rejoin finds the session
+/// from anywhere, knows the directory that it belongs to, and starts the right agent there.
+#[derive(Debug, Parser)]
+#[command(
+    name = "rejoin",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it, and a text here would replace the program's own help")]
+    pub global: Global,
+
+    #[command(subcommand)]
+    #[expect(missing_docs, reason = "its variants say it")]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Clone, Debug)]
+pub struct Global {
+    /// Look at DIR as the home directory, and ignore the agents' own variables
+    ///
+    /// For containers, mounted volumes, backups and tests.
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub home: Option<PathBuf>,
+
+    /// Print no notes and no warnings
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorWhen,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List sessions, newest activity first
+    ///
+    /// On a terminal it is a table. In a pipe it is one line a session without a header, fields
+    /// separated by tabs and nothing shortened: agent, id, title, directory, last activity,
+    /// bytes, troubles.
+    #[command(visible_alias = "ls")]
+    List(ListArgs),
+    /// Show everything that is known of a session
+    Show(ShowArgs),
+    /// Resume a session with its agent, in the directory that it belongs to
+    ///
+    /// The agent replaces this program, so the exit status is the agent's.
+    Resume(ResumeArgs),
+    /// Write or repair the session-info.json of Amplifier sessions, from evidence
+    ///
+    /// Only sessions whose session-info.json is missing or unusable are changed. A directory
+    /// counts as evidence only if it encodes to the project that the session lies in.
+    Backfill(BackfillArgs),
+    /// Print a man page, a completion script or a JSON schema
+    #[command(hide = true)]
+    Generate(GenerateArgs),
+    /// Print help on a command or on a topic
+    Help(HelpArgs),
+}
+
+/// How an answer is printed.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct FormatArgs {
+    /// How to print the answer
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+
+    /// Print one JSON object; short for --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+}
+
+impl FormatArgs {
+    /// Returns the format that was asked for.
+    pub fn get(self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people on a terminal, separated by tabs in a pipe.
+    Table,
+    /// One JSON object.
+    Json,
+    /// One JSON object a line: a header, the items, a summary.
+    Ndjson,
+}
+
+/// Which sessions are looked at.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FilterArgs {
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only sessions of the current directory and those below it
+    #[arg(long)]
+    pub here: bool,
+
+    /// Only sessions active since then: an age such as 2h or 3days, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub since: Option<Age>,
+
+    /// Only sessions not active since then: an age such as 2h or 3days, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub older_than: Option<Age>,
+}
+
+/// Arguments of `list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub filter: FilterArgs,
+
+    /// Only sessions of this directory and those below it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
+    pub dir: Option<PathBuf>,
+
+    /// Show sub-agents, archived and empty sessions too
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Show at most N sessions
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// Count prompts and replies; reads the whole of every transcript
+    #[arg(long)]
+    pub counts: bool,
+
+    /// What to order by
+    #[arg(long, value_name = "KEY", default_value = "active")]
+    pub sort: SortKey,
+
+    /// Turn the order round
+    #[arg(long, short)]
+    pub reverse: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `show`.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// Session id or the beginning of one, AGENT:ID, `latest`, a session's file or directory, or
+    /// an app's directory with a Leo pointer
+    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
+    pub session: Selector,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub filter: FilterArgs,
+
+    /// Print the last N messages too
+    #[arg(long, short, value_name = "N", conflicts_with = "transcript")]
+    pub messages: Option<usize>,
+
+    /// Print every message, and nothing else on a terminal or in a pipe
+    #[arg(long, short)]
+    pub transcript: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `resume`.
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// Session id or the beginning of one, AGENT:ID, `latest`, a session's file or directory, or
+    /// an app's directory with a Leo pointer
+    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
+    pub session: Selector,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub filter: FilterArgs,
+
+    /// Start the agent in DIR instead of the session's own directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// Print the command for a shell; run nothing
+    #[arg(long, short)]
+    pub print: bool,
+
+    /// Print the plan as one JSON object; run nothing
+    #[arg(long, conflicts_with = "print")]
+    pub json: bool,
+
+    /// Resume even if another process uses the session
+    #[arg(long)]
+    pub force: bool,
+
+    /// For an app's directory: start a new session there if its old one is found nowhere
+    #[arg(long)]
+    pub fresh: bool,
+
+    /// Arguments that are passed on to the agent
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<String>,
+}
+
+/// Arguments of `backfill`.
+#[derive(Args, Debug)]
+pub struct BackfillArgs {
+    /// Session ids or beginnings of them, or sessions' directories
+    #[arg(value_name = "SESSION", required_unless_present = "all", conflicts_with = "all",
+          add = ArgValueCandidates::new(complete::session_ids))]
+    pub sessions: Vec<Selector>,
+
+    /// Look at every Amplifier session
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Record DIR instead of what evidence says; for one session
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "all")]
+    pub dir: Option<PathBuf>,
+
+    /// Print what would be written; write nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `generate`.
+#[derive(Args, Debug)]
+pub struct GenerateArgs {
+    /// What to print
+    #[arg(value_name = "WHAT")]
+    pub what: Generated,
+
+    /// Which one: a command, a shell or a schema; without it the names are listed
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+/// What can be printed for packagers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Generated {
+    /// A man page.
+    Man,
+    /// A completion script.
+    Completions,
+    /// A JSON schema.
+    Schema,
+}
+
+/// Arguments of `help`.
+#[derive(Args, Debug)]
+pub struct HelpArgs {
+    /// A command, or the topic `exit-codes`
+    #[arg(value_name = "TOPIC")]
+    pub topic: Option<String>,
+}
+
+/// A point in time that was given as an age or as a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Age {
+    /// So long before now.
+    Before(SignedDuration),
+    /// At that time.
+    At(Timestamp),
+}
+
+impl Age {
+    /// Returns the point in time, seen from `now`.
+    pub fn from_now(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Before(age) => now.checked_sub(age).unwrap_or(Timestamp::MIN),
+            Self::At(at) => at,
+        }
+    }
+}
+
+fn parse_age(text: &str) -> Result<Age, String> {
+    if let Ok(age) = humantime::parse_duration(text) {
+        return SignedDuration::try_from(age).map(Age::Before).map_err(|_| "the age is too long".to_owned());
+    }
+    if let Ok(at) =
+        humantime::parse_rfc3339_weak(text).map_err(drop).and_then(|at| Timestamp::try_from(at).map_err(drop))
+    {
+        return Ok(Age::At(at));
+    }
+    let date: Result<jiff::civil::Date, _> = text.parse();
+    match date.and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC)) {
+        Ok(date) => Ok(Age::At(date.timestamp())),
+        Err(_) => Err("give an age such as 90s, 2h or 3days, or a date such as 2026-02-01".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn ages_and_dates_are_told_apart() {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
+        for (text, expected) in [
+            ("2h", "2026-03-01T10:00:00Z"),
+            ("1day 12h", "2026-02-28T00:00:00Z"),
+            ("2026-02-01", "2026-02-01T00:00:00Z"),
+            ("2026-02-01T10:00:00Z", "2026-02-01T10:00:00Z"),
+        ] {
+            assert_eq!(parse_age(text).expect("an age").from_now(now).to_string(), expected, "{text}");
+        }
+        for wrong in ["", "-3d", "soon", "3 parsecs", "2026-13-01"] {
+            assert!(parse_age(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_age("100000years").map(|age| age.from_now(now)), Ok(Timestamp::MIN));
+    }
+}

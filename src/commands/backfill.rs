@@ -1,0 +1,84 @@
+//! `rejoin backfill`
+
+use super::find::{self, Target};
+use crate::agent::{self, Depth};
+use crate::apply::backfill::{self as apply, Done};
+use crate::cli::{BackfillArgs, FilterArgs, Format};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::plan::backfill::{self, Action, Item};
+use crate::render::backfill::{self as render, Report};
+use crate::scan::{self, Wanted};
+use crate::session::{AgentKind, Problem, Session, SessionKind};
+use crate::ui::Ui;
+
+const THOROUGH: Wanted = Wanted { depth: Depth::Thorough, counts: false };
+
+pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.dir.is_some() && args.sessions.len() > 1 {
+        let message = "--dir records one directory, so it takes one session";
+        return Err(Refusal::new(Exit::Usage, "usage", message).hint("run it once for each session").into());
+    }
+    let given = args.dir.as_deref().map(|dir| env.resolve(dir));
+    let mut problems = Vec::new();
+    let sessions = if args.all { all(env, ui, &mut problems) } else { named(args, env, ui)? };
+    let plan: Vec<Item> = sessions
+        .iter()
+        .map(|session| {
+            let encodes = |dir: &std::path::Path| {
+                let agent = agent::by_kind(session.agent);
+                let project = session.copy().place.project.as_deref();
+                agent.zip(project).is_some_and(|(agent, project)| agent.is_filed_under(project, dir))
+            };
+            backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir))))
+        })
+        .collect();
+
+    let outcome: Vec<(Item, Option<Done>)> = if args.dry_run {
+        plan.into_iter().map(|item| (item, None)).collect()
+    } else {
+        apply::apply(plan).into_iter().map(|(item, done)| (item, Some(done))).collect()
+    };
+    let report = Report { is_dry_run: args.dry_run, entries: &outcome, problems: &problems };
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table => render::text(ui.data(), env, &styles, &report)?,
+        Format::Json => render::json(ui.data(), &report)?,
+        Format::Ndjson => render::ndjson(ui.data(), &report)?,
+    }
+    ui.flush()?;
+    let is_refused =
+        |(item, done): &(Item, Option<Done>)| item.action == Action::Refuse || matches!(done, Some(Done::Failed(_)));
+    Ok(if outcome.iter().any(is_refused) { Exit::Partial } else { Exit::Ok })
+}
+
+/// Reads every Amplifier session that a person would resume.
+fn all(env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
+    let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, THOROUGH);
+    super::warn_of_problems(ui, &scan);
+    problems.append(&mut scan.problems);
+    scan.sessions.retain(|session| !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty));
+    scan.sessions
+}
+
+fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
+    let filter =
+        super::filter(&FilterArgs { agent: vec![AgentKind::Amplifier], ..FilterArgs::default() }, None, true, env);
+    args.sessions
+        .iter()
+        .map(|selector| match find::one(selector, &filter, THOROUGH, env, ui)? {
+            Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
+            _ => {
+                let message = "only Amplifier keeps the working directory in a session-info.json";
+                Err(Refusal::new(Exit::Usage, "usage", message).into())
+            }
+        })
+        .collect()
+}
+
+/// Makes the next resume stable after one whose directory was found from evidence.
+pub(super) fn after_resume(item: &Item, ui: &mut Ui) {
+    if let Done::Failed(why) = apply::apply_item(item) {
+        ui.warn(&format!("cannot record the directory in {}: {why}", item.session_dir.display()));
+    }
+}

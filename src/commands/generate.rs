@@ -1,0 +1,94 @@
+//! `rejoin generate`: man pages, completion scripts and schemas, made from the program's own definitions.
+
+use std::io::Write;
+
+use clap::CommandFactory as _;
+use clap_complete::env::Shells;
+use schemars::schema_for;
+
+use crate::cli::{Cli, GenerateArgs, Generated};
+use crate::error::{EXIT_CODES, Exit, Refusal};
+use crate::render::json;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let names = names(args.what);
+    match &args.name {
+        None => names.iter().try_for_each(|name| writeln!(ui.data(), "{name}"))?,
+        Some(name) if names.iter().any(|known| known == name) => {
+            let text = match args.what {
+                Generated::Man => man(name)?,
+                Generated::Completions => completions(name)?,
+                Generated::Schema => schema(name)?.into_bytes(),
+            };
+            ui.data().write_all(&text)?;
+        }
+        Some(name) => {
+            let refusal = Refusal::new(Exit::Usage, "usage", format!("there is no {name} to generate"));
+            return Err(refusal.hint(format!("there are: {}", names.join(", "))).into());
+        }
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn names(what: Generated) -> Vec<String> {
+    match what {
+        Generated::Man => {
+            let command = Cli::command();
+            let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
+            let pages = visible.map(|command| format!("rejoin-{}", command.get_name()));
+            std::iter::once("rejoin".to_owned()).chain(pages).collect()
+        }
+        Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
+        Generated::Schema => {
+            ["session-list", "session", "resume-plan", "backfill", "error"].map(str::to_owned).to_vec()
+        }
+    }
+}
+
+fn man(name: &str) -> anyhow::Result<Vec<u8>> {
+    let mut command = Cli::command();
+    command.build();
+    let page = match name.strip_prefix("rejoin-").and_then(|name| command.find_subcommand(name)) {
+        Some(subcommand) => {
+            subcommand.clone().name(name.to_owned()).display_name(name).bin_name(name.replacen('-', " ", 1))
+        }
+        None => command,
+    };
+    let man = clap_mangen::Man::new(page.version(env!("CARGO_PKG_VERSION")));
+    let mut text = Vec::new();
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
+    man.render_synopsis_section(&mut text)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
+    if name == "rejoin" {
+        man.render_subcommands_section(&mut text)?;
+    }
+    writeln!(text, ".SH \"EXIT STATUS\"")?;
+    for (code, meaning) in EXIT_CODES {
+        writeln!(text, ".TP\n{code}\n{}", meaning.replace('-', "\\-"))?;
+    }
+    man.render_version_section(&mut text)?;
+    Ok(text)
+}
+
+fn completions(shell: &str) -> anyhow::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    if let Some(completer) = Shells::builtins().completer(shell) {
+        completer.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut text)?;
+    }
+    Ok(text)
+}
+
+fn schema(name: &str) -> anyhow::Result<String> {
+    let schema = match name {
+        "session-list" => schema_for!(json::SessionListJson<'_>),
+        "session" => schema_for!(json::SessionDetailsJson<'_, Option<Vec<json::MessageJson<'_>>>>),
+        "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
+        "backfill" => schema_for!(json::BackfillJson<'_>),
+        _ => schema_for!(json::ErrorJson<'_>),
+    };
+    Ok(serde_json::to_string_pretty(&schema)? + "\n")
+}

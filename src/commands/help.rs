@@ -1,0 +1,38 @@
+//! `rejoin help`
+
+use std::io::Write;
+
+use clap::CommandFactory as _;
+
+use crate::cli::{Cli, HelpArgs};
+use crate::error::{EXIT_CODES, Exit, Refusal};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &HelpArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let mut command = Cli::command().bin_name("rejoin");
+    command.build();
+    let help = match args.topic.as_deref() {
+        None => command.render_long_help().to_string(),
+        Some("exit-codes") => exit_codes(),
+        Some(topic) => match command.find_subcommand_mut(topic) {
+            Some(command) => command.render_long_help().to_string(),
+            None => {
+                let refusal = Refusal::new(Exit::Usage, "usage", format!("there is no command or topic {topic}"));
+                return Err(refusal.hint("`rejoin help` lists the commands; `exit-codes` is a topic").into());
+            }
+        },
+    };
+    write!(ui.data(), "{help}")?;
+    ui.flush()?;
+    Ok(Exit::Ok)
+}
+
+/// Lists the exit codes with their meanings.
+pub(crate) fn exit_codes() -> String {
+    let mut text = "The exit status of rejoin tells a script what happened:\n\n".to_owned();
+    for (code, meaning) in EXIT_CODES {
+        text.push_str(&format!("  {code:>3}  {meaning}\n"));
+    }
+    text.push_str("\nA successful `rejoin resume` becomes the agent, so its status is the agent's.\n");
+    text
+}

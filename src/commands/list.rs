@@ -1,0 +1,137 @@
+//! `rejoin list`
+
+use std::io::{self, Write};
+
+use crate::agent::Depth;
+use crate::cli::{Format, ListArgs};
+use crate::env::Env;
+use crate::error::Exit;
+use crate::launch;
+use crate::render::json::{
+    self, FORMAT_VERSION, HeaderJson, ListSummaryJson, PointerJson, ProblemJson, SessionJson, SessionListJson,
+};
+use crate::render::table;
+use crate::scan::{self, Scan, Wanted};
+use crate::select::{self, Name};
+use crate::session::Session;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
+    let wanted = Wanted { depth: Depth::Glance, counts: args.counts };
+    let mut scan = scan::locate(env, &filter.agents).read_all(env, wanted);
+    scan.add_pointers(env);
+    super::warn_of_problems(ui, &scan);
+
+    let names: Vec<(crate::session::AgentKind, String, bool)> = scan.sessions.iter().map(name).collect();
+    let mut sessions = std::mem::take(&mut scan.sessions);
+    sessions.retain(|session| filter.matches(session));
+    let matching = sessions.len();
+    sessions.retain(|session| filter.shows_kind(session));
+    let hidden = matching - sessions.len();
+    select::sort(&mut sessions, args.sort, args.reverse);
+    let shown = args.limit.unwrap_or(sessions.len()).min(sessions.len());
+    let beyond_limit = sessions.len() - shown;
+    sessions.truncate(shown);
+
+    match args.format.get() {
+        Format::Table if env.stdout_is_terminal => {
+            let names: Vec<Name<'_>> = names
+                .iter()
+                .map(|(agent, id, is_subagent)| Name { agent: *agent, id, is_subagent: *is_subagent })
+                .collect();
+            let styles = ui.styles;
+            table::sessions(ui.data(), env, &styles, &sessions, &names)?;
+            ui.flush()?;
+            for note in notes(&sessions, hidden, beyond_limit, &scan) {
+                ui.note(&note);
+            }
+        }
+        Format::Table => table::lines(ui.data(), &sessions)?,
+        Format::Json => write_json(ui.data(), env, &sessions, hidden, beyond_limit, &scan)?,
+        Format::Ndjson => write_ndjson(ui.data(), env, &sessions, hidden, beyond_limit, &scan)?,
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn name(session: &Session) -> (crate::session::AgentKind, String, bool) {
+    let is_subagent = session.copy().kind == crate::session::SessionKind::Subagent;
+    (session.agent, session.id.clone(), is_subagent)
+}
+
+/// Says on a terminal what the table leaves out.
+fn notes(sessions: &[Session], hidden: usize, beyond_limit: usize, scan: &Scan) -> Vec<String> {
+    let mut notes = Vec::new();
+    if sessions.is_empty() {
+        notes.push("No sessions found.".to_owned());
+    }
+    if beyond_limit > 0 {
+        notes.push(format!("{beyond_limit} more beyond --limit."));
+    }
+    if hidden > 0 {
+        notes.push(format!("{hidden} sub-agents and empty sessions not shown; --all shows them."));
+    }
+    for pointer in &scan.dangling {
+        let id = pointer.session_id.as_deref().unwrap_or("no session");
+        notes.push(format!("{} points to {id}, which is found nowhere.", pointer.path.display()));
+    }
+    notes
+}
+
+fn write_json(
+    out: &mut impl Write,
+    env: &Env,
+    sessions: &[Session],
+    hidden: usize,
+    beyond_limit: usize,
+    scan: &Scan,
+) -> io::Result<()> {
+    let plans: Vec<_> = sessions.iter().map(|session| launch::plan(session, env).ok()).collect();
+    let list = SessionListJson {
+        format_version: FORMAT_VERSION,
+        kind: "session-list",
+        sessions: sessions.iter().zip(&plans).map(|(session, plan)| SessionJson::new(session, plan.as_ref())).collect(),
+        hidden,
+        beyond_limit,
+        dangling_pointers: dangling(scan),
+        problems: problems(scan),
+    };
+    serde_json::to_writer(&mut *out, &list)?;
+    writeln!(out)
+}
+
+fn write_ndjson(
+    out: &mut impl Write,
+    env: &Env,
+    sessions: &[Session],
+    hidden: usize,
+    beyond_limit: usize,
+    scan: &Scan,
+) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &HeaderJson { format_version: FORMAT_VERSION, kind: "session-list" })?;
+    writeln!(out)?;
+    for session in sessions {
+        let plan = launch::plan(session, env).ok();
+        serde_json::to_writer(&mut *out, &SessionJson::new(session, plan.as_ref()))?;
+        writeln!(out)?;
+    }
+    let summary = ListSummaryJson {
+        kind: "summary",
+        sessions: sessions.len(),
+        hidden,
+        beyond_limit,
+        dangling_pointers: dangling(scan),
+        problems: problems(scan),
+    };
+    serde_json::to_writer(&mut *out, &summary)?;
+    writeln!(out)
+}
+
+fn dangling(scan: &Scan) -> Vec<PointerJson<'_>> {
+    scan.dangling.iter().map(json::pointer).collect()
+}
+
+fn problems(scan: &Scan) -> Vec<ProblemJson<'_>> {
+    scan.problems.iter().map(ProblemJson::from).collect()
+}

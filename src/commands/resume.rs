@@ -1,0 +1,209 @@
+//! `rejoin resume`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::find::{self, Target};
+use crate::agent::{self, Depth};
+use crate::cli::ResumeArgs;
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::format::session_info::FILE_NAME;
+use crate::launch::{self, Plan};
+use crate::plan::backfill::{self, Action, Item};
+use crate::render::json::{self, FORMAT_VERSION, LaunchDirJson, RefusalJson, ResumePlanJson};
+use crate::render::show;
+use crate::scan::Wanted;
+use crate::session::{AgentKind, Evidence, Pointer, Session};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let filter = super::filter(&args.filter, None, true, env);
+    let wanted = Wanted { depth: Depth::Glance, counts: false };
+    let mut resume = match find::one(&args.session, &filter, wanted, env, ui)? {
+        Target::Session(session) => Resume::of_session(*session, args, env)?,
+        Target::LostApp(pointer) if args.fresh => Resume::fresh(pointer, args, env),
+        Target::LostApp(pointer) => {
+            let message = format!("the session that {} points to is found nowhere", pointer.path.display());
+            return Err(Refusal::new(Exit::NotFound, "not-found", message)
+                .hint("--fresh starts a new session in the app's directory")
+                .into());
+        }
+    };
+    let refusals = resume.refusals(args);
+    if args.json {
+        serde_json::to_writer(ui.data(), &resume.json(&refusals, env))?;
+        writeln!(ui.data())?;
+        ui.flush()?;
+        return Ok(Exit::Ok);
+    }
+    for warning in &resume.warnings {
+        ui.warn(warning);
+    }
+    if let Some(refusal) = refusals.into_iter().next() {
+        return Err(refusal.into());
+    }
+    if args.print {
+        let line = resume.plan.shell_line(env);
+        writeln!(ui.data(), "{line}")?;
+        ui.flush()?;
+        return Ok(Exit::Ok);
+    }
+    let program = launch::find_program(&resume.plan, env)?;
+    let dir = resume.plan.dir.clone().unwrap_or_default();
+    if let Some(item) = &resume.backfill {
+        super::backfill::after_resume(item, ui);
+    }
+    ui.note(&resume.announcement(env));
+    ui.flush()?;
+    match resume.plan.exec(&program, &dir)? {}
+}
+
+/// A resume that is ready to be printed or carried out.
+struct Resume {
+    session: Option<Session>,
+    plan: Plan,
+    dir_source: &'static str,
+    backfill: Option<Item>,
+    warnings: Vec<String>,
+}
+
+impl Resume {
+    fn of_session(mut session: Session, args: &ResumeArgs, env: &Env) -> Result<Self, Refusal> {
+        let Some(agent) = agent::by_kind(session.agent) else {
+            return Err(Refusal::new(Exit::Refused, "not-resumable", format!("no agent resumes {}", session.id)));
+        };
+        if !session.choice.is_decided {
+            let message = format!(
+                "{} session {} has {} copies, and {}",
+                session.agent,
+                session.id,
+                session.copies.len(),
+                session.choice.why
+            );
+            return Err(Refusal::new(Exit::Ambiguous, "ambiguous-copy", message)
+                .hint("name one of them by its path")
+                .candidates(find::candidates(&session, false)));
+        }
+        agent.verify(&mut session.copies[0], env);
+        let mut warnings = Vec::new();
+        let project = session.copy().place.project.clone();
+        let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
+        // The caller's directory is no evidence, but one that encodes to the project is where the agent would look.
+        if session.launch_dir().is_none()
+            && let Some(cwd) = env.cwd.clone().filter(encodes)
+        {
+            let detail = "the caller's directory".to_owned();
+            session.copies[0].evidence.push(Evidence { dir: cwd, source: "caller", detail, counts: true });
+            agent.decide_launch_dir(&mut session.copies[0]);
+        }
+        let mut plan = launch::plan(&session, env).map_err(|why| {
+            Refusal::new(
+                Exit::Refused,
+                "not-resumable",
+                format!("{} cannot be resumed: {why}", show::in_words(&session)),
+            )
+        })?;
+        let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
+        let mut backfill = None;
+        if let Some(dir) = &args.dir {
+            let dir = env.resolve(dir);
+            if project.is_some() && !encodes(&dir) {
+                warnings.push(format!(
+                    "{} is not filed under {}, so {} may not find it there",
+                    session.id,
+                    dir.display(),
+                    session.agent
+                ));
+            }
+            plan.dir = Some(dir);
+            dir_source = "option";
+        } else if session.agent == AgentKind::Amplifier {
+            let item = backfill::plan(&session, None);
+            backfill = matches!(item.action, Action::Write { .. }).then_some(item);
+        }
+        plan.argv.extend(args.args.iter().cloned());
+        let health = session.copy().health.iter().filter(|health| health.warns_before_resume());
+        warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
+        Ok(Self { session: Some(session), plan, dir_source, backfill, warnings })
+    }
+
+    /// A new session in the directory of an app whose old one is lost.
+    fn fresh(pointer: Pointer, args: &ResumeArgs, env: &Env) -> Self {
+        let dir = args.dir.as_deref().map_or(pointer.dir, |dir| env.resolve(dir));
+        let mut plan = agent::claude_anew(dir, env);
+        plan.argv.extend(args.args.iter().cloned());
+        Self { session: None, plan, dir_source: "pointer", backfill: None, warnings: Vec::new() }
+    }
+
+    fn refusals(&mut self, args: &ResumeArgs) -> Vec<Refusal> {
+        let mut refusals = Vec::new();
+        if let Some(session) = &self.session
+            && !args.force
+        {
+            match launch::check_liveness(session) {
+                Ok(warning) => self.warnings.extend(warning),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        match &self.plan.dir {
+            Some(dir) => refusals.extend(launch::check_dir(dir).err()),
+            None => {
+                let id = self.session.as_ref().map_or("", |session| session.id.as_str());
+                let message = format!("nothing tells which directory session {id} belongs to");
+                refusals.push(
+                    Refusal::new(Exit::Refused, "unknown-directory", message)
+                        .hint("if you know it, start there with --dir DIR"),
+                );
+            }
+        }
+        refusals
+    }
+
+    fn announcement(&self, env: &Env) -> String {
+        let dir = self.plan.dir.as_deref().map(|dir| env.tilde(dir)).unwrap_or_default();
+        let mut words = match &self.session {
+            Some(session) => format!("Resuming {} in {dir}.", show::in_words(session)),
+            None => format!("Starting a new session in {dir}."),
+        };
+        if let Some(session) = self.session.as_ref().filter(|session| session.copies.len() > 1) {
+            words.push_str(&format!(
+                "\nIt has {} copies; this one was chosen because: {}.",
+                session.copies.len(),
+                session.choice.why
+            ));
+        }
+        if let Some(line) = &self.plan.then_type {
+            words.push_str(&format!("\nType there: {line}"));
+        }
+        words
+    }
+
+    fn json<'a>(&'a self, refusals: &'a [Refusal], env: &Env) -> ResumePlanJson<'a> {
+        let session = self.session.as_ref();
+        let dir = self.plan.dir.as_deref();
+        ResumePlanJson {
+            format_version: FORMAT_VERSION,
+            kind: "resume-plan",
+            agent: session.map_or(AgentKind::Claude, |session| session.agent),
+            id: session.map(|session| session.id.as_str()),
+            path: session.map(|session| session.copy().place.path.to_string_lossy()),
+            why: session.map(|session| session.choice.why.as_str()),
+            launch_dir: dir.map(|dir| LaunchDirJson {
+                path: dir.to_string_lossy(),
+                path_bytes_base64: json::path_bytes(dir),
+                source: self.dir_source,
+                exists: Some(dir.is_dir()),
+            }),
+            resume: json::resume(&self.plan),
+            program: launch::find_program(&self.plan, env)
+                .ok()
+                .map(|program| program.to_string_lossy().into_owned().into()),
+            backfill: self
+                .backfill
+                .as_ref()
+                .map(|item| item.session_dir.join(FILE_NAME).to_string_lossy().into_owned().into()),
+            refusals: refusals.iter().map(RefusalJson::from).collect(),
+        }
+    }
+}

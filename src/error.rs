@@ -1,0 +1,184 @@
+//! How a run can end: the exit codes, and the errors that carry one together with a hint.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How a run ended. The numbers are part of the interface (`rejoin help exit-codes`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done; an empty list is success.
+    Ok = 0,
+    /// Failed.
+    Failure = 1,
+    /// Wrong usage.
+    Usage = 2,
+    /// Some items failed, the rest were done.
+    Partial = 3,
+    /// No such session.
+    NotFound = 5,
+    /// Several sessions, or several copies that evidence cannot rank.
+    Ambiguous = 6,
+    /// Refused: the launch directory is gone, the session is live elsewhere, …
+    Refused = 7,
+    /// The agent's program cannot be run.
+    CannotRun = 126,
+    /// The agent's program is not found.
+    ProgramNotFound = 127,
+}
+
+/// Every exit code with its meaning, in the words of `rejoin help exit-codes` and of the man pages.
+pub const EXIT_CODES: &[(u8, &str)] = &[
+    (0, "done; an empty list is success"),
+    (1, "failed"),
+    (2, "wrong usage"),
+    (3, "partly done: some items failed or were refused, the rest were done"),
+    (5, "no such session"),
+    (6, "ambiguous: several sessions, or several copies that evidence cannot rank; the candidates are listed"),
+    (7, "refused: the launch directory is unknown or gone, or the session cannot be resumed"),
+    (126, "the agent's program cannot be run"),
+    (127, "the agent's program is not found"),
+    (130, "interrupted"),
+];
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An operation on a path that the system refused.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {}", path.display(), reason(source))]
+pub struct PathError {
+    /// What was tried, as a verb: "read", "write".
+    pub action: &'static str,
+    /// Where.
+    pub path: PathBuf,
+    /// Why it failed. Not a `source()`: the message already says it.
+    source: io::Error,
+}
+
+impl PathError {
+    /// Names what was tried and where.
+    pub fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self { action, path: path.to_owned(), source }
+    }
+
+    /// Returns the system's reason alone, in lower case and without its number.
+    pub fn reason(&self) -> String {
+        reason(&self.source)
+    }
+
+    /// Returns the kind of the system's error.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+}
+
+/// Returns the system's words for an error: "permission denied", not "Permission denied (os error 13)".
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = text.chars();
+    match (chars.next(), text.chars().nth(1)) {
+        // An acronym ("EOF …") keeps its capitals.
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// An error that a user can do something about: what, where, why, and what to type next.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// How the run ends because of it.
+    pub exit: Exit,
+    /// Stable name for scripts, kebab-case.
+    pub code: &'static str,
+    /// What, where and why, without a period.
+    pub message: String,
+    /// What to type next.
+    pub hint: Option<String>,
+    /// What the user can choose from, if the trouble is that there are several.
+    pub candidates: Vec<Candidate>,
+}
+
+/// One of several sessions or copies that a selector could mean.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct Candidate {
+    /// Which agent's session it is.
+    pub agent: String,
+    /// The full id.
+    pub id: String,
+    /// Where the copy is stored.
+    pub path: String,
+    /// The launch directory, `null` when unknown.
+    pub dir: Option<String>,
+    /// The title or else the first prompt.
+    pub title: Option<String>,
+    /// RFC 3339 time of the last activity, `null` when unknown.
+    pub active_at: Option<String>,
+    /// Bytes on disk.
+    pub size_bytes: Option<u64>,
+    /// What to type to mean just this one.
+    pub select: String,
+}
+
+impl Refusal {
+    /// Makes an error that ends the run with `exit`.
+    pub fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
+        Self { exit, code, message: message.into(), hint: None, candidates: Vec::new() }
+    }
+
+    /// Adds what to type next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds what the user can choose from.
+    #[must_use]
+    pub fn candidates(mut self, candidates: Vec<Candidate>) -> Self {
+        self.candidates = candidates;
+        self
+    }
+}
+
+/// Tells whether an error is a pipe that the reader has closed, which is a quiet success.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_reason_is_given_in_plain_lower_case() {
+        let error = PathError::new("read", Path::new("/x/y"), io::Error::from_raw_os_error(13));
+        assert_eq!(error.to_string(), "cannot read /x/y: permission denied");
+    }
+
+    #[test]
+    fn every_exit_has_its_documented_meaning() {
+        for exit in [
+            Exit::Ok,
+            Exit::Failure,
+            Exit::Usage,
+            Exit::Partial,
+            Exit::NotFound,
+            Exit::Ambiguous,
+            Exit::Refused,
+            Exit::CannotRun,
+            Exit::ProgramNotFound,
+        ] {
+            assert!(EXIT_CODES.iter().any(|(code, _)| *code == exit as u8), "{exit:?}");
+        }
+    }
+}

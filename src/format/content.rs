@@ -1,0 +1,127 @@
+//! The content of a message: a string, or a list of blocks, or nothing at all.
+//!
+//! Amplifier (amplifier-app-cli f16375fc) and Claude Code (2.1.330) share the shape.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::json::Text;
+
+/// One part of a message's content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block<'a> {
+    /// Plain text.
+    Text(Cow<'a, str>),
+    /// A call of a tool, with its arguments as JSON.
+    ToolCall {
+        /// The tool's name.
+        name: String,
+        /// Its arguments as they were written.
+        arguments: String,
+    },
+    /// What a tool answered.
+    ToolResult(String),
+    /// Thinking, images and what future versions add.
+    Other,
+}
+
+#[derive(Deserialize)]
+struct RawBlock<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+/// Splits a content value into its blocks; what cannot be read counts as nothing.
+pub fn blocks(content: Option<&RawValue>) -> Vec<Block<'_>> {
+    let Some(raw) = content.map(RawValue::get) else { return Vec::new() };
+    match raw.as_bytes().first() {
+        Some(b'"') => {
+            let text: Text<'_> = serde_json::from_str(raw).unwrap_or_default();
+            text.into_inner().map(Block::Text).into_iter().collect()
+        }
+        Some(b'[') => {
+            let list: Vec<&RawValue> = serde_json::from_str(raw).unwrap_or_default();
+            list.into_iter().map(block).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn block(raw: &RawValue) -> Block<'_> {
+    if raw.get().starts_with('"') {
+        let text: Text<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+        return text.into_inner().map_or(Block::Other, Block::Text);
+    }
+    let Ok(block) = serde_json::from_str::<RawBlock<'_>>(raw.get()) else { return Block::Other };
+    match block.kind.get() {
+        Some("text") => block.text.into_inner().map_or(Block::Other, Block::Text),
+        Some("tool_use" | "tool_call") => Block::ToolCall {
+            name: block.name.get().unwrap_or("tool").to_owned(),
+            arguments: block.input.map(|input| input.get().to_owned()).unwrap_or_default(),
+        },
+        Some("tool_result") => Block::ToolResult(plain_text(block.content)),
+        _ => Block::Other,
+    }
+}
+
+/// Returns all text of a content value, its blocks joined by newlines.
+pub fn plain_text(content: Option<&RawValue>) -> String {
+    let mut text = String::new();
+    for block in blocks(content) {
+        if let Block::Text(part) = block {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&part);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).expect("JSON")
+    }
+
+    #[test]
+    fn content_may_be_a_string_a_list_null_or_missing() {
+        assert_eq!(blocks(Some(&raw(r#""a\nb""#))), [Block::Text("a\nb".into())]);
+        assert_eq!(
+            blocks(Some(&raw(r#"[{"type":"text","text":"a"},"b"]"#))),
+            [Block::Text("a".into()), Block::Text("b".into())]
+        );
+        assert_eq!(blocks(Some(&raw("null"))), []);
+        assert_eq!(blocks(Some(&raw("{}"))), []);
+        assert_eq!(blocks(None), []);
+    }
+
+    #[test]
+    fn calls_results_and_unknown_blocks_are_told_apart() {
+        let list = raw(r#"[{"type":"tool_use","name":"Bash","input":{"command":"ls"}},
+                {"type":"tool_result","content":[{"type":"text","text":"a.txt"}]},
+                {"type":"thinking","thinking":"hm"},{"type":7},null]"#);
+        assert_eq!(
+            blocks(Some(&list)),
+            [
+                Block::ToolCall { name: "Bash".to_owned(), arguments: r#"{"command":"ls"}"#.to_owned() },
+                Block::ToolResult("a.txt".to_owned()),
+                Block::Other,
+                Block::Other,
+                Block::Other,
+            ]
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! Small tools for foreign JSON: fields of any type, times in several styles.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A field that should be a string; anything else counts as absent instead of spoiling its record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text<'a>(Option<Cow<'a, str>>);
+
+impl<'a> Text<'a> {
+    /// Returns the string, if it is one.
+    pub fn get(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// Returns the string if it is one and is not blank.
+    pub fn filled(&self) -> Option<&str> {
+        self.get().filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns the string, owned only where it has to be.
+    pub fn into_inner(self) -> Option<Cow<'a, str>> {
+        self.0
+    }
+
+    /// Returns the time that the string states, if it is one.
+    pub fn instant(&self) -> Option<Timestamp> {
+        self.get().and_then(instant)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Some(Cow::Borrowed(text))))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Some(Cow::Owned(text.to_owned()))))
+            }
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Text(None))
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Text(None))
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+                Ok(Text(None))
+            }
+            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+                Ok(Text(None))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(Text(None))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Text(None))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Text(None))
+            }
+        }
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+/// A field that should be `true`; anything else counts as `false`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flag(pub bool);
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&serde_json::value::RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
+        Ok(Self(raw.get() == "true"))
+    }
+}
+
+/// Reads an RFC 3339 time with an offset or `Z`.
+pub fn instant(text: &str) -> Option<Timestamp> {
+    text.trim().parse().ok()
+}
+
+/// Reads a time that may lack a zone, which then is the writer's local one.
+pub fn local_instant(text: &str, zone: &TimeZone) -> Option<Timestamp> {
+    instant(text).or_else(|| {
+        let civil: DateTime = text.trim().parse().ok()?;
+        civil.to_zoned(zone.clone()).ok().map(|zoned| zoned.timestamp())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct Record<'a> {
+        #[serde(borrow, default)]
+        name: Text<'a>,
+        #[serde(default)]
+        flag: Flag,
+    }
+
+    #[test]
+    fn a_field_of_another_type_does_not_spoil_its_record() {
+        for other in ["null", "1", "-1", "1.5", "true", "[1,{}]", r#"{"a":[]}"#] {
+            let text = format!(r#"{{"name":{other},"flag":{other}}}"#);
+            let record: Record<'_> = serde_json::from_str(&text).expect("a record");
+            assert_eq!(record.name.get(), None, "{other}");
+            assert_eq!(record.flag.0, other == "true");
+        }
+        let record: Record<'_> = serde_json::from_str(r#"{"name":"a\tb"}"#).expect("a record");
+        assert_eq!(record.name.get(), Some("a\tb"));
+    }
+
+    #[test]
+    fn times_are_instants_whatever_their_style() {
+        let expected: Timestamp = "2026-02-01T10:00:00.123456Z".parse().expect("a time");
+        for text in
+            ["2026-02-01T10:00:00.123456Z", "2026-02-01T11:00:00.123456+01:00", " 2026-02-01T10:00:00.123456+00:00\n"]
+        {
+            assert_eq!(instant(text), Some(expected));
+        }
+        assert_eq!(instant("2026-02-01T10:00:00.123456"), None);
+        assert_eq!(local_instant("2026-02-01T10:00:00.123456", &TimeZone::UTC), Some(expected));
+        assert_eq!(local_instant("yesterday", &TimeZone::UTC), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! The file operations that everything else builds on: opening without surprises, bounded reading, and
+//! the one atomic replacement that keeps mode, owner and times.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::PathError;
+
+/// Opens a regular file for reading; anything else is refused without blocking or following.
+///
+/// A FIFO would block and a link could lead out of the store, so neither is opened.
+pub fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => {
+            PathError::new("read", path, io::Error::other("it is a symbolic link, which is not followed"))
+        }
+        Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
+            PathError::new("read", path, io::Error::other("it is not a regular file"))
+        }
+        _ => PathError::new("read", path, error),
+    })?;
+    let metadata = file.metadata().map_err(|error| PathError::new("read", path, error))?;
+    if !metadata.is_file() {
+        return Err(PathError::new("read", path, io::Error::other("it is not a regular file")));
+    }
+    Ok((file, metadata))
+}
+
+/// Reads a regular file that must not be larger than `limit` bytes.
+pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
+    let (file, metadata) = open_regular(path)?;
+    let too_large = || PathError::new("read", path, io::Error::other(format!("it is larger than {limit} bytes")));
+    if metadata.len() > limit {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| PathError::new("read", path, error))?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+/// Reads a file as [`read_bounded`] does; `None` when there is none.
+pub fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PathError> {
+    match read_bounded(path, limit) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts `contents` at `path` so that readers see the old file or the new one, never a part.
+///
+/// A replaced file keeps its mode, owner and times, a new one is private and gets the owner of its
+/// directory. The directory keeps its modification time, because agents order and clean up
+/// sessions by it: a repair must not make an old session look fresh.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
+pub fn replace(path: &Path, contents: &[u8]) -> Result<(), PathError> {
+    let fail = |action| move |error| PathError::new(action, path, error);
+    let dir = path.parent().ok_or_else(|| fail("write")(io::Error::other("it has no directory")))?;
+    let dir_metadata = dir.metadata().map_err(fail("write"))?;
+    let old = match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => Some(metadata),
+        Ok(_) => return Err(fail("replace")(io::Error::other("it is not a regular file"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(fail("replace")(error)),
+    };
+
+    let mut temporary =
+        tempfile::Builder::new().prefix(".rejoin-").suffix(".tmp").tempfile_in(dir).map_err(fail("write"))?;
+    temporary.write_all(contents).map_err(fail("write"))?;
+    let file = temporary.as_file();
+    let (uid, gid) = old.as_ref().map_or((dir_metadata.uid(), dir_metadata.gid()), |old| (old.uid(), old.gid()));
+    let made = file.metadata().map_err(fail("write"))?;
+    if (made.uid(), made.gid()) != (uid, gid) {
+        // Only root may give a file away; for anyone else their own file is the best there is.
+        let _ = std::os::unix::fs::fchown(file, Some(uid), Some(gid));
+    }
+    if let Some(old) = &old {
+        file.set_permissions(PermissionsExt::from_mode(old.mode() & 0o7777)).map_err(fail("write"))?;
+        file.set_times(times_of(old)).map_err(fail("write"))?;
+    }
+    file.sync_all().map_err(fail("write"))?;
+    temporary.persist(path).map_err(|error| fail("replace")(error.error))?;
+
+    let dir_handle = File::open(dir).map_err(fail("write"))?;
+    dir_handle.sync_all().map_err(fail("write"))?;
+    // The new file is in place; a directory time that cannot be put back must not make it a failure.
+    let _ = dir_handle.set_times(times_of(&dir_metadata));
+    Ok(())
+}
+
+fn times_of(metadata: &Metadata) -> std::fs::FileTimes {
+    let times = std::fs::FileTimes::new();
+    match (metadata.accessed(), metadata.modified()) {
+        (Ok(accessed), Ok(modified)) => times.set_accessed(accessed).set_modified(modified),
+        _ => times,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn a_replaced_file_keeps_its_mode_and_both_keep_their_times() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("session-info.json");
+        std::fs::write(&path, "old").expect("a file");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("a mode");
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let times = std::fs::FileTimes::new().set_modified(then).set_accessed(then);
+        File::options().write(true).open(&path).and_then(|file| file.set_times(times)).expect("times");
+        File::open(dir.path()).and_then(|dir| dir.set_times(times)).expect("times");
+
+        replace(&path, b"new").expect("a replacement");
+
+        let metadata = path.metadata().expect("metadata");
+        assert_eq!(std::fs::read(&path).expect("contents"), b"new");
+        assert_eq!(metadata.mode() & 0o777, 0o640);
+        assert_eq!(metadata.modified().expect("a time"), then);
+        assert_eq!(dir.path().metadata().and_then(|dir| dir.modified()).expect("a time"), then);
+        assert_eq!(std::fs::read_dir(dir.path()).expect("a listing").count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn a_new_file_is_private() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("new.json");
+        replace(&path, b"{}").expect("a file");
+        assert_eq!(path.metadata().expect("metadata").mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn neither_a_link_nor_a_directory_is_opened_or_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let target = dir.path().join("target");
+        std::fs::write(&target, "x").expect("a file");
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).expect("a link");
+        assert!(open_regular(&link).expect_err("a refusal").to_string().contains("symbolic link"));
+        assert!(open_regular(dir.path()).expect_err("a refusal").to_string().contains("not a regular file"));
+        assert!(replace(&link, b"y").is_err());
+        assert_eq!(std::fs::read(&target).expect("contents"), b"x");
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_not_read() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("big");
+        std::fs::write(&path, "12345").expect("a file");
+        assert_eq!(read_bounded(&path, 5).expect("contents"), b"12345");
+        assert!(read_bounded(&path, 4).is_err());
+        assert_eq!(read_if_present(&dir.path().join("none"), 4).expect("nothing"), None);
+    }
+}

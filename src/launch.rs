@@ -1,0 +1,137 @@
+//! Resuming: the plan of what is started where, the checks before, and the hand-off.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::agent;
+use crate::env::Env;
+use crate::error::{Exit, PathError, Refusal};
+use crate::render::text;
+use crate::session::{Liveness, Session};
+
+/// What would be started, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where; `None` when nothing tells.
+    pub dir: Option<PathBuf>,
+    /// Variables to remove.
+    pub unset: Vec<&'static str>,
+    /// Variables to set.
+    pub set: BTreeMap<&'static str, OsString>,
+    /// What to type once the agent runs.
+    pub then_type: Option<String>,
+}
+
+/// Plans how a session is resumed, or says why it cannot be.
+pub fn plan(session: &Session, env: &Env) -> Result<Plan, String> {
+    let copy = session.copy();
+    let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent resumes it".to_owned())?;
+    let command = agent.command(copy)?;
+    let store = &copy.place.store;
+    let mut set = store.set.clone();
+    let mut unset = command.unset;
+    unset.extend(store.unset.iter().filter(|name| env.variable(name).is_some()));
+    if env.foreign_home {
+        set.insert("HOME", env.home.clone().into_os_string());
+    }
+    let dir = copy.launch_dir.as_ref().map(|fact| fact.value.clone());
+    Ok(Plan { argv: command.argv, dir, unset, set, then_type: command.then_type })
+}
+
+/// Refuses to take over a session that a running process holds.
+pub fn check_liveness(session: &Session) -> Result<Option<String>, Refusal> {
+    match &session.copy().liveness {
+        Liveness::Idle => Ok(None),
+        Liveness::Maybe { why } => Ok(Some(format!("the session may be in use: {why}"))),
+        Liveness::Live { pid } => {
+            let message = format!("{} session {} is in use by process {pid}", session.agent, session.id);
+            Err(Refusal::new(Exit::Refused, "live", message).hint("end it there first, or resume anyway with --force"))
+        }
+    }
+}
+
+/// Checks that the launch directory can be entered, and says what is nearest to it if it is gone.
+pub fn check_dir(dir: &Path) -> Result<(), Refusal> {
+    let refuse =
+        |code, why: &str| Refusal::new(Exit::Refused, code, format!("the launch directory {} {why}", dir.display()));
+    match dir.metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(refuse("not-a-directory", "is not a directory").hint("start elsewhere with --dir DIR")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let nearest = dir.ancestors().skip(1).find(|parent| parent.is_dir());
+            let hint = match nearest {
+                Some(parent) if parent != Path::new("/") => {
+                    let parent = parent.display().to_string();
+                    format!("its nearest parent that still exists is {parent}; start there or elsewhere with --dir DIR")
+                }
+                _ => "if it was moved, name its new place with --dir DIR".to_owned(),
+            };
+            Err(refuse("missing-directory", "does not exist").hint(hint))
+        }
+        Err(error) => Err(refuse("missing-directory", &format!("cannot be entered: {}", crate::error::reason(&error)))
+            .hint("start elsewhere with --dir DIR")),
+    }
+}
+
+/// Finds the agent's program.
+pub fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
+    let name = plan.argv.first().map_or("", String::as_str);
+    env.find_program(name).ok_or_else(|| {
+        Refusal::new(Exit::ProgramNotFound, "program-not-found", format!("cannot find the program {name} on PATH"))
+            .hint(format!("install {name}, or add its directory to PATH; --print shows the command"))
+    })
+}
+
+impl Plan {
+    /// Writes the plan as a line for a POSIX shell.
+    pub fn shell_line(&self, env: &Env) -> String {
+        let mut line = String::new();
+        if let Some(dir) = &self.dir {
+            line.push_str("cd ");
+            let dir = dir.to_string_lossy();
+            // A path such as `-x` would be an option.
+            line.push_str(if dir.starts_with('-') { "-- " } else { "" });
+            line.push_str(&text::shell_word(&dir));
+            line.push_str(" && ");
+        }
+        let unset: Vec<_> = self.unset.iter().filter(|name| env.variable(name).is_some()).collect();
+        if !unset.is_empty() || !self.set.is_empty() {
+            line.push_str("env ");
+        }
+        for name in unset {
+            line.push_str(&format!("-u {name} "));
+        }
+        for (name, value) in &self.set {
+            line.push_str(&format!("{name}={} ", text::shell_word(&value.to_string_lossy())));
+        }
+        let words: Vec<_> = self.argv.iter().map(|word| text::shell_word(word)).collect();
+        line.push_str(&words.join(" "));
+        line
+    }
+
+    /// Becomes the agent; returns only when that fails.
+    ///
+    /// The directory is entered through a handle, so that what was checked is what is entered.
+    pub fn exec(&self, program: &Path, dir: &Path) -> Result<std::convert::Infallible, anyhow::Error> {
+        use rustix::fs::{Mode, OFlags};
+        let enter = |error: rustix::io::Errno| PathError::new("enter", dir, error.into());
+        let handle = rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(enter)?;
+        let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+        rustix::process::fchdir(&handle).map_err(enter)?;
+        let mut command = std::process::Command::new(&program);
+        command.arg0(&self.argv[0]).args(&self.argv[1..]).env("PWD", dir).env_remove("OLDPWD");
+        for name in &self.unset {
+            command.env_remove(name);
+        }
+        command.envs(&self.set);
+        let error = command.exec();
+        let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::ProgramNotFound } else { Exit::CannotRun };
+        let message = format!("cannot run {}: {}", program.display(), crate::error::reason(&error));
+        Err(Refusal::new(exit, "cannot-run", message).into())
+    }
+}

@@ -1,0 +1,3 @@
+//! What a change would do, each item with its reason. Pure: no disk, no clock.
+
+pub mod backfill;

@@ -1,0 +1,44 @@
+//! What the system knows of a process, for telling whether a session is in use.
+
+use std::io::Read as _;
+
+/// Returns when a process started, in clock ticks since boot: field 22 of `/proc/PID/stat`.
+///
+/// `None` when there is no such process, or no `/proc`.
+pub fn start_ticks(pid: u32) -> Option<u64> {
+    let (file, _) = crate::fsio::open_regular(format!("/proc/{pid}/stat").as_ref()).ok()?;
+    let mut stat = String::new();
+    file.take(4096).read_to_string(&mut stat).ok()?;
+    // The second field is the program's name in parentheses, and may hold anything, even `)`.
+    let after_name = stat.rsplit_once(')')?.1;
+    after_name.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Tells whether this system can answer [`start_ticks`].
+pub fn has_start_ticks() -> bool {
+    cfg!(target_os = "linux")
+}
+
+/// Tells whether some process has this id now.
+pub fn exists(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    match rustix::process::test_kill_process(pid) {
+        Ok(()) => true,
+        // It exists and belongs to somebody else.
+        Err(error) => error == rustix::io::Errno::PERM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_exists_and_has_a_start_time() {
+        let pid = std::process::id();
+        assert!(exists(pid));
+        assert_eq!(start_ticks(pid).is_some(), has_start_ticks());
+        assert!(!exists(0));
+        assert_eq!(start_ticks(u32::MAX), None);
+    }
+}

@@ -1,0 +1,7 @@
+//! Values to bytes: tables for people, lines for pipes, JSON for scripts.
+
+pub mod backfill;
+pub mod json;
+pub mod show;
+pub mod table;
+pub mod text;

@@ -1,0 +1,239 @@
+//! All agents at once: finds the copies by name, reads those that are wanted in parallel, and puts
+//! the copies of one id together.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
+
+use crate::agent::{self, Depth, ReadContext, StoreNotes, leo};
+use crate::choose::choose;
+use crate::env::Env;
+use crate::evidence::ProjectDirs;
+use crate::session::{AgentKind, Copy, Health, Located, Pointer, Problem, Session, SessionKind};
+
+/// Every copy of every agent by name, nothing opened yet.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// The copies.
+    pub places: Vec<Located>,
+    /// What could not be looked into.
+    pub problems: Vec<Problem>,
+}
+
+/// Sessions that were read.
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// The sessions, in order of agent and id.
+    pub sessions: Vec<Session>,
+    /// Pointers whose session is found nowhere.
+    pub dangling: Vec<Pointer>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// What a scan reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// How much of each copy.
+    pub depth: Depth,
+    /// Whether prompts and replies are counted, which reads whole files.
+    pub counts: bool,
+}
+
+/// Finds every copy of the given agents, or of all when none is given.
+pub fn locate(env: &Env, agents: &[AgentKind]) -> Places {
+    let mut places = Places::default();
+    for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), agents)) {
+        for store in agent.stores(env) {
+            let mut found = agent.locate(&Arc::new(store));
+            places.places.append(&mut found.places);
+            places.problems.append(&mut found.problems);
+        }
+    }
+    places
+}
+
+/// Leo's sessions are Claude Code's, so asking for Leo asks for those.
+fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
+    agents.is_empty() || agents.contains(&kind) || (kind == AgentKind::Claude && agents.contains(&AgentKind::Leo))
+}
+
+impl Places {
+    /// Reads every copy.
+    pub fn read_all(self, env: &Env, wanted: Wanted) -> Scan {
+        let Self { places, problems } = self;
+        read(env, places, &[], wanted, problems)
+    }
+
+    /// Reads the copies that `is_wanted` picks, and of the others what it takes to know their directories.
+    pub fn read_some(self, env: &Env, wanted: Wanted, is_wanted: impl Fn(&Located) -> bool) -> Scan {
+        let (picked, others): (Vec<_>, Vec<_>) = self.places.into_iter().partition(is_wanted);
+        read(env, picked, &others, wanted, self.problems)
+    }
+}
+
+fn read(env: &Env, places: Vec<Located>, others: &[Located], wanted: Wanted, mut problems: Vec<Problem>) -> Scan {
+    let notes = Notes::of(env, places.iter().chain(others), &mut problems);
+    let mut copies = read_copies(env, places, &notes, wanted, &mut problems);
+    add_project_evidence(env, &mut copies, others, &notes, wanted);
+
+    let mut groups: BTreeMap<(AgentKind, String), Vec<Copy>> = BTreeMap::new();
+    for copy in copies {
+        groups.entry((copy.place.agent(), copy.place.id.clone())).or_default().push(copy);
+    }
+    let mut sessions: Vec<Session> =
+        groups.into_iter().map(|((agent, id), copies)| session(agent, id, copies)).collect();
+    look_at_launch_dirs(&mut sessions);
+    problems.sort();
+    problems.dedup();
+    Scan { sessions, dangling: Vec::new(), problems }
+}
+
+/// The small files of each store, read once.
+struct Notes(HashMap<PathBuf, StoreNotes>);
+
+impl Notes {
+    fn of<'a>(env: &Env, places: impl Iterator<Item = &'a Located>, problems: &mut Vec<Problem>) -> Self {
+        let mut notes: HashMap<PathBuf, StoreNotes> = HashMap::new();
+        let mut last: Option<&Path> = None;
+        for place in places {
+            let root = place.store.root.as_path();
+            if last == Some(root) || notes.contains_key(root) {
+                last = Some(root);
+                continue;
+            }
+            let Some(agent) = agent::by_kind(place.agent()) else { continue };
+            let mut found = agent.notes(&place.store, env);
+            problems.append(&mut found.problems);
+            notes.insert(root.to_owned(), found);
+        }
+        Self(notes)
+    }
+}
+
+fn read_copies(
+    env: &Env,
+    places: Vec<Located>,
+    notes: &Notes,
+    wanted: Wanted,
+    problems: &mut Vec<Problem>,
+) -> Vec<Copy> {
+    let nothing = StoreNotes::default();
+    let read: Vec<Result<Copy, Problem>> = places
+        .into_par_iter()
+        .map(|place| {
+            let path = place.path.clone();
+            let notes = notes.0.get(&place.store.root).unwrap_or(&nothing);
+            let context = ReadContext { env, notes, depth: wanted.depth };
+            let Some(agent) = agent::by_kind(place.agent()) else {
+                return Err(Problem { path, reason: "no agent reads it".to_owned() });
+            };
+            let copy = agent.read(place, &context).and_then(|mut copy| {
+                if wanted.counts {
+                    agent.count(&mut copy)?;
+                }
+                Ok(copy)
+            });
+            copy.map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
+        })
+        .collect();
+    let mut copies = Vec::with_capacity(read.len());
+    for result in read {
+        match result {
+            Ok(copy) => copies.push(copy),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    copies
+}
+
+/// Lets sessions that record no usable directory take it from the others of their project.
+fn add_project_evidence(env: &Env, copies: &mut [Copy], others: &[Located], notes: &Notes, wanted: Wanted) {
+    let lacks = |copy: &Copy| wanted.depth == Depth::Thorough || copy.launch_dir.is_none();
+    if !copies.iter().any(lacks) {
+        return;
+    }
+    let mut dirs = ProjectDirs::default();
+    copies.iter().for_each(|copy| dirs.note(copy));
+    let projects: BTreeSet<(&Path, &Arc<str>)> = copies
+        .iter()
+        .filter(|copy| lacks(copy))
+        .filter_map(|copy| Some((copy.place.store.root.as_path(), copy.place.project.as_ref()?)))
+        .collect();
+    let siblings: Vec<Located> = others
+        .iter()
+        .filter(|place| {
+            place.project.as_ref().is_some_and(|project| projects.contains(&(place.store.root.as_path(), project)))
+        })
+        .cloned()
+        .collect();
+    let glance = Wanted { depth: Depth::Glance, counts: false };
+    // A sibling that cannot be read gives no evidence; that is all it means here.
+    read_copies(env, siblings, notes, glance, &mut Vec::new()).iter().for_each(|copy| dirs.note(copy));
+
+    copies.par_iter_mut().filter(|copy| lacks(copy)).for_each(|copy| {
+        let Some(project) = copy.place.project.clone() else { return };
+        let evidence = dirs.evidence(&copy.place.store.root, &project, &copy.place.id);
+        if !evidence.is_empty() {
+            copy.evidence.extend(evidence);
+            if let Some(agent) = agent::by_kind(copy.place.agent()) {
+                agent.decide_launch_dir(copy);
+            }
+        }
+    });
+}
+
+fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>) -> Session {
+    let choice = choose(&mut copies);
+    let mut health: BTreeSet<Health> = copies.first().map(|copy| copy.health.clone()).unwrap_or_default();
+    if copies.len() > 1 {
+        health.insert(Health::DuplicateSession);
+    }
+    if copies.first().is_some_and(|copy| copy.launch_dir.is_none() && copy.kind != SessionKind::Empty) {
+        health.insert(Health::UnknownDirectory);
+    }
+    Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health }
+}
+
+/// Looks once at each directory, however many sessions share it.
+fn look_at_launch_dirs(sessions: &mut [Session]) {
+    let dirs: BTreeSet<PathBuf> = sessions.iter().filter_map(Session::launch_dir).map(Path::to_owned).collect();
+    let exists: HashMap<PathBuf, bool> =
+        dirs.into_par_iter().map(|dir| (dir.is_dir(), dir)).map(|(is, dir)| (dir, is)).collect();
+    for session in sessions {
+        session.launch_dir_exists = session.launch_dir().and_then(|dir| exists.get(dir).copied());
+        if session.launch_dir_exists == Some(false) {
+            session.health.insert(Health::MissingDirectory);
+        }
+    }
+}
+
+impl Scan {
+    /// Finds Leo's pointers and ties them to the sessions that they name.
+    ///
+    /// Those whose session is found nowhere are kept aside.
+    pub fn add_pointers(&mut self, env: &Env) {
+        let known: BTreeSet<&Path> = self
+            .sessions
+            .iter()
+            .filter(|session| session.agent == AgentKind::Claude && session.launch_dir_exists == Some(true))
+            .flat_map(|session| session.copy().directories())
+            .collect();
+        let (pointers, mut found) = leo::pointers(env, known.into_iter());
+        self.problems.append(&mut found.problems);
+        for pointer in pointers {
+            self.tie(pointer);
+        }
+    }
+
+    fn tie(&mut self, pointer: Pointer) {
+        let id = pointer.session_id.clone().unwrap_or_default();
+        let named = self.sessions.iter_mut().find(|session| session.agent == AgentKind::Claude && session.id == id);
+        match named {
+            Some(session) => session.pointers.push(pointer),
+            None => self.dangling.push(pointer),
+        }
+    }
+}

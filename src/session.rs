@@ -1,0 +1,552 @@
+//! The model: what a session is, as plain data. Nothing here touches a disk or knows an agent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A program that writes sessions.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentKind {
+    /// Amplifier, its distro and its command line.
+    Amplifier,
+    /// Claude Code.
+    Claude,
+    /// JidoCode.
+    Jido,
+    /// Leo, whose pointers name sessions of Claude Code.
+    Leo,
+}
+
+impl AgentKind {
+    /// Returns the name that is typed and printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Amplifier => "amplifier",
+            Self::Claude => "claude",
+            Self::Jido => "jido",
+            Self::Leo => "leo",
+        }
+    }
+}
+
+impl std::fmt::Display for AgentKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What sort of session it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionKind {
+    /// A conversation of its own.
+    Main,
+    /// A copy of another session that went its own way.
+    Fork,
+    /// Made by a non-interactive run, where the agent records that.
+    Exec,
+    /// Made by another session for a part of its work.
+    Subagent,
+    /// Put aside by its agent.
+    Archived,
+    /// Neither a prompt nor a reply.
+    Empty,
+}
+
+impl SessionKind {
+    /// Tells whether `list` shows it without `--all`.
+    pub fn is_listed(self) -> bool {
+        matches!(self, Self::Main | Self::Fork | Self::Exec)
+    }
+
+    /// Returns the word of the JSON contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Fork => "fork",
+            Self::Exec => "exec",
+            Self::Subagent => "subagent",
+            Self::Archived => "archived",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+/// Whether some process is using the session now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Liveness {
+    /// A process that is known to run holds it.
+    Live {
+        /// Its process id.
+        pid: u32,
+    },
+    /// It cannot be ruled out.
+    Maybe {
+        /// What speaks for it.
+        why: String,
+    },
+    /// Nobody uses it.
+    #[default]
+    Idle,
+}
+
+impl Liveness {
+    /// Returns the word of the JSON contract.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Live { .. } => "live",
+            Self::Maybe { .. } => "maybe",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// Something that is wrong with a session; the names are `doctor`'s finding codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// One id has several copies.
+    DuplicateSession,
+    /// The project it lies in is not the one its recorded directory encodes to.
+    MisfiledSession,
+    /// Its launch directory is gone.
+    MissingDirectory,
+    /// Nothing tells its launch directory.
+    UnknownDirectory,
+    /// It has no session-info.json.
+    SessionInfoMissing,
+    /// Its session-info.json is unusable.
+    SessionInfoInvalid,
+    /// Its session-info.json names a directory that does not encode to its project.
+    SessionInfoMismatch,
+    /// Neither a prompt nor a reply.
+    EmptySession,
+    /// The last line of its transcript was cut off.
+    TornTranscript,
+    /// Its transcript has lines that cannot be read.
+    BadLines,
+    /// A pointer names it, and it is found nowhere.
+    DanglingPointer,
+    /// It carries no signature.
+    Unsigned,
+    /// Its signature does not match its content or this machine's key.
+    SignatureInvalid,
+    /// It was written by a newer version of its agent.
+    UnsupportedVersion,
+    /// Fields that its agent requires are missing.
+    MissingFields,
+    /// It is larger than its agent loads.
+    Oversize,
+    /// Its content is not what its agent writes.
+    InvalidContent,
+    /// It could not be read.
+    Unreadable,
+}
+
+impl Health {
+    /// Returns the short mark for a table.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::DuplicateSession => "duplicate",
+            Self::MisfiledSession => "misfiled",
+            Self::MissingDirectory => "dir gone",
+            Self::UnknownDirectory => "dir unknown",
+            Self::SessionInfoMissing => "no info",
+            Self::SessionInfoInvalid => "bad info",
+            Self::SessionInfoMismatch => "info mismatch",
+            Self::EmptySession => "empty",
+            Self::TornTranscript => "torn",
+            Self::BadLines => "bad lines",
+            Self::DanglingPointer => "dangling",
+            Self::Unsigned => "unsigned",
+            Self::SignatureInvalid => "bad signature",
+            Self::UnsupportedVersion => "newer version",
+            Self::MissingFields => "fields missing",
+            Self::Oversize => "oversize",
+            Self::InvalidContent => "invalid",
+            Self::Unreadable => "unreadable",
+        }
+    }
+
+    /// Tells whether it means that a resume may not do what is expected.
+    pub fn warns_before_resume(self) -> bool {
+        matches!(
+            self,
+            Self::MisfiledSession
+                | Self::SessionInfoMismatch
+                | Self::TornTranscript
+                | Self::SignatureInvalid
+                | Self::Oversize
+                | Self::UnsupportedVersion
+                | Self::MissingFields
+                | Self::InvalidContent
+        )
+    }
+
+    /// Returns the stable code, as in JSON.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::DuplicateSession => "duplicate-session",
+            Self::MisfiledSession => "misfiled-session",
+            Self::MissingDirectory => "missing-directory",
+            Self::UnknownDirectory => "unknown-directory",
+            Self::SessionInfoMissing => "session-info-missing",
+            Self::SessionInfoInvalid => "session-info-invalid",
+            Self::SessionInfoMismatch => "session-info-mismatch",
+            Self::EmptySession => "empty-session",
+            Self::TornTranscript => "torn-transcript",
+            Self::BadLines => "bad-lines",
+            Self::DanglingPointer => "dangling-pointer",
+            Self::Unsigned => "unsigned",
+            Self::SignatureInvalid => "signature-invalid",
+            Self::UnsupportedVersion => "unsupported-version",
+            Self::MissingFields => "missing-fields",
+            Self::Oversize => "oversize",
+            Self::InvalidContent => "invalid-content",
+            Self::Unreadable => "unreadable",
+        }
+    }
+
+    /// Tells what it means, in a sentence without a period.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::DuplicateSession => "the id has several copies",
+            Self::MisfiledSession => "it lies in a project that its recorded directory does not encode to",
+            Self::MissingDirectory => "its launch directory does not exist here",
+            Self::UnknownDirectory => "nothing tells which directory it was started in",
+            Self::SessionInfoMissing => "it has no session-info.json",
+            Self::SessionInfoInvalid => "its session-info.json is unusable",
+            Self::SessionInfoMismatch => "its session-info.json names a directory of another project",
+            Self::EmptySession => "it has neither a prompt nor a reply",
+            Self::TornTranscript => "the last line of its transcript was cut off",
+            Self::BadLines => "its transcript has lines that cannot be read",
+            Self::DanglingPointer => "the session that the pointer names is found nowhere",
+            Self::Unsigned => "it carries no signature, which JidoCode accepts with a warning",
+            Self::SignatureInvalid => "its signature does not match its content and this machine's key",
+            Self::UnsupportedVersion => "it was written by a newer version of its agent",
+            Self::MissingFields => "fields that its agent requires are missing",
+            Self::Oversize => "it is larger than its agent loads",
+            Self::InvalidContent => "its content is not what its agent writes",
+            Self::Unreadable => "it could not be read",
+        }
+    }
+}
+
+/// A value together with where it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact<T> {
+    /// What is known.
+    pub value: T,
+    /// Which file or record says so, for people and for `sources` in JSON.
+    pub source: &'static str,
+}
+
+impl<T> Fact<T> {
+    /// Names the source of a value.
+    pub fn new(value: T, source: &'static str) -> Self {
+        Self { value, source }
+    }
+}
+
+/// One root directory of one agent's sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// Whose it is.
+    pub agent: AgentKind,
+    /// The directory; it may be a link, nothing below it is followed.
+    pub root: PathBuf,
+    /// Variables that the agent needs to find this store.
+    pub set: BTreeMap<&'static str, OsString>,
+    /// Variables that would lead the agent to another store.
+    pub unset: Vec<&'static str>,
+}
+
+/// One place where a session is stored, found by names alone.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// The store it lies in.
+    pub store: Arc<Store>,
+    /// The project's name on disk, where the agent has projects.
+    pub project: Option<Arc<str>>,
+    /// The full id.
+    pub id: String,
+    /// The transcript, or the session's directory.
+    pub path: PathBuf,
+    /// A directory that belongs to it and lies beside it.
+    pub side_dir: Option<PathBuf>,
+    /// The session that made it, where its place tells.
+    pub parent_id: Option<String>,
+    /// Whether its name or place says that it is a sub-agent's.
+    pub is_subagent: bool,
+}
+
+impl Located {
+    /// Returns whose session it is.
+    pub fn agent(&self) -> AgentKind {
+        self.store.agent
+    }
+}
+
+/// What reading one copy gave.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// Where it is.
+    pub place: Located,
+    /// What sort of session its content shows.
+    pub kind: SessionKind,
+    /// What the agent's own picker would show beyond the first prompt.
+    pub title: Option<Fact<String>>,
+    /// The first thing that a person typed.
+    pub first_prompt: Option<Fact<String>>,
+    /// Where `resume` starts the agent.
+    pub launch_dir: Option<Fact<PathBuf>>,
+    /// Where the session was started.
+    pub start_dir: Option<Fact<PathBuf>>,
+    /// Where it last worked.
+    pub last_dir: Option<Fact<PathBuf>>,
+    /// When it was started.
+    pub created_at: Option<Fact<Timestamp>>,
+    /// The newest time inside the session.
+    pub active_at: Option<Fact<Timestamp>>,
+    /// Everything that belongs to it, in bytes.
+    pub size_bytes: u64,
+    /// The transcript alone, in bytes.
+    pub transcript_bytes: u64,
+    /// What a person typed, counted; `None` until the whole file was read.
+    pub prompts: Option<u64>,
+    /// Assistant messages, counted; `None` until the whole file was read.
+    pub replies: Option<u64>,
+    /// The model that answered last.
+    pub model: Option<Fact<String>>,
+    /// The branch it last worked on.
+    pub git_branch: Option<Fact<String>>,
+    /// The session that it came from.
+    pub parent_id: Option<String>,
+    /// Whether some process uses it.
+    pub liveness: Liveness,
+    /// Whether the agent would look for it here when started in its launch directory.
+    pub is_filed_right: bool,
+    /// What is wrong with it.
+    pub health: BTreeSet<Health>,
+    /// What speaks for one launch directory or another, strongest first.
+    pub evidence: Vec<Evidence>,
+    /// Further words on it, a line each.
+    pub notes: Vec<String>,
+}
+
+/// Something that speaks for a launch directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The directory.
+    pub dir: PathBuf,
+    /// The kind of source, one of the words of `launch_dir.source` in JSON.
+    pub source: &'static str,
+    /// Which file or which sessions say so, for people.
+    pub detail: String,
+    /// Whether the directory encodes to the session's project; if not, it does not count.
+    pub counts: bool,
+}
+
+impl Copy {
+    /// Makes a copy of which nothing but its place is known.
+    pub fn new(place: Located) -> Self {
+        Self {
+            kind: if place.is_subagent { SessionKind::Subagent } else { SessionKind::Main },
+            parent_id: place.parent_id.clone(),
+            place,
+            title: None,
+            first_prompt: None,
+            launch_dir: None,
+            start_dir: None,
+            last_dir: None,
+            created_at: None,
+            active_at: None,
+            size_bytes: 0,
+            transcript_bytes: 0,
+            prompts: None,
+            replies: None,
+            model: None,
+            git_branch: None,
+            liveness: Liveness::Idle,
+            is_filed_right: false,
+            health: BTreeSet::new(),
+            evidence: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns every directory that the copy records, without repeats.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        let all = [&self.launch_dir, &self.start_dir, &self.last_dir]
+            .map(|fact| fact.as_ref().map(|fact| fact.value.as_path()));
+        let [launch, start, last] = all;
+        launch
+            .into_iter()
+            .chain(start.filter(|dir| Some(*dir) != launch))
+            .chain(last.filter(|dir| Some(*dir) != launch && Some(*dir) != start))
+    }
+}
+
+/// A file elsewhere that names a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// Whose file it is.
+    pub agent: AgentKind,
+    /// The file.
+    pub path: PathBuf,
+    /// The directory that it stands for.
+    pub dir: PathBuf,
+    /// The id that it names; `None` when it names none that could be one.
+    pub session_id: Option<String>,
+    /// A name for people.
+    pub name: Option<String>,
+    /// When it was written.
+    pub written_at: Option<Timestamp>,
+}
+
+/// One conversation as its agent would resume it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Whose it is.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: String,
+    /// Every copy, the chosen one first; never empty.
+    pub copies: Vec<Copy>,
+    /// Why the first copy is the chosen one, and whether evidence decided it.
+    pub choice: Choice,
+    /// The files elsewhere that name it.
+    pub pointers: Vec<Pointer>,
+    /// Whether the launch directory exists; `None` when there is none or nobody looked.
+    pub launch_dir_exists: Option<bool>,
+    /// What is wrong with it.
+    pub health: BTreeSet<Health>,
+}
+
+/// How the copy to use was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The reason, in words.
+    pub why: String,
+    /// Whether evidence ranks the chosen copy over every other.
+    pub is_decided: bool,
+}
+
+impl Session {
+    /// Returns the chosen copy.
+    pub fn copy(&self) -> &Copy {
+        &self.copies[0]
+    }
+
+    /// Returns what people call it: its title, or else its first prompt.
+    pub fn label(&self) -> Option<&str> {
+        let copy = self.copy();
+        copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|fact| fact.value.as_str())
+    }
+
+    /// Returns where `resume` would start the agent.
+    pub fn launch_dir(&self) -> Option<&Path> {
+        self.copy().launch_dir.as_ref().map(|fact| fact.value.as_path())
+    }
+
+    /// Returns the newest time inside the session.
+    pub fn active_at(&self) -> Option<Timestamp> {
+        self.copy().active_at.as_ref().map(|fact| fact.value)
+    }
+}
+
+/// One message of a conversation, for people to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said; tool calls and results are put in words.
+    pub text: String,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+/// Who speaks in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A person.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's call or result.
+    Tool,
+    /// The program itself.
+    System,
+}
+
+impl Role {
+    /// Returns the word for people and for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::System => "system",
+        }
+    }
+}
+
+/// Something that could not be read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Where.
+    pub path: PathBuf,
+    /// Why, in lower case without a period.
+    pub reason: String,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A copy for unit tests, of which nothing but the id is known.
+    pub(crate) fn copy(id: &str) -> Copy {
+        let store = Store { agent: AgentKind::Claude, root: "/s".into(), set: BTreeMap::new(), unset: Vec::new() };
+        Copy::new(Located {
+            store: Arc::new(store),
+            project: Some("-p".into()),
+            id: id.to_owned(),
+            path: format!("/s/projects/-p/{id}.jsonl").into(),
+            side_dir: None,
+            parent_id: None,
+            is_subagent: false,
+        })
+    }
+
+    /// A session of these copies, the first of which is the chosen one.
+    pub(crate) fn session(copies: Vec<Copy>) -> Session {
+        Session {
+            agent: copies[0].place.agent(),
+            id: copies[0].place.id.clone(),
+            choice: Choice { why: "the only copy".to_owned(), is_decided: true },
+            copies,
+            pointers: Vec::new(),
+            launch_dir_exists: None,
+            health: BTreeSet::new(),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The terminal: answers go to standard output, the conversation to standard error.
+
+use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::cli::ColorWhen;
+use crate::env::Env;
+use crate::error::Refusal;
+use crate::render::text;
+
+/// Where a run writes.
+#[derive(Debug)]
+pub struct Ui {
+    out: BufWriter<Stdout>,
+    quiet: bool,
+    /// How things look on standard output; plain unless it wants colours.
+    pub styles: Styles,
+    err_styles: Styles,
+}
+
+/// How things look; every style is empty where no colours are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Styles {
+    /// Names of columns and fields.
+    pub header: Style,
+    /// What was asked for.
+    pub strong: Style,
+    /// What matters less.
+    pub faint: Style,
+    /// Trouble that can be mended.
+    pub warning: Style,
+    /// Failure.
+    pub error: Style,
+}
+
+impl Styles {
+    fn colored() -> Self {
+        Self {
+            header: Style::new().bold(),
+            strong: AnsiColor::Cyan.on_default(),
+            faint: Style::new().dimmed(),
+            warning: AnsiColor::Yellow.on_default().bold(),
+            error: AnsiColor::Red.on_default().bold(),
+        }
+    }
+}
+
+impl Ui {
+    /// Opens the streams.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+    pub fn new(env: Option<&Env>, quiet: bool, color: ColorWhen) -> Self {
+        let wants = |is_terminal: bool| match color {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => {
+                let is_dumb = |env: &Env| env.variable("TERM").is_none_or(|term| term == "dumb");
+                is_terminal && env.is_some_and(|env| env.variable("NO_COLOR").is_none() && !is_dumb(env))
+            }
+        };
+        let styles = |colored| if colored { Styles::colored() } else { Styles::default() };
+        Self {
+            out: BufWriter::with_capacity(64 * 1024, io::stdout()),
+            quiet,
+            styles: styles(wants(io::stdout().is_terminal())),
+            err_styles: styles(wants(io::stderr().is_terminal())),
+        }
+    }
+
+    /// Returns the stream of the answer.
+    pub fn data(&mut self) -> &mut impl Write {
+        &mut self.out
+    }
+
+    /// Hands on what was written so far.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Says something that helps to understand the answer.
+    pub fn note(&mut self, message: &str) {
+        if !self.quiet {
+            self.say(format_args!("{}", text::printable(message)));
+        }
+    }
+
+    /// Says that something is not as it should be, though the run goes on.
+    pub fn warn(&mut self, message: &str) {
+        if !self.quiet {
+            let style = self.err_styles.warning;
+            self.say(format_args!("{style}warning:{style:#} {}", text::printable(message)));
+        }
+    }
+
+    /// Says why the run failed, with what to type next.
+    pub fn error(&mut self, error: &anyhow::Error) {
+        let style = self.err_styles.error;
+        self.say(format_args!("{style}error:{style:#} {}", text::printable(&format!("{error:#}"))));
+        let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
+        for candidate in &refusal.candidates {
+            let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
+            let at = candidate.active_at.as_deref().unwrap_or("time unknown");
+            let title = candidate.title.as_deref().map(text::one_line).unwrap_or_default();
+            let line =
+                format!("  {}  {}  {at}  {}", candidate.select, text::one_line(dir), text::truncated(&title, 60));
+            self.say(format_args!("{}", text::printable(&line)));
+            self.say(format_args!("      {}", text::printable(&candidate.path)));
+        }
+        if let Some(hint) = &refusal.hint {
+            let style = self.err_styles.strong;
+            self.say(format_args!("{style}hint:{style:#} {}", text::printable(hint)));
+        }
+    }
+
+    /// Prints an error as one JSON object, for scripts.
+    pub fn error_json(&mut self, json: &str) {
+        self.say(format_args!("{json}"));
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+    fn say(&mut self, line: std::fmt::Arguments<'_>) {
+        // There is nowhere left to tell that standard error cannot be written.
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+}
