@@ -166,12 +166,12 @@ pub enum LoadError {
         reason: Reason,
     },
     /// `created_at` or `updated_at` is not a time.
-    #[error(
-        "JidoCode refuses it: {field} is not an ISO 8601 time with an offset (invalid_timestamp)"
-    )]
+    #[error("JidoCode refuses it: {field} is not an ISO 8601 time with an offset ({reason})")]
     InvalidTimestamp {
         /// The key.
         field: &'static str,
+        /// JidoCode's word for it: a `null` has one of its own.
+        reason: &'static str,
     },
 }
 
@@ -268,12 +268,8 @@ pub fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
     }
     let messages = collect(conversation, message)?;
     let todos = collect(todos, todo)?;
-    let created_at = time(created_at)?.ok_or(LoadError::InvalidTimestamp {
-        field: "created_at",
-    })?;
-    let updated_at = time(updated_at)?.ok_or(LoadError::InvalidTimestamp {
-        field: "updated_at",
-    })?;
+    let created_at = required_time("created_at", created_at)?;
+    let updated_at = required_time("updated_at", updated_at)?;
 
     let [provider, model] = fields(config, ["provider", "model"])?;
     let [language, history, signature] =
@@ -289,22 +285,22 @@ pub fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
         created_at,
         updated_at,
         closed_at: time(closed_at)?,
-        closed_at_text: text(closed_at)?.unwrap_or_else(|| closed_at.get().to_owned()),
+        closed_at_text: text(closed_at)?.unwrap_or_else(|| closed_at.to_owned()),
         messages,
         todos,
         prompt_history: history.and_then(list).map_or(Ok(Vec::new()), strings)?,
-        signature: match signature.filter(|raw| raw.get() != "null") {
-            Some(raw) => text(raw)?.or_else(|| Some(raw.get().to_owned())),
+        signature: match signature.filter(|json| *json != "null") {
+            Some(json) => text(json)?.or_else(|| Some(json.to_owned())),
             None => None,
         },
     })
 }
 
-fn message(index: usize, raw: &RawValue) -> Result<JidoMessage, LoadError> {
+fn message(index: usize, json: &str) -> Result<JidoMessage, LoadError> {
     const REQUIRED: [&str; 4] = ["id", "role", "content", "timestamp"];
     let refuse = |reason| LoadError::InvalidMessage { index, reason };
-    let raw = object(raw).ok_or_else(|| refuse(Reason::NotAMap))?;
-    let [id, role, content, timestamp] = present(fields(raw, REQUIRED)?, REQUIRED)
+    let json = object(json).ok_or_else(|| refuse(Reason::NotAMap))?;
+    let [id, role, content, timestamp] = present(fields(json, REQUIRED)?, REQUIRED)
         .map_err(|missing| refuse(Reason::MissingFields(missing)))?;
     Ok(JidoMessage {
         id: text(id)?.ok_or_else(|| refuse(Reason::InvalidId))?,
@@ -323,11 +319,11 @@ fn message(index: usize, raw: &RawValue) -> Result<JidoMessage, LoadError> {
     })
 }
 
-fn todo(index: usize, raw: &RawValue) -> Result<JidoTodo, LoadError> {
+fn todo(index: usize, json: &str) -> Result<JidoTodo, LoadError> {
     const REQUIRED: [&str; 3] = ["content", "status", "active_form"];
     let refuse = |reason| LoadError::InvalidTodo { index, reason };
-    let raw = object(raw).ok_or_else(|| refuse(Reason::NotAMap))?;
-    let [content, status, active_form] = present(fields(raw, REQUIRED)?, REQUIRED)
+    let json = object(json).ok_or_else(|| refuse(Reason::NotAMap))?;
+    let [content, status, active_form] = present(fields(json, REQUIRED)?, REQUIRED)
         .map_err(|missing| refuse(Reason::MissingFields(missing)))?;
     Ok(JidoTodo {
         content: text(content)?.ok_or_else(|| refuse(Reason::InvalidContent))?,
@@ -417,26 +413,27 @@ fn is_shaped(text: &str, shape: &str) -> bool {
             })
 }
 
-/// Returns the one object that the file must be.
-pub(super) fn document(bytes: &[u8]) -> Result<&RawValue, LoadError> {
+/// Returns the one object that the file must be. Like all values here it stays a slice of the file until it is needed.
+pub(super) fn document(bytes: &[u8]) -> Result<&str, LoadError> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(LoadError::FileTooLarge);
     }
-    let not_json = |reason: String| LoadError::InvalidJson(reason);
-    let text = str::from_utf8(bytes).map_err(|err| not_json(err.to_string()))?;
-    let raw = serde_json::from_str(text).map_err(|err| not_json(err.to_string()))?;
-    object(raw).ok_or(LoadError::NotAMap)
+    let text = str::from_utf8(bytes).map_err(|err| LoadError::InvalidJson(err.to_string()))?;
+    let raw: &RawValue =
+        serde_json::from_str(text).map_err(|err| LoadError::InvalidJson(err.to_string()))?;
+    object(raw.get()).ok_or(LoadError::NotAMap)
 }
 
 /// Visits the members of an object, or with empty keys the elements of a list, in the order of the file.
 ///
-/// One at a time, so that a hostile file of ten million commas costs no more memory than its own size.
+/// One at a time, so that a hostile list of millions of zeros costs no memory beyond the file. A value is a slice of the
+/// file, found well-formed when the file was read.
 pub(super) fn walk<'a, E: From<LoadError>>(
-    raw: &'a RawValue,
-    visit: impl FnMut(Cow<'a, str>, &'a RawValue) -> Result<(), E>,
+    json: &'a str,
+    visit: impl FnMut(Cow<'a, str>, &'a str) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut failure = None;
-    let mut deserializer = serde_json::Deserializer::from_str(raw.get());
+    let mut deserializer = serde_json::Deserializer::from_str(json);
     let walked = deserializer.deserialize_any(Walk {
         visit,
         failure: &mut failure,
@@ -453,9 +450,9 @@ struct Walk<'f, V, E> {
 }
 
 impl<V, E> Walk<'_, V, E> {
-    fn step<'a, S: Error>(&mut self, key: Cow<'a, str>, value: &'a RawValue) -> Result<(), S>
+    fn step<'a, S: Error>(&mut self, key: Cow<'a, str>, value: &'a str) -> Result<(), S>
     where
-        V: FnMut(Cow<'a, str>, &'a RawValue) -> Result<(), E>,
+        V: FnMut(Cow<'a, str>, &'a str) -> Result<(), E>,
     {
         (self.visit)(key, value).map_err(|failure| {
             *self.failure = Some(failure);
@@ -466,7 +463,7 @@ impl<V, E> Walk<'_, V, E> {
 
 impl<'a, V, E> Visitor<'a> for Walk<'_, V, E>
 where
-    V: FnMut(Cow<'a, str>, &'a RawValue) -> Result<(), E>,
+    V: FnMut(Cow<'a, str>, &'a str) -> Result<(), E>,
 {
     type Value = ();
 
@@ -474,14 +471,14 @@ where
         f.write_str("an object or a list")
     }
     fn visit_seq<A: SeqAccess<'a>>(mut self, mut list: A) -> Result<(), A::Error> {
-        while let Some(value) = list.next_element()? {
-            self.step(Cow::Borrowed(""), value)?;
+        while let Some(value) = list.next_element::<&RawValue>()? {
+            self.step(Cow::Borrowed(""), value.get())?;
         }
         Ok(())
     }
     fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some((Text(key), value)) = map.next_entry()? {
-            self.step(key, value)?;
+        while let Some((Text(key), value)) = map.next_entry::<_, &RawValue>()? {
+            self.step(key, value.get())?;
         }
         Ok(())
     }
@@ -489,14 +486,14 @@ where
 
 /// A string that is borrowed from the file if it has no escapes.
 #[derive(Deserialize)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Returns the string that `raw` is, if it is one.
-pub(super) fn string(raw: &RawValue) -> Result<Option<Cow<'_, str>>, LoadError> {
-    if !raw.get().starts_with('"') {
+/// Returns the string that a JSON value is, if it is one.
+pub(super) fn string(json: &str) -> Result<Option<Cow<'_, str>>, LoadError> {
+    if !json.starts_with('"') {
         return Ok(None);
     }
-    match serde_json::from_str(raw.get()) {
+    match serde_json::from_str(json) {
         Ok(Text(text)) => Ok(Some(text)),
         Err(_) => Err(unpaired_surrogate()),
     }
@@ -509,9 +506,9 @@ fn unpaired_surrogate() -> LoadError {
 
 /// Picks some members of an object. Of two with the same key the first counts, as in Jason (its issue 33).
 fn fields<'a, const N: usize>(
-    object: &'a RawValue,
+    object: &'a str,
     names: [&str; N],
-) -> Result<[Option<&'a RawValue>; N], LoadError> {
+) -> Result<[Option<&'a str>; N], LoadError> {
     let mut found = [None; N];
     walk(object, |key, value| {
         if let Some(at) = names.iter().position(|name| *name == key) {
@@ -524,9 +521,9 @@ fn fields<'a, const N: usize>(
 
 /// Returns all of `found`, or the names of those that are absent. A `null` is not absent.
 fn present<'a, const N: usize>(
-    found: [Option<&'a RawValue>; N],
+    found: [Option<&'a str>; N],
     names: [&'static str; N],
-) -> Result<[&'a RawValue; N], Vec<&'static str>> {
+) -> Result<[&'a str; N], Vec<&'static str>> {
     let values: Vec<_> = found.into_iter().flatten().collect();
     values.try_into().map_err(|_| {
         let absent = names
@@ -538,43 +535,50 @@ fn present<'a, const N: usize>(
 }
 
 fn collect<T>(
-    list: &RawValue,
-    item: impl Fn(usize, &RawValue) -> Result<T, LoadError>,
+    list: &str,
+    item: impl Fn(usize, &str) -> Result<T, LoadError>,
 ) -> Result<Vec<T>, LoadError> {
     let mut items = Vec::new();
-    walk(list, |_, raw| {
-        item(items.len(), raw).map(|item| items.push(item))
+    walk(list, |_, json| {
+        item(items.len(), json).map(|item| items.push(item))
     })?;
     Ok(items)
 }
 
-fn strings(list: &RawValue) -> Result<Vec<String>, LoadError> {
+fn strings(list: &str) -> Result<Vec<String>, LoadError> {
     let mut strings = Vec::new();
-    walk(list, |_, raw| text(raw).map(|text| strings.extend(text)))?;
+    walk(list, |_, json| text(json).map(|text| strings.extend(text)))?;
     Ok(strings)
 }
 
-fn text(raw: &RawValue) -> Result<Option<String>, LoadError> {
-    Ok(string(raw)?.map(Cow::into_owned))
+fn text(json: &str) -> Result<Option<String>, LoadError> {
+    Ok(string(json)?.map(Cow::into_owned))
 }
 
-fn time(raw: &RawValue) -> Result<Option<Timestamp>, LoadError> {
-    Ok(string(raw)?.as_deref().and_then(instant))
+fn time(json: &str) -> Result<Option<Timestamp>, LoadError> {
+    Ok(string(json)?.as_deref().and_then(instant))
 }
 
-fn object(raw: &RawValue) -> Option<&RawValue> {
-    raw.get().starts_with('{').then_some(raw)
+fn required_time(field: &'static str, json: &str) -> Result<Timestamp, LoadError> {
+    let reason = match json {
+        "null" => "missing_timestamp",
+        _ => "invalid_timestamp",
+    };
+    time(json)?.ok_or(LoadError::InvalidTimestamp { field, reason })
 }
 
-fn list(raw: &RawValue) -> Option<&RawValue> {
-    raw.get().starts_with('[').then_some(raw)
+fn object(json: &str) -> Option<&str> {
+    json.starts_with('{').then_some(json)
+}
+
+fn list(json: &str) -> Option<&str> {
+    json.starts_with('[').then_some(json)
 }
 
 /// Reads an integer from 1. One with a fraction or an exponent is a float to JidoCode, whatever its value.
-fn positive(raw: &RawValue) -> Option<u64> {
-    let digits = raw.get();
-    let is_positive = digits != "0" && digits.bytes().all(|digit| digit.is_ascii_digit());
-    is_positive.then(|| digits.parse().unwrap_or(u64::MAX))
+fn positive(json: &str) -> Option<u64> {
+    let is_positive = json != "0" && json.bytes().all(|digit| digit.is_ascii_digit());
+    is_positive.then(|| json.parse().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -694,129 +698,83 @@ mod tests {
     #[test]
     fn each_refusal_names_the_reason_of_jido_code() {
         let table = [
-            (
-                "/version",
-                json!("1"),
-                "invalid-version",
-                "(invalid_version)",
-            ),
-            ("/version", json!(1.0), "invalid-version", ""),
-            ("/version", json!(0), "invalid-version", ""),
-            ("/version", json!(-1), "invalid-version", ""),
-            (
-                "/version",
-                json!(2),
-                "unsupported-version",
-                "(unsupported_version)",
-            ),
-            ("/version", json!(u64::MAX), "unsupported-version", ""),
-            ("/id", json!(7), "invalid-id", "(invalid_id)"),
-            ("/name", Value::Null, "invalid-name", "(invalid_name)"),
-            (
-                "/project_path",
-                json!([]),
-                "invalid-project-path",
-                "(invalid_project_path)",
-            ),
-            ("/config", json!([]), "invalid-config", "(invalid_config)"),
-            (
-                "/conversation",
-                json!({}),
-                "invalid-conversation",
-                "(invalid_conversation)",
-            ),
-            ("/todos", json!("[]"), "invalid-todos", "(invalid_todos)"),
-            (
-                "/created_at",
-                Value::Null,
-                "invalid-timestamp",
-                "created_at",
-            ),
-            (
-                "/updated_at",
-                json!("2026-01-02T03:04:05"),
-                "invalid-timestamp",
-                "updated_at",
-            ),
-            (
-                "/conversation/1",
-                json!(1),
-                "invalid-message",
-                "message 2: not_a_map",
-            ),
+            ("/version", json!("1"), "invalid-version"),
+            ("/version", json!(1.0), "invalid-version"),
+            ("/version", json!(0), "invalid-version"),
+            ("/version", json!(-1), "invalid-version"),
+            ("/version", json!(2), "unsupported-version"),
+            ("/version", json!(u64::MAX), "unsupported-version"),
+            ("/id", json!(7), "invalid-id"),
+            ("/name", Value::Null, "invalid-name"),
+            ("/project_path", json!([]), "invalid-project-path"),
+            ("/config", json!([]), "invalid-config"),
+            ("/conversation", json!({}), "invalid-conversation"),
+            ("/todos", json!("[]"), "invalid-todos"),
+            ("/conversation/1", json!(1), "invalid-message"),
+            ("/todos/0", Value::Null, "invalid-todo"),
+            ("/created_at", json!(1), "invalid-timestamp"),
+            ("/updated_at", json!("2026-01-02"), "invalid-timestamp"),
+        ];
+        for (pointer, value, code) in table {
+            let refusal = changed(pointer, Some(value)).expect_err(pointer);
+            assert_eq!(refusal.code(), code, "{pointer}");
+            let name = format!("({})", code.replace('-', "_"));
+            assert!(refusal.to_string().ends_with(&name), "{refusal}");
+        }
+        let refusal = changed("/created_at", Some(Value::Null)).expect_err("a refusal");
+        assert!(refusal.to_string().ends_with("(missing_timestamp)"));
+    }
+
+    #[test]
+    fn a_wrong_message_or_todo_is_pointed_at() {
+        let few = json!({"role": "user"});
+        let table = [
+            ("/conversation/1", json!(1), "message 2: not_a_map"),
             (
                 "/conversation/0",
-                json!({"role": "user"}),
-                "invalid-message",
+                few,
                 "missing_fields: id, content, timestamp",
             ),
-            (
-                "/conversation/0/id",
-                json!(1),
-                "invalid-message",
-                "invalid_id",
-            ),
-            (
-                "/conversation/0/role",
-                json!(1),
-                "invalid-message",
-                "invalid_role",
-            ),
-            (
-                "/conversation/0/role",
-                json!("root"),
-                "invalid-message",
-                "unknown_role",
-            ),
-            (
-                "/conversation/0/content",
-                json!([]),
-                "invalid-message",
-                "invalid_content",
-            ),
+            ("/conversation/0/id", json!(1), "message 1: invalid_id"),
+            ("/conversation/0/role", json!(1), "invalid_role"),
+            ("/conversation/0/role", json!("root"), "unknown_role"),
+            ("/conversation/0/content", json!([]), "invalid_content"),
             (
                 "/conversation/0/timestamp",
                 json!("now"),
-                "invalid-message",
                 "invalid_timestamp",
             ),
-            ("/todos/0", Value::Null, "invalid-todo", "todo 1: not_a_map"),
+            ("/todos/0", json!([]), "todo 1: not_a_map"),
             (
                 "/todos/0",
                 json!({"status": 1}),
-                "invalid-todo",
                 "missing_fields: content, active_form",
             ),
-            (
-                "/todos/0/content",
-                json!(1),
-                "invalid-todo",
-                "invalid_content",
-            ),
-            (
-                "/todos/0/status",
-                json!(1),
-                "invalid-todo",
-                "invalid_status",
-            ),
-            (
-                "/todos/0/status",
-                json!("done"),
-                "invalid-todo",
-                "unknown_status",
-            ),
-            (
-                "/todos/0/active_form",
-                json!(1),
-                "invalid-todo",
-                "invalid_active_form",
-            ),
+            ("/todos/0/content", json!(1), "invalid_content"),
+            ("/todos/0/status", json!(1), "invalid_status"),
+            ("/todos/0/status", json!("done"), "unknown_status"),
+            ("/todos/0/active_form", json!(1), "invalid_active_form"),
         ];
-        for (pointer, value, code, words) in table {
-            let refusal = changed(pointer, Some(value)).expect_err(pointer);
-            assert_eq!(refusal.code(), code, "{pointer}");
-            assert!(refusal.to_string().contains(words), "{refusal}");
+        for (pointer, value, words) in table {
+            let refusal = changed(pointer, Some(value))
+                .expect_err(pointer)
+                .to_string();
+            assert!(refusal.contains(words), "{refusal}");
         }
+    }
+
+    #[test]
+    fn the_version_is_judged_before_the_contents_but_after_their_types() {
+        let text = good().to_string().replace("\"version\":1", "\"version\":2");
+        let refused = |from, to| parse(text.replace(from, to).as_bytes()).expect_err("a refusal");
+        assert_eq!(
+            refused("\"role\":\"user\"", "\"role\":0").code(),
+            "unsupported-version"
+        );
+        assert_eq!(
+            refused("\"name\":\"demo\"", "\"name\":0").code(),
+            "invalid-name"
+        );
     }
 
     #[test]
