@@ -441,6 +441,40 @@ pub struct Session {
     pub health: BTreeSet<Health>,
 }
 
+/// What a copy has in common with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Both have the same records.
+    Identical,
+    /// This one goes on where the other ends.
+    Longer {
+        /// How many records both have.
+        common: u64,
+    },
+    /// The other one goes on where this one ends.
+    Shorter {
+        /// How many records both have.
+        common: u64,
+    },
+    /// Each went its own way.
+    Diverged {
+        /// The first record that differs, counted from 1.
+        record: u64,
+    },
+}
+
+impl Comparison {
+    /// Returns the same seen from the other copy.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Longer { common } => Self::Shorter { common },
+            Self::Shorter { common } => Self::Longer { common },
+            same => same,
+        }
+    }
+}
+
 /// How the copy to use was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -448,6 +482,15 @@ pub struct Choice {
     pub why: String,
     /// Whether evidence ranks the chosen copy over every other.
     pub is_decided: bool,
+    /// What each copy has in common with the first; `None` where they were not compared.
+    pub comparisons: Vec<Option<Comparison>>,
+}
+
+impl Choice {
+    /// Makes a choice that needed no comparison.
+    pub fn new(why: impl Into<String>, is_decided: bool) -> Self {
+        Self { why: why.into(), is_decided, comparisons: Vec::new() }
+    }
 }
 
 impl Session {
@@ -542,7 +585,7 @@ pub(crate) mod tests {
         Session {
             agent: copies[0].place.agent(),
             id: copies[0].place.id.clone(),
-            choice: Choice { why: "the only copy".to_owned(), is_decided: true },
+            choice: Choice::new("the only copy", true),
             copies,
             pointers: Vec::new(),
             launch_dir_exists: None,

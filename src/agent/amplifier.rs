@@ -136,6 +136,10 @@ impl Agent for Amplifier {
         Ok(())
     }
 
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        transcript_path(&place.path)
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
             return each_line(&path, &mut |line| {

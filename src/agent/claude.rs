@@ -206,6 +206,10 @@ impl Agent for Claude {
         Ok(())
     }
 
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.clone())
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         each_line(&copy.place.path, &mut |line| {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Depth, leo};
+use crate::agent::leo;
 use crate::env::Env;
 use crate::error::{Candidate, Exit, Refusal};
 use crate::scan::{self, Places, Scan, Wanted};
@@ -77,8 +77,7 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
 }
 
 fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Session, Refusal> {
-    let glance = Wanted { depth: Depth::Glance, counts: false };
-    let mut scan = scan::locate(env, &filter.agents).read_all(env, glance);
+    let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
     scan.add_pointers(env);
     super::warn_of_problems(ui, &scan);
     let mut sessions = scan.sessions;
@@ -125,7 +124,7 @@ fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui)
         let copy = session.copies.remove(at);
         session.launch_dir_exists = copy.launch_dir.as_ref().map(|dir| dir.value.is_dir());
         session.copies.insert(0, copy);
-        session.choice = Choice { why: "it was named by its path".to_owned(), is_decided: true };
+        session.choice = Choice::new("it was named by its path", true);
     }
     Ok(Target::Session(Box::new(session)))
 }
@@ -189,10 +188,9 @@ fn by_pointer(pointer: Pointer, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyho
 
 fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) -> Refusal {
     const MOST: usize = 20;
-    let glance = Wanted { depth: Depth::Glance, counts: false };
     let shown = &keys[..keys.len().min(MOST)];
     let is_shown = |place: &Located| shown.iter().any(|(agent, id)| place.agent() == *agent && place.id == *id);
-    let scan = places.read_some(env, glance, is_shown);
+    let scan = places.read_some(env, Wanted::GLANCE, is_shown);
     let by_agent = keys.windows(2).all(|pair| pair[0].1 == pair[1].1);
     let what = if by_agent { "is the id of sessions of several agents" } else { "is the beginning of several ids" };
     let more = keys.len() - shown.len();

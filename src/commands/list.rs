@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use crate::agent::Depth;
 use crate::cli::{Format, ListArgs};
 use crate::env::Env;
 use crate::error::Exit;
@@ -18,7 +17,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
-    let wanted = Wanted { depth: Depth::Glance, counts: args.counts };
+    let wanted = Wanted { counts: args.counts, ..Wanted::GLANCE };
     let mut scan = scan::locate(env, &filter.agents).read_all(env, wanted);
     scan.add_pointers(env);
     super::warn_of_problems(ui, &scan);

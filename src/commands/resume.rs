@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::find::{self, Target};
-use crate::agent::{self, Depth};
+use crate::agent::{self};
 use crate::cli::ResumeArgs;
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
@@ -19,7 +19,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, None, true, env);
-    let wanted = Wanted { depth: Depth::Glance, counts: false };
+    let wanted = Wanted::RESUME;
     let mut resume = match find::one(&args.session, &filter, wanted, env, ui)? {
         Target::Session(session) => Resume::of_session(*session, args, env)?,
         Target::LostApp(pointer) if args.fresh => Resume::fresh(pointer, args, env),
