@@ -12,7 +12,7 @@ use crate::choose::choose;
 use crate::env::Env;
 use crate::evidence::ProjectDirs;
 use crate::format::compare::compare;
-use crate::session::{AgentKind, Copy, Health, Located, Pointer, Problem, Session, SessionKind};
+use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session};
 
 /// Every copy of every agent by name, nothing opened yet.
 #[derive(Debug, Default)]
@@ -208,14 +208,7 @@ fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) 
         let reader = reader?;
         compare(&reader.transcript(&a.place)?, &reader.transcript(&b.place)?).ok()
     });
-    let mut health: BTreeSet<Health> = copies.first().map(|copy| copy.health.clone()).unwrap_or_default();
-    if copies.len() > 1 {
-        health.insert(Health::DuplicateSession);
-    }
-    if copies.first().is_some_and(|copy| copy.launch_dir.is_none() && copy.kind != SessionKind::Empty) {
-        health.insert(Health::UnknownDirectory);
-    }
-    Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health }
+    Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health: BTreeSet::new() }
 }
 
 /// Looks once at each directory, however many sessions share it.
@@ -225,9 +218,7 @@ fn look_at_launch_dirs(sessions: &mut [Session]) {
         dirs.into_par_iter().map(|dir| (dir.is_dir(), dir)).map(|(is, dir)| (dir, is)).collect();
     for session in sessions {
         session.launch_dir_exists = session.launch_dir().and_then(|dir| exists.get(dir).copied());
-        if session.launch_dir_exists == Some(false) {
-            session.health.insert(Health::MissingDirectory);
-        }
+        session.assess();
     }
 }
 

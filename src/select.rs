@@ -54,6 +54,37 @@ impl FromStr for Selector {
     }
 }
 
+/// Which copy of a session a user means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopySelector {
+    /// Its number in the list of candidates, counted from 1.
+    Number(usize),
+    /// Its file or directory.
+    Path(PathBuf),
+}
+
+impl FromStr for CopySelector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(0) => Err("copies are counted from 1".to_owned()),
+            Ok(number) => Ok(Self::Number(number)),
+            Err(_) if text.is_empty() => Err("name a copy by its number or its path".to_owned()),
+            Err(_) => Ok(Self::Path(PathBuf::from(text))),
+        }
+    }
+}
+
+impl std::fmt::Display for CopySelector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Path(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
 /// What an id or a prefix means among what there is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {

@@ -464,6 +464,24 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// Returns the word of the JSON contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Identical => "identical",
+            Self::Longer { .. } => "longer",
+            Self::Shorter { .. } => "shorter",
+            Self::Diverged { .. } => "diverged",
+        }
+    }
+
+    /// Returns the first record that differs, counted from 1, where both went their own way.
+    pub fn diverged_at(self) -> Option<u64> {
+        match self {
+            Self::Diverged { record } => Some(record),
+            _ => None,
+        }
+    }
+
     /// Returns the same seen from the other copy.
     #[must_use]
     pub fn reversed(self) -> Self {
@@ -471,6 +489,17 @@ impl Comparison {
             Self::Longer { common } => Self::Shorter { common },
             Self::Shorter { common } => Self::Longer { common },
             same => same,
+        }
+    }
+}
+
+impl std::fmt::Display for Comparison {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Identical => f.write_str("the same as the first copy"),
+            Self::Longer { common } => write!(f, "goes on after the {common} records of the first copy"),
+            Self::Shorter { common } => write!(f, "has only the first {common} records of the first copy"),
+            Self::Diverged { record } => write!(f, "differs from the first copy from record {record} on"),
         }
     }
 }
@@ -497,6 +526,27 @@ impl Session {
     /// Returns the chosen copy.
     pub fn copy(&self) -> &Copy {
         &self.copies[0]
+    }
+
+    /// Puts a copy first, as a person asked.
+    pub fn put_first(&mut self, at: usize) {
+        self.copies[..=at].rotate_right(1);
+        self.choice = Choice::new("it was named", true);
+        self.launch_dir_exists = self.launch_dir().map(Path::is_dir);
+        self.assess();
+    }
+
+    /// Says anew what is wrong with the session, from its first copy and what is known of the rest.
+    pub fn assess(&mut self) {
+        let copy = self.copy();
+        let has_no_directory = copy.launch_dir.is_none() && copy.kind != SessionKind::Empty;
+        let troubles = [
+            (self.copies.len() > 1, Health::DuplicateSession),
+            (has_no_directory, Health::UnknownDirectory),
+            (self.launch_dir_exists == Some(false), Health::MissingDirectory),
+        ];
+        let own = copy.health.iter().copied();
+        self.health = own.chain(troubles.into_iter().filter(|(is, _)| *is).map(|(_, trouble)| trouble)).collect();
     }
 
     /// Returns what people call it: its title, or else its first prompt.

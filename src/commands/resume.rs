@@ -73,6 +73,9 @@ impl Resume {
         let Some(agent) = agent::by_kind(session.agent) else {
             return Err(Refusal::new(Exit::Refused, "not-resumable", format!("no agent resumes {}", session.id)));
         };
+        if let Some(copy) = &args.copy {
+            find::take_copy(&mut session, copy, env)?;
+        }
         if !session.choice.is_decided {
             let message = format!(
                 "{} session {} has {} copies, and {}",
@@ -82,7 +85,7 @@ impl Resume {
                 session.choice.why
             );
             return Err(Refusal::new(Exit::Ambiguous, "ambiguous-copy", message)
-                .hint("name one of them by its path")
+                .hint("say which one with --copy N; `rejoin show` tells more of them")
                 .candidates(find::candidates(&session, false)));
         }
         agent.verify(&mut session.copies[0], env);

@@ -31,10 +31,12 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
             return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
         }
     };
+    if let Some(copy) = &args.copy {
+        find::take_copy(&mut session, copy, env)?;
+    }
     if let Some(agent) = agent::by_kind(session.agent) {
         agent.verify(&mut session.copies[0], env);
-        let health = session.copies[0].health.clone();
-        session.health.extend(health);
+        session.assess();
     }
     let wants = match (args.messages, args.transcript) {
         (Some(count), _) => Messages::Last(count),
