@@ -7,7 +7,14 @@ mod contract;
 mod fixtures;
 mod world;
 
+mod backfill;
+mod bad_input;
 mod facts;
+mod list;
 mod pipes;
+mod properties;
 mod read_only;
 mod regression;
+mod resume;
+mod selectors;
+mod shapes;

@@ -2,15 +2,17 @@
 //! else, and a clock that stands still.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::contract;
-use crate::fixtures::{Fixture, put};
+use crate::fixtures::Fixture;
 
 /// The time that counts as now in every test.
 pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
@@ -62,8 +64,17 @@ impl World {
     pub(crate) fn install(&self, name: &str, script: &str) -> PathBuf {
         let recorder = RECORDER.replace("@ROOT@", self.path.to_str().expect("a path in UTF-8"));
         let program = self.path.join("bin").join(name);
-        put(&program, recorder + script);
-        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("a mode");
+        // Another process writes it: what this one has open for writing, a child that another test starts
+        // in this moment would have open too, and a file that is open for writing cannot be run.
+        let mut writer = Command::new("sh")
+            .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+            .arg(&program)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let text = recorder + script;
+        writer.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("a program");
+        assert!(writer.wait().expect("an end").success());
         program
     }
 
@@ -86,6 +97,7 @@ impl World {
     }
 
     /// Writes a session, or whatever else the fixture stands for, and returns where it is.
+    #[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
     pub(crate) fn add(&self, fixture: impl Fixture) -> PathBuf {
         fixture.write_to(&self.home())
     }
@@ -105,6 +117,45 @@ impl World {
         self.from(self.path.join("elsewhere")).with(name, value)
     }
 
+    /// Runs the program and returns its peak of memory in KiB too.
+    pub(crate) fn measured<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> (Answer, u64) {
+        let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("a running program");
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let waiter = std::thread::spawn(move || child.wait_with_output().expect("an end"));
+        let mut peak = 0;
+        // The system forgets the peak when the program ends, so it is asked again and again.
+        while !waiter.is_finished() {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+            peak = peak.max(line.trim().trim_end_matches(" kB").parse().unwrap_or(0));
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let output = waiter.join().expect("an output");
+        (Answer { output, root: self.path.clone(), command: format!("{command:?}") }, peak)
+    }
+
+    /// Runs the program with a terminal of so many columns for its answer.
+    pub(crate) fn on_terminal<S: AsRef<OsStr>>(&self, columns: u16, args: impl IntoIterator<Item = S>) -> Answer {
+        let (terminal, other_end) = open_terminal(columns);
+        let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(args).stdin(Stdio::null()).stdout(other_end).stderr(Stdio::piped());
+        let child = command.spawn().expect("a running program");
+        let described = format!("{command:?}");
+        // The terminal ends when nobody has its other end any more.
+        drop(command);
+        let mut stdout = Vec::new();
+        let mut part = [0; 4096];
+        let mut terminal = terminal;
+        while let Ok(count @ 1..) = terminal.read(&mut part) {
+            stdout.extend_from_slice(&part[..count]);
+        }
+        let mut output = child.wait_with_output().expect("an end");
+        output.stdout = String::from_utf8(stdout).expect("output in UTF-8").replace("\r\n", "\n").into_bytes();
+        Answer { output, root: self.path.clone(), command: described }
+    }
+
     /// Returns how the agent was started, and forgets it.
     pub(crate) fn launched(&self) -> Option<Launch> {
         let record = self.path.join("launched");
@@ -122,6 +173,18 @@ impl World {
         std::fs::remove_dir_all(record).expect("a record to forget");
         Some(launch)
     }
+}
+
+/// Opens a terminal: the end to read from, and the end for a program.
+fn open_terminal(columns: u16) -> (File, File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("a terminal that can be used");
+    let name = ptsname(&terminal, Vec::new()).expect("a name").into_string().expect("a name in UTF-8");
+    let other_end = File::options().read(true).write(true).open(name).expect("the other end");
+    let size = rustix::termios::Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&other_end, size).expect("a size");
+    (File::from(terminal), other_end)
 }
 
 /// How an agent was started.
