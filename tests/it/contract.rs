@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> T {
     match serde_json::from_str(text) {
         Ok(value) => value,
-        Err(error) => panic!("the contract is broken: {error}\n{text}"),
+        Err(error) => panic!("the contract is broken: {error}\n{:.2000}", text),
     }
 }
 
@@ -45,6 +45,7 @@ words!(Kind: Main Fork Exec Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);
 words!(Agent: Amplifier Claude Jido Leo);
 words!(Role: User Assistant Tool System);
+words!(Compared: Identical Longer Shorter Diverged);
 words!(ListKind: SessionList);
 words!(DetailsKind: Session);
 words!(PlanKind: ResumePlan);
@@ -82,6 +83,12 @@ pub(crate) struct Copy {
     pub(crate) chosen: bool,
     #[serde(deserialize_with = "nullable")]
     pub(crate) why: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) compared: Option<Compared>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) diverged_at_record: Option<u64>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) messages: Option<u64>,
     #[serde(deserialize_with = "utc")]
     pub(crate) active_at: Option<String>,
     pub(crate) size_bytes: u64,
@@ -317,8 +324,13 @@ pub(crate) struct Candidate {
     pub(crate) title: Option<String>,
     #[serde(deserialize_with = "utc")]
     pub(crate) active_at: Option<String>,
+    pub(crate) size_bytes: u64,
     #[serde(deserialize_with = "nullable")]
-    pub(crate) size_bytes: Option<u64>,
+    pub(crate) messages: Option<u64>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) copy: Option<u64>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) differs: Option<String>,
     pub(crate) select: String,
 }
 
