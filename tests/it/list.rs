@@ -53,14 +53,24 @@ fn a_terminal_gets_a_table_with_short_ids_and_relative_times() {
     world.add(Claude::session(id(5)).in_dir("/").at("2026-03-01T11:58:00Z").entrypoint("sdk-cli").turn("run\nit", "y"));
     world.add(Leo::pointer(world.dir("home/workspace/app/Demo/app"), &id(4)));
     world.on_terminal(120, ["list", "--color", "never"]).code(0).stderr_eq("").stdout_eq(str![[r#"
-AGENT      ID        TITLE       DIRECTORY  ACTIVE      SIZE     MARKS
-claude     00000005  run it      /          1 min ago     697 B  exec
-claude     00000004  Bravo       /usr       58 min ago    786 B  leo
-claude     00000002  alpha       /usr/bin   2 days ago    681 B  torn
-amplifier  00000001  delta       /usr       2026-02-01  1.9 KiB  no info
-amplifier  00000003  charlie     /gone      2026-02-01  2.0 KiB  dir gone
+AGENT      ID        TITLE    DIRECTORY  ACTIVE         SIZE  MARKS
+claude     00000005  run it   /          1 min ago     697 B  exec
+claude     00000004  Bravo    /usr       58 min ago    786 B  leo
+claude     00000002  alpha    /usr/bin   2 days ago    681 B  torn
+amplifier  00000001  delta    /usr       2026-02-01  1.9 KiB  no info
+amplifier  00000003  charlie  /gone      2026-02-01  2.0 KiB  dir gone
 
 "#]]);
+}
+
+#[test]
+fn a_narrow_terminal_gets_one_line_a_session_and_one_for_the_header() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).title("a title of some length").turn("x", "y"));
+    for columns in [20, 40, 60] {
+        let printed = world.on_terminal(columns, ["list"]).code(0).stdout();
+        assert_eq!(printed.lines().count(), 2, "{columns} columns:\n{printed}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod world;
 mod backfill;
 mod bad_input;
 mod facts;
+mod jido;
 mod list;
 mod pipes;
 mod properties;

@@ -27,20 +27,29 @@ fn picture(root: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
         .collect()
 }
 
-/// Every verb that only reads, in every format, about a session and about all.
-fn read_only_commands(session: &str) -> Vec<Vec<&str>> {
-    let mut commands = Vec::new();
-    for format in ["table", "json", "ndjson"] {
-        commands.push(vec!["list", "--all", "--counts", "--format", format]);
-        commands.push(vec!["list", "--format", format]);
-        commands.push(vec!["show", session, "--format", format]);
-        commands.push(vec!["show", session, "--messages", "3", "--format", format]);
-        commands.push(vec!["show", session, "--transcript", "--format", format]);
-        commands.push(vec!["backfill", "--all", "--dry-run", "--format", format]);
-    }
-    commands.push(vec!["resume", session, "--print"]);
-    commands.push(vec!["resume", session, "--json"]);
-    commands
+/// What only reads and is about one session.
+fn commands_on(session: &str) -> Vec<Vec<&str>> {
+    vec![
+        vec!["show", session],
+        vec!["show", session, "--messages", "3", "--format", "ndjson"],
+        vec!["show", session, "--transcript"],
+        vec!["show", session, "--transcript", "--json"],
+        vec!["resume", session, "--print"],
+        vec!["resume", session, "--json"],
+    ]
+}
+
+/// What only reads and is about all sessions.
+fn commands_on_all() -> Vec<Vec<&'static str>> {
+    let in_format = |format| {
+        [
+            vec!["list", "--format", format],
+            vec!["list", "--all", "--counts", "--format", format],
+            vec!["show", "latest", "--format", format],
+            vec!["backfill", "--all", "--dry-run", "--format", format],
+        ]
+    };
+    ["table", "json", "ndjson"].into_iter().flat_map(in_format).collect()
 }
 
 fn helpful_commands() -> Vec<Vec<&'static str>> {
@@ -63,9 +72,12 @@ fn looking_changes_nothing_in_a_home_with_one_of_everything() {
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert_eq!(listed.len(), count, "{:?}", listed.iter().map(|session| &session.id).collect::<Vec<_>>());
     for session in &listed {
-        for args in read_only_commands(&session.id) {
+        for args in commands_on(&session.id) {
             world.rejoin(&args);
         }
+    }
+    for args in commands_on_all() {
+        world.rejoin(&args);
     }
     let pointer = world.root().join("work/leo");
     for args in [["show", pointer.to_str().expect("a path")], ["show", "latest"], ["show", &id(99)]] {
@@ -95,9 +107,12 @@ fn looking_changes_nothing_in_the_sample_home() {
     let listed = world.rejoin(["--home", home_arg, "list", "--all", "--json"]).code(0).sessions();
     assert!(!listed.is_empty());
     for session in &listed {
-        for args in read_only_commands(&session.id) {
+        for args in commands_on(&session.id) {
             world.rejoin(["--home", home_arg].iter().chain(&args));
         }
+    }
+    for args in commands_on_all() {
+        world.rejoin(["--home", home_arg].iter().chain(&args));
     }
     assert!(before == picture(&home), "examples/home has changed");
 }

@@ -293,13 +293,10 @@ fn a_session_of_several_copies_is_resumed_from_the_one_that_evidence_chooses() {
 fn copies_that_nothing_tells_apart_are_ambiguous_until_one_is_named() {
     let world = World::with_agents();
     let (dash, dot) = (world.dir("a/b"), world.dir("a-b"));
-    let both = [&dash, &dot].map(|dir| {
-        world.add(
-            Amplifier::session(id(1))
-                .in_dir(dir)
-                .filed_under(dir.file_name().expect("a name").to_str().expect("a name"))
-                .turn("x", "y"),
-        )
+    // The same length at the same time, but not the same words.
+    let both = [(&dash, "yes"), (&dot, "no!")].map(|(dir, reply)| {
+        let name = dir.file_name().and_then(|name| name.to_str()).expect("a name");
+        world.add(Amplifier::session(id(1)).in_dir(dir).filed_under(name).turn("x", reply))
     });
     let answer = world.rejoin(["resume", &id(1)]).code(6);
     for path in &both {

@@ -328,8 +328,8 @@ claude 00000001-aaaa-4aaa-8aaa-000000000001
   launch dir    /usr  (transcript, exists)
   started in    /usr  (transcript)
   last in       /usr/bin  (transcript)
-  created       2026-02-01 10:01:00, 2026-02-01  (transcript)
-  active        2026-02-01 10:04:00, 2026-02-01  (transcript)
+  created       2026-02-01 10:01:00  (transcript)
+  active        2026-02-01 10:04:00  (transcript)
   size          1.5 KiB
   messages      2 prompts, 2 replies
   model         model-a  (transcript)
