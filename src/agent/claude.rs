@@ -301,6 +301,8 @@ fn stream(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) ->
 const TITLE_WINDOW: usize = 64 * 1024;
 /// Records near the end that are looked into even when every field has been seen: times are not in order.
 const LAST_RECORDS: u32 = 6;
+/// Records near the end that the model is looked for in.
+const MOST_RECORDS: u32 = 40;
 
 /// What the two ends of a transcript tell.
 #[derive(Default)]
@@ -421,7 +423,11 @@ impl Ends {
     }
 
     fn knows_end(&self) -> bool {
-        self.records_from_end >= LAST_RECORDS && self.newest.is_some() && self.last_cwd.is_some()
+        let has_all = self.newest.is_some() && self.last_cwd.is_some();
+        // A session that was never answered has no model to find.
+        has_all
+            && self.records_from_end >= LAST_RECORDS
+            && (self.model.is_some() || self.records_from_end >= MOST_RECORDS)
     }
 
     fn is_done_with_end(&self) -> bool {
@@ -496,7 +502,7 @@ fn decide_launch_dir(copy: &mut Copy, relocated: Option<String>) {
         }
     }
     evidence::decide(copy, |_| true);
-    if copy.launch_dir.is_some() && !copy.is_filed_right {
+    if copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent {
         copy.health.insert(Health::MisfiledSession);
     }
 }

@@ -16,6 +16,7 @@ use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, Store
 
 mod amplifier;
 mod claude;
+mod jido;
 pub mod leo;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
@@ -69,7 +70,7 @@ pub struct Command {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude]
+    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.

@@ -333,28 +333,6 @@ pub fn is_session_id(text: &str) -> bool {
         })
 }
 
-/// Says how long ago something was, in the words of JidoCode's `/resume`.
-///
-/// A time in the future is "just now".
-pub fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
-    const MINUTE: i64 = 60;
-    const HOUR: i64 = 60 * MINUTE;
-    const DAY: i64 = 24 * HOUR;
-    let Some(then) = then else {
-        return "unknown".to_owned();
-    };
-    // JidoCode, too, drops the fractions first and subtracts then.
-    match now.as_second() - then.as_second() {
-        ..MINUTE => "just now".to_owned(),
-        seconds @ ..HOUR => format!("{} min ago", seconds / MINUTE),
-        seconds @ ..DAY if seconds / HOUR == 1 => "1 hour ago".to_owned(),
-        seconds @ ..DAY => format!("{} hours ago", seconds / HOUR),
-        seconds if seconds < 2 * DAY => "yesterday".to_owned(),
-        seconds if seconds < 7 * DAY => format!("{} days ago", seconds / DAY),
-        _ => then.strftime("%Y-%m-%d").to_string(),
-    }
-}
-
 /// Reads a time by the rules of Elixir's `DateTime.from_iso8601/1`.
 ///
 /// They are narrower than jiff's: full seconds, no 60th, an offset, capital `T` and `Z`, no `-00:00`. They are wider in
@@ -798,31 +776,5 @@ mod tests {
         ] {
             assert_eq!(instant(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn ages_are_told_in_the_words_of_jido_code() {
-        let now = at("2026-03-10T12:00:00.9Z");
-        let table = [
-            ("2026-03-10T12:00:01Z", "just now"),
-            ("2027-01-01T00:00:00Z", "just now"),
-            ("2026-03-10T11:59:01Z", "just now"),
-            ("2026-03-10T11:59:00.95Z", "1 min ago"),
-            ("2026-03-10T11:00:01Z", "59 min ago"),
-            ("2026-03-10T11:00:00Z", "1 hour ago"),
-            ("2026-03-10T10:00:01Z", "1 hour ago"),
-            ("2026-03-10T10:00:00Z", "2 hours ago"),
-            ("2026-03-09T12:00:01Z", "23 hours ago"),
-            ("2026-03-09T12:00:00Z", "yesterday"),
-            ("2026-03-08T12:00:01Z", "yesterday"),
-            ("2026-03-08T12:00:00Z", "2 days ago"),
-            ("2026-03-03T12:00:01Z", "6 days ago"),
-            ("2026-03-03T12:00:00Z", "2026-03-03"),
-            ("1969-07-20T20:17:40Z", "1969-07-20"),
-        ];
-        for (then, words) in table {
-            assert_eq!(ago(Some(at(then)), now), words, "{then}");
-        }
-        assert_eq!(ago(None, now), "unknown");
     }
 }

@@ -307,7 +307,7 @@ mod tests {
         text.resize(text.len() + LONGEST_LINE + 1, b'x');
         text.extend_from_slice(b"\nthree");
         let (_dir, path) = file(&text);
-        let mut lines = Jsonl::open(&path).and_then(|file| Ok(file.into_lines().expect("lines"))).expect("a file");
+        let mut lines = Jsonl::open(&path).map(|file| file.into_lines().expect("lines")).expect("a file");
         let one = lines.next_line().expect("a line").expect("a line");
         assert_eq!((one.number, one.bytes, one.is_ended), (1, Some(b"one".as_slice()), true));
         let two = lines.next_line().expect("a line").expect("a line");

@@ -124,8 +124,11 @@ impl<W: Write> Page<'_, W> {
 
     fn time(&mut self, name: &str, fact: Option<&Fact<Timestamp>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
+        let at = local(fact.value, self.env);
         let ago = text::ago(Some(fact.value), self.env.now);
-        self.line(name, &format!("{}, {ago}  ({})", local(fact.value, self.env), fact.source))
+        // An old time is said as its date, which stands there already.
+        let ago = if at.starts_with(&ago) { String::new() } else { format!(", {ago}") };
+        self.line(name, &format!("{at}{ago}  ({})", fact.source))
     }
 
     fn copies(&mut self, session: &Session) -> io::Result<()> {
@@ -146,6 +149,9 @@ impl<W: Write> Page<'_, W> {
     }
 
     fn evidence(&mut self, copy: &Copy) -> io::Result<()> {
+        if copy.evidence.len() < 2 && copy.is_filed_right {
+            return Ok(());
+        }
         for (at, evidence) in copy.evidence.iter().enumerate() {
             let name = if at == 0 { "evidence" } else { "" };
             let verdict = if evidence.counts { "counts" } else { "does not count: it encodes to another project" };

@@ -1,8 +1,11 @@
 //! Listings for people and for pipes.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, Width};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::text;
 use crate::env::Env;
@@ -10,11 +13,52 @@ use crate::select::{Name, short_lengths};
 use crate::session::{AgentKind, Health, Liveness, Session, SessionKind};
 use crate::ui::Styles;
 
-/// Columns that a title never shrinks below, and a directory never grows beyond.
-const NARROWEST_TITLE: u16 = 12;
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// The least that a title and a directory are worth showing in, and the most that a directory gets.
+const NARROWEST_TITLE: usize = 14;
+const NARROWEST_DIR: usize = 12;
 const WIDEST_DIR: usize = 40;
+/// Room for the marks on a narrow terminal.
+const NARROWEST_MARKS: usize = 14;
+/// What a table is fitted to where the terminal does not tell its width.
+const USUAL_WIDTH: u16 = 120;
 
-/// Writes a table that fits the terminal, one line a session.
+/// The columns in their order; narrow terminals do without some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Column {
+    Agent,
+    Id,
+    Title,
+    Directory,
+    Active,
+    Size,
+    Prompts,
+    Replies,
+    Marks,
+}
+
+impl Column {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "AGENT",
+            Self::Id => "ID",
+            Self::Title => "TITLE",
+            Self::Directory => "DIRECTORY",
+            Self::Active => "ACTIVE",
+            Self::Size => "SIZE",
+            Self::Prompts => "PROMPTS",
+            Self::Replies => "REPLIES",
+            Self::Marks => "MARKS",
+        }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Self::Size | Self::Prompts | Self::Replies)
+    }
+}
+
+/// Writes a table that fits the terminal, one line a session; `names` are all ids there are.
 pub fn sessions(
     out: &mut impl Write,
     env: &Env,
@@ -25,59 +69,32 @@ pub fn sessions(
     if sessions.is_empty() {
         return Ok(());
     }
-    let lengths = short_lengths(names);
-    let by_name: std::collections::HashMap<(AgentKind, &str), usize> =
-        names.iter().zip(&lengths).map(|(name, length)| ((name.agent, name.id), *length)).collect();
+    let lengths: HashMap<(AgentKind, &str), usize> =
+        names.iter().zip(short_lengths(names)).map(|(name, length)| ((name.agent, name.id), length)).collect();
+    let short = |session: &Session| {
+        let length = lengths.get(&(session.agent, session.id.as_str())).copied().unwrap_or(session.id.len());
+        text::one_line(&session.id[..length]).into_owned()
+    };
+    let mut rows: Vec<BTreeMap<Column, String>> =
+        sessions.iter().map(|session| row(session, short(session), env)).collect();
+    if sessions.iter().all(|session| session.copy().prompts.is_none()) {
+        drop_column(&mut rows, Column::Prompts);
+        drop_column(&mut rows, Column::Replies);
+    }
+    fit(&mut rows, usize::from(env.width.unwrap_or(USUAL_WIDTH)));
 
-    let has_counts = sessions.iter().any(|session| session.copy().prompts.is_some());
-    let width = env.width.unwrap_or(120);
+    let columns: Vec<Column> = rows[0].keys().copied().collect();
     let mut table = Table::new();
-    table
-        .load_style(comfy_table::presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width);
-    let mut header = vec!["AGENT", "ID", "TITLE", "DIRECTORY", "ACTIVE", "SIZE"];
-    if has_counts {
-        header.extend(["PROMPTS", "REPLIES"]);
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(columns.iter().map(|column| column.name()));
+    for row in rows {
+        table.add_row(row.into_values().map(Cell::new_owned));
     }
-    header.push("MARKS");
-    table.set_header(&header);
-    for session in sessions {
-        let length = by_name.get(&(session.agent, session.id.as_str())).copied().unwrap_or(session.id.len());
-        let id = text::one_line(&session.id[..length]).into_owned();
-        let copy = session.copy();
-        let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
-        let dir = text::truncated_path(&text::one_line(&dir), WIDEST_DIR.min(usize::from(width) / 4)).into_owned();
-        let mut cells = vec![
-            Cell::new(session.agent.name()),
-            Cell::new(id),
-            Cell::new(text::truncated(&title(session), 200)),
-            Cell::new(dir),
-            Cell::new(active(session, env)),
-            Cell::new(text::size(copy.size_bytes)).set_alignment(CellAlignment::Right),
-        ];
-        if has_counts {
-            let count = |count: Option<u64>| Cell::new(count.map_or_else(String::new, |count| count.to_string()));
-            cells.push(count(copy.prompts).set_alignment(CellAlignment::Right));
-            cells.push(count(copy.replies).set_alignment(CellAlignment::Right));
-        }
-        cells.push(Cell::new(marks(session).join(", ")));
-        let mut row = Row::from(cells);
-        row.max_height(1);
-        table.add_row(row);
-    }
-    table.set_truncation_indicator("…");
-    for (at, name) in header.iter().enumerate() {
+    for (at, name) in columns.iter().enumerate() {
         if let Some(column) = table.column_mut(at) {
-            column.set_padding((0, 2));
-            match *name {
-                "TITLE" => {
-                    column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(NARROWEST_TITLE)));
-                }
-                "MARKS" => {}
-                _ => {
-                    column.set_constraint(ColumnConstraint::ContentWidth);
-                }
+            column.set_padding((0, u16::try_from(GAP).unwrap_or_default()));
+            if name.is_number() {
+                column.set_cell_alignment(CellAlignment::Right);
             }
         }
     }
@@ -91,6 +108,72 @@ pub fn sessions(
         }
     }
     Ok(())
+}
+
+fn row(session: &Session, id: String, env: &Env) -> BTreeMap<Column, String> {
+    let copy = session.copy();
+    let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
+    let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
+    BTreeMap::from([
+        (Column::Agent, session.agent.name().to_owned()),
+        (Column::Id, id),
+        (Column::Title, title(session)),
+        (Column::Directory, text::one_line(&dir).into_owned()),
+        (Column::Active, active(session, env)),
+        (Column::Size, text::size(copy.size_bytes)),
+        (Column::Prompts, count(copy.prompts)),
+        (Column::Replies, count(copy.replies)),
+        (Column::Marks, marks(session).join(", ")),
+    ])
+}
+
+fn drop_column(rows: &mut [BTreeMap<Column, String>], column: Column) {
+    for row in rows {
+        row.remove(&column);
+    }
+}
+
+/// Cuts titles and directories, and leaves out what matters least, until a row fits the width.
+fn fit(rows: &mut [BTreeMap<Column, String>], width: usize) {
+    let natural = |rows: &[BTreeMap<Column, String>], column: Column| {
+        let cells = rows.iter().filter_map(|row| row.get(&column)).map(|cell| cell.width());
+        cells.max().unwrap_or_default().max(column.name().len())
+    };
+    let fixed = |rows: &[BTreeMap<Column, String>]| {
+        let columns = rows[0].keys().filter(|column| !matches!(column, Column::Title | Column::Directory));
+        columns.map(|column| natural(rows, *column) + GAP).sum::<usize>()
+    };
+    let needed = |rows: &[BTreeMap<Column, String>]| {
+        let dir = if rows[0].contains_key(&Column::Directory) { NARROWEST_DIR + GAP } else { 0 };
+        fixed(rows) + NARROWEST_TITLE + dir
+    };
+    if needed(rows) > width {
+        drop_column(rows, Column::Size);
+    }
+    if needed(rows) > width {
+        cut(rows, Column::Marks, |marks| text::truncated(marks, NARROWEST_MARKS));
+    }
+    if needed(rows) > width {
+        drop_column(rows, Column::Directory);
+    }
+    let room = width.saturating_sub(fixed(rows));
+    let title = if rows[0].contains_key(&Column::Directory) {
+        let room = room.saturating_sub(GAP);
+        let dir = natural(rows, Column::Directory).min(WIDEST_DIR).min((room * 2 / 5).max(NARROWEST_DIR));
+        cut(rows, Column::Directory, |path| text::truncated_path(path, dir));
+        room.saturating_sub(dir)
+    } else {
+        room
+    };
+    cut(rows, Column::Title, |text| text::truncated(text, title.max(NARROWEST_TITLE)));
+}
+
+fn cut(rows: &mut [BTreeMap<Column, String>], column: Column, shorten: impl Fn(&str) -> Cow<'_, str>) {
+    for cell in rows.iter_mut().filter_map(|row| row.get_mut(&column)) {
+        if let Cow::Owned(short) = shorten(cell) {
+            *cell = short;
+        }
+    }
 }
 
 /// Writes one line a session for a pipe: fields separated by tabs, nothing shortened.

@@ -94,7 +94,8 @@ pub fn truncated_path(path: &str, width: usize) -> Cow<'_, str> {
 /// Says how long ago something was, in JidoCode's words, which every agent's times are shown in.
 pub fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
     let Some(then) = then else { return "unknown".to_owned() };
-    let seconds = now.duration_since(then).as_secs();
+    // JidoCode, too, drops the fractions first and subtracts then.
+    let seconds = now.as_second() - then.as_second();
     match seconds {
         ..60 => "just now".to_owned(),
         60..3_600 => format!("{} min ago", seconds / 60),
@@ -175,7 +176,7 @@ mod tests {
         for (then, expected) in [
             ("2026-03-01T12:00:30Z", "just now"),
             ("2026-03-01T11:59:01Z", "just now"),
-            ("2026-03-01T11:59:00Z", "1 min ago"),
+            ("2026-03-01T11:59:00.95Z", "1 min ago"),
             ("2026-03-01T11:00:01Z", "59 min ago"),
             ("2026-03-01T11:00:00Z", "1 hour ago"),
             ("2026-03-01T10:00:00Z", "2 hours ago"),

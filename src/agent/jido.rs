@@ -1,0 +1,262 @@
+//! JidoCode: `~/.jido_code/sessions/<uuid>.json`, one signed JSON document a session.
+//!
+//! A session is on disk only while it is closed: closing writes the file, resuming deletes it.
+//! Facts: agentjido/jido_code 03efe8eb.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{Agent, Command, Found, ReadContext};
+use crate::env::Env;
+use crate::error::PathError;
+use crate::evidence;
+use crate::format::jido::{self, JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
+use crate::format::jido_signature::{APP_SALTS, SignatureCheck, check, derive_key};
+use crate::format::json::Text;
+use crate::fsio;
+use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
+
+/// The machine's secret is 64 characters; JidoCode makes a new one when it is shorter than 32.
+const MAX_SECRET: u64 = 4096;
+const SHORTEST_SECRET: usize = 32;
+
+/// What JidoCode refuses to load; such a session cannot be resumed.
+const REFUSED: [Health; 5] = [
+    Health::Oversize,
+    Health::MissingFields,
+    Health::UnsupportedVersion,
+    Health::InvalidContent,
+    Health::SignatureInvalid,
+];
+
+/// The agent.
+pub(super) struct Jido;
+
+impl Agent for Jido {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Jido
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        vec![Store { agent: self.kind(), root: env.home.join(".jido_code"), set: BTreeMap::new(), unset: Vec::new() }]
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("sessions")) {
+            let path = entry.path();
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Some(id) = name.strip_suffix(".json").filter(|id| jido::is_session_id(id)) else { continue };
+            if !kind.is_file() {
+                found.problem(&path, "it is not a regular file");
+                continue;
+            }
+            found.places.push(Located {
+                store: Arc::clone(store),
+                project: None,
+                id: id.to_owned(),
+                path,
+                side_dir: None,
+                parent_id: None,
+                is_subagent: false,
+            });
+        }
+        found
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let (_, metadata) = fsio::open_regular(&place.path)?;
+        let mut copy = Copy::new(place);
+        (copy.size_bytes, copy.transcript_bytes) = (metadata.len(), metadata.len());
+        if metadata.len() > MAX_FILE_BYTES {
+            refuse(&mut copy, &LoadError::FileTooLarge);
+        } else {
+            let bytes = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES)?;
+            // What JidoCode refuses still has a name and a directory that help its owner.
+            let loose: Loose<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+            loose.fill(&mut copy, context.env);
+            match jido::parse(&bytes) {
+                Ok(session) => fill(&mut copy, &session),
+                Err(error) => refuse(&mut copy, &error),
+            }
+        }
+        if copy.active_at.is_none() {
+            let modified = metadata.modified().ok().and_then(|time| jiff::Timestamp::try_from(time).ok());
+            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+        }
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut replies) = (0, 0);
+        self.messages(copy, &mut |message| {
+            match message.role {
+                Role::User => prompts += 1,
+                Role::Assistant if !message.text.trim().is_empty() => replies += 1,
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        })?;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        Ok(())
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        if copy.transcript_bytes > MAX_FILE_BYTES {
+            return Ok(());
+        }
+        let bytes = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES)?;
+        let Ok(session) = jido::parse(&bytes) else { return Ok(()) };
+        let messages = session.messages.into_iter().map(|message| Message {
+            role: match message.role {
+                JidoRole::User => Role::User,
+                JidoRole::Assistant => Role::Assistant,
+                JidoRole::Tool => Role::Tool,
+                JidoRole::System => Role::System,
+            },
+            text: message.content,
+            at: Some(message.timestamp),
+        });
+        let _ = messages.into_iter().try_for_each(see);
+        Ok(())
+    }
+
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
+        true
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy) -> Result<Command, String> {
+        if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(refused)) {
+            return Err(copy.notes.first().cloned().unwrap_or_else(|| refused.meaning().to_owned()));
+        }
+        // It takes no id on its command line; its own command resumes.
+        let then_type = Some(format!("/resume {}", copy.place.id));
+        Ok(Command { argv: vec!["jido_code".to_owned()], unset: Vec::new(), then_type })
+    }
+
+    fn verify(&self, copy: &mut Copy, env: &Env) {
+        if copy.health.contains(&Health::Unsigned) || REFUSED.iter().any(|refused| copy.health.contains(refused)) {
+            return;
+        }
+        let Ok(bytes) = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES) else { return };
+        let secret = machine_secret(&copy.place.store.root);
+        let keys: Vec<_> = secret
+            .iter()
+            .flat_map(|secret| APP_SALTS.map(|salt| derive_key(salt, secret, short_name(&env.hostname))))
+            .collect();
+        let note = match check(&bytes, &keys) {
+            Ok(SignatureCheck::Valid) => "its signature is valid".to_owned(),
+            Ok(SignatureCheck::Wrong) if env.foreign_home => {
+                // The key holds the host's name, and a home that was named may be another machine's.
+                "its signature does not fit this machine's name, which may not be the one that it was made on"
+                    .to_owned()
+            }
+            Ok(SignatureCheck::Wrong) => {
+                copy.health.insert(Health::SignatureInvalid);
+                let host = short_name(&env.hostname);
+                format!(
+                    "{}; it was edited, or made on a machine that is not named {host}",
+                    LoadError::SignatureVerificationFailed
+                )
+            }
+            Ok(SignatureCheck::Unsigned) => return,
+            Ok(SignatureCheck::Unsupported(why)) => why.to_string(),
+            Err(error) => error.to_string(),
+        };
+        copy.notes.push(note);
+    }
+}
+
+/// Returns the secret as JidoCode takes it: untrimmed, and only if it is long enough.
+fn machine_secret(root: &Path) -> Option<String> {
+    let bytes = fsio::read_bounded(&root.join("machine_secret"), MAX_SECRET).ok()?;
+    String::from_utf8(bytes).ok().filter(|secret| secret.len() >= SHORTEST_SECRET)
+}
+
+/// Erlang's `inet:gethostname` gives the name without its domain.
+fn short_name(hostname: &str) -> &str {
+    hostname.split('.').next().filter(|name| !name.is_empty()).unwrap_or("localhost")
+}
+
+/// The fields that are shown even of a file that JidoCode refuses.
+#[derive(Default, Deserialize)]
+struct Loose<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    project_path: Text<'a>,
+    #[serde(borrow, default)]
+    closed_at: Text<'a>,
+    #[serde(borrow, default)]
+    updated_at: Text<'a>,
+    #[serde(borrow, default)]
+    created_at: Text<'a>,
+}
+
+impl Loose<'_> {
+    fn fill(&self, copy: &mut Copy, env: &Env) {
+        copy.title = self.name.filled().map(|name| Fact::new(name.to_owned(), "name"));
+        if let Some(path) = self.project_path.filled() {
+            let dir = env.expand(Path::new(path));
+            copy.start_dir = Some(Fact::new(dir.clone(), "session"));
+            copy.last_dir = copy.start_dir.clone();
+            copy.evidence.push(Evidence { dir, source: "session", detail: "project_path".to_owned(), counts: true });
+        }
+        copy.created_at = self.created_at.get().and_then(jido::instant).map(|at| Fact::new(at, "created_at"));
+        let closed = self.closed_at.get().and_then(jido::instant).map(|at| Fact::new(at, "closed_at"));
+        let updated = || self.updated_at.get().and_then(jido::instant).map(|at| Fact::new(at, "updated_at"));
+        copy.active_at = closed.or_else(updated);
+        if self.id.get().is_some_and(|id| id != copy.place.id) {
+            copy.notes.push(format!("its content says that its id is {}", self.id.get().unwrap_or_default()));
+            copy.health.insert(Health::InvalidContent);
+        }
+    }
+}
+
+fn fill(copy: &mut Copy, session: &JidoSession) {
+    let prompt = session.messages.iter().find(|message| message.role == JidoRole::User);
+    copy.first_prompt = prompt.map(|message| Fact::new(message.content.clone(), "conversation"));
+    copy.model = session.model.clone().map(|model| Fact::new(model, "config"));
+    if session.signature.is_none() {
+        copy.health.insert(Health::Unsigned);
+    }
+    let is_conversation = |role: JidoRole| matches!(role, JidoRole::User | JidoRole::Assistant);
+    if !session.messages.iter().any(|message| is_conversation(message.role)) {
+        copy.kind = SessionKind::Empty;
+        copy.health.insert(Health::EmptySession);
+    }
+}
+
+/// Notes JidoCode's own reason for not loading a session.
+fn refuse(copy: &mut Copy, error: &LoadError) {
+    copy.health.insert(match error {
+        LoadError::FileTooLarge => Health::Oversize,
+        LoadError::MissingFields(_) => Health::MissingFields,
+        LoadError::UnsupportedVersion => Health::UnsupportedVersion,
+        _ => Health::InvalidContent,
+    });
+    copy.notes.insert(0, error.to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_named_without_its_domain() {
+        assert_eq!(short_name("build-7.example.org"), "build-7");
+        assert_eq!(short_name("examplehost"), "examplehost");
+        assert_eq!(short_name(""), "localhost");
+    }
+}
