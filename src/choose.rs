@@ -1,77 +1,238 @@
 //! Which of several copies of one session is the one to use: by evidence, never by the order of directories.
-
-use std::cmp::Reverse;
+//!
+//! A wrong copy means that a conversation goes on in the wrong file, so what evidence does not decide stays open.
 
 use jiff::Timestamp;
 
-use crate::session::{Choice, Copy, SessionKind};
-
-/// What speaks for a copy, the weightiest first.
-type Rank = (bool, bool, Option<Timestamp>, u64);
-
-fn rank(copy: &Copy) -> Rank {
-    let at = copy.active_at.as_ref().map(|fact| fact.value);
-    (copy.kind != SessionKind::Empty, copy.is_filed_right, at, copy.transcript_bytes)
-}
+use crate::session::{Choice, Comparison, Copy, SessionKind};
 
 /// Puts the copy to use first and says why it is the one.
-pub fn choose(copies: &mut [Copy]) -> Choice {
+///
+/// `compare` tells what the first copy has in common with the second, or `None` when nobody looked.
+/// File times play no part: copying a file changes them.
+pub fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Option<Comparison>) -> Choice {
     // Paths only make the order of equals the same every time; they decide nothing.
-    copies.sort_by(|a, b| Reverse(rank(a)).cmp(&Reverse(rank(b))).then_with(|| a.place.path.cmp(&b.place.path)));
-    let [first, rest @ ..] = &*copies else {
-        return Choice { why: "it is stored nowhere".to_owned(), is_decided: true };
+    copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
+    if let [only] = copies {
+        return Choice::new(
+            if only.is_filed_right { "filed under its launch directory" } else { "the only copy" },
+            true,
+        );
+    }
+    let count = copies.len();
+    let mut comparisons = vec![vec![None; count]; count];
+    for a in 0..count {
+        for b in a + 1..count {
+            comparisons[a][b] = compare(&copies[a], &copies[b]);
+            comparisons[b][a] = comparisons[a][b].map(Comparison::reversed);
+        }
+    }
+    let judge = |a: usize, b: usize| judge(&copies[a], &copies[b], comparisons[a][b]);
+    let best =
+        (0..count).find(|a| (0..count).all(|b| b == *a || !matches!(judge(*a, b), Judgement::Worse | Judgement::Open)));
+    let (first, choice) = match best {
+        Some(best) => {
+            // The closest rival is the one whose defeat needs the least weighty reason.
+            let why = (0..count).filter(|b| *b != best).filter_map(|b| match judge(best, b) {
+                Judgement::Better(why) => Some(why),
+                _ => None,
+            });
+            let why = why.max().map_or("its copies are identical", Why::words);
+            (best, Choice::new(why, true))
+        }
+        None => {
+            let newest =
+                (0..count).max_by_key(|a| (standing(&copies[*a]), active_at(&copies[*a]), std::cmp::Reverse(*a)));
+            (newest.unwrap_or_default(), Choice::new("evidence does not tell which copy to use", false))
+        }
     };
-    let Some(second) = rest.first() else {
-        let why = if first.is_filed_right { "filed under its launch directory" } else { "the only copy" };
-        return Choice { why: why.to_owned(), is_decided: true };
-    };
-    let (ours, theirs) = (rank(first), rank(second));
-    let why = if ours.0 != theirs.0 {
-        "the only copy with a conversation"
-    } else if ours.1 != theirs.1 {
-        "the only copy that is filed under its launch directory"
-    } else if ours.2 != theirs.2 {
-        "its last record is the newest"
-    } else if ours.3 != theirs.3 {
-        "it has the longest transcript"
-    } else {
-        "nothing tells it from the next copy"
-    };
-    Choice { why: why.to_owned(), is_decided: ours != theirs }
+    let compared = std::mem::take(&mut comparisons[first]);
+    let mut order: Vec<usize> = (0..count).filter(|at| *at != first).collect();
+    order.insert(0, first);
+    let comparisons = order.iter().map(|at| compared[*at].map(Comparison::reversed)).collect();
+    copies[..=first].rotate_right(1);
+    Choice { comparisons, ..choice }
+}
+
+/// How one copy stands to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judgement {
+    Better(Why),
+    Worse,
+    Same,
+    Open,
+}
+
+/// What decides between two copies, the weightiest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    Conversation,
+    FiledRight,
+    Longer,
+    NewerAndLarger,
+    Newer,
+}
+
+impl Why {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Conversation => "the only copy with a conversation",
+            Self::FiledRight => "the only copy that is filed under its launch directory",
+            Self::Longer => "it goes on where the other copies end",
+            Self::NewerAndLarger => {
+                "the copies went different ways, and it has the newest record and the most messages"
+            }
+            Self::Newer => "its last record is the newest",
+        }
+    }
+}
+
+fn standing(copy: &Copy) -> (bool, bool) {
+    (copy.kind != SessionKind::Empty && copy.transcript_bytes > 0, copy.is_filed_right)
+}
+
+fn active_at(copy: &Copy) -> Option<Timestamp> {
+    copy.active_at.as_ref().filter(|at| at.source != "mtime").map(|at| at.value)
+}
+
+fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
+    let ((our_talk, our_place), (their_talk, their_place)) = (standing(a), standing(b));
+    if our_talk != their_talk {
+        return better_if(our_talk, Why::Conversation);
+    }
+    if our_place != their_place {
+        return better_if(our_place, Why::FiledRight);
+    }
+    match comparison {
+        Some(Comparison::Identical) => Judgement::Same,
+        Some(Comparison::Longer { .. }) => Judgement::Better(Why::Longer),
+        Some(Comparison::Shorter { .. }) => Judgement::Worse,
+        Some(Comparison::Diverged { .. }) => {
+            let messages = |copy: &Copy| copy.prompts.unwrap_or_default() + copy.replies.unwrap_or_default();
+            match (active_at(a).cmp(&active_at(b)), messages(a).cmp(&messages(b))) {
+                // The newer copy with fewer messages may be the stub that a wrong resume left.
+                (newer, more) if newer.is_gt() && more.is_ge() => Judgement::Better(Why::NewerAndLarger),
+                (newer, more) if newer.is_lt() && more.is_le() => Judgement::Worse,
+                _ => Judgement::Open,
+            }
+        }
+        None => match active_at(a).cmp(&active_at(b)) {
+            std::cmp::Ordering::Greater => Judgement::Better(Why::Newer),
+            std::cmp::Ordering::Less => Judgement::Worse,
+            std::cmp::Ordering::Equal => Judgement::Open,
+        },
+    }
+}
+
+fn better_if(ours: bool, why: Why) -> Judgement {
+    if ours { Judgement::Better(why) } else { Judgement::Worse }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::session::Fact;
-    use crate::session::tests::copy;
+    use crate::session::tests::copy as bare;
 
-    fn at(text: &str) -> Option<Fact<Timestamp>> {
-        Some(Fact::new(text.parse().expect("a time"), "transcript"))
+    fn copy(path: &str, is_filed_right: bool, minute: u8, messages: u64) -> Copy {
+        let mut copy = bare("a");
+        copy.place.path = path.into();
+        copy.is_filed_right = is_filed_right;
+        copy.transcript_bytes = 1;
+        copy.prompts = Some(messages);
+        copy.replies = Some(0);
+        let at = format!("2026-01-01T00:{minute:02}:00Z").parse().expect("a time");
+        copy.active_at = Some(Fact::new(at, "transcript"));
+        copy
     }
+
+    fn chosen(mut copies: Vec<Copy>, comparison: Comparison) -> (Option<String>, String) {
+        // The comparison is given as the path order sees it.
+        let compare =
+            |a: &Copy, b: &Copy| Some(if a.place.path < b.place.path { comparison } else { comparison.reversed() });
+        let choice = choose(&mut copies, compare);
+        (choice.is_decided.then(|| copies[0].place.path.display().to_string()), choice.why)
+    }
+
+    const DIVERGED: Comparison = Comparison::Diverged { record: 3 };
 
     #[test]
     fn the_copy_that_is_filed_right_beats_a_newer_stray_one() {
-        let (mut right, mut stray) = (copy("a"), copy("a"));
-        right.is_filed_right = true;
-        right.active_at = at("2026-01-01T00:00:00Z");
-        stray.active_at = at("2026-02-01T00:00:00Z");
-        stray.place.path = "/elsewhere".into();
-        for mut copies in [vec![right.clone(), stray.clone()], vec![stray, right]] {
-            let choice = choose(&mut copies);
-            assert!(copies[0].is_filed_right && choice.is_decided);
-            assert_eq!(choice.why, "the only copy that is filed under its launch directory");
-        }
+        let (path, why) = chosen(vec![copy("/1", true, 1, 4), copy("/2", false, 9, 8)], DIVERGED);
+        assert_eq!(path.as_deref(), Some("/1"));
+        assert_eq!(why, "the only copy that is filed under its launch directory");
     }
 
     #[test]
-    fn equal_evidence_is_not_decided_by_the_order_of_directories() {
-        let (mut one, mut two) = (copy("a"), copy("a"));
-        one.place.path = "/1".into();
-        two.place.path = "/2".into();
-        for mut copies in [vec![one.clone(), two.clone()], vec![two, one]] {
-            assert!(!choose(&mut copies).is_decided);
-            assert_eq!(copies[0].place.path.to_str(), Some("/1"));
+    fn a_copy_that_goes_on_beats_its_beginning() {
+        let (path, why) =
+            chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], Comparison::Shorter { common: 4 });
+        assert_eq!(path.as_deref(), Some("/2"));
+        assert_eq!(why, "it goes on where the other copies end");
+    }
+
+    #[test]
+    fn of_copies_that_went_different_ways_one_must_be_newer_and_no_smaller() {
+        let (path, _) = chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], DIVERGED);
+        assert_eq!(path.as_deref(), Some("/2"));
+        let (path, why) = chosen(vec![copy("/1", true, 1, 8), copy("/2", true, 9, 2)], DIVERGED);
+        assert_eq!(path, None, "the newer one may be the stub of a wrong resume");
+        assert_eq!(why, "evidence does not tell which copy to use");
+    }
+
+    #[test]
+    fn identical_copies_need_no_decision() {
+        let (path, why) = chosen(vec![copy("/2", true, 1, 4), copy("/1", true, 1, 4)], Comparison::Identical);
+        assert_eq!((path.as_deref(), why.as_str()), (Some("/1"), "its copies are identical"));
+    }
+
+    #[test]
+    fn comparisons_are_told_as_seen_from_each_copy() {
+        let mut copies = vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)];
+        let choice = choose(&mut copies, |_, _| Some(Comparison::Shorter { common: 4 }));
+        assert_eq!(copies[0].place.path.to_str(), Some("/2"));
+        assert_eq!(choice.comparisons, [None, Some(Comparison::Shorter { common: 4 })]);
+    }
+
+    prop_compose! {
+        fn any_copy()(number in 0_u32..1000, right in any::<bool>(), minute in 0_u8..4, messages in 0_u64..4, empty in any::<bool>()) -> Copy {
+            let mut copy = copy(&format!("/{number}"), right, minute, messages);
+            if empty {
+                copy.kind = SessionKind::Empty;
+            }
+            copy
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_choice_does_not_depend_on_the_order_of_the_copies(
+            copies in prop::collection::vec(any_copy(), 2..6),
+            seed in any::<u64>(),
+            compares in any::<bool>(),
+        ) {
+            let compare = |a: &Copy, b: &Copy| {
+                let order = a.prompts.cmp(&b.prompts);
+                compares.then_some(match (order, (a.prompts.unwrap_or(0) + b.prompts.unwrap_or(0)) % 2) {
+                    (std::cmp::Ordering::Equal, _) => Comparison::Identical,
+                    (_, 0) => DIVERGED,
+                    (std::cmp::Ordering::Greater, _) => Comparison::Longer { common: 1 },
+                    (std::cmp::Ordering::Less, _) => Comparison::Shorter { common: 1 },
+                })
+            };
+            let mut one = copies.clone();
+            one.sort_by(|a, b| a.place.path.cmp(&b.place.path));
+            one.dedup_by(|a, b| a.place.path == b.place.path);
+            let mut two = one.clone();
+            let turn = usize::try_from(seed % 7).unwrap_or(0) % two.len();
+            two.rotate_left(turn);
+            two.reverse();
+            let (first, second) = (choose(&mut one, compare), choose(&mut two, compare));
+            prop_assert_eq!(&first.why, &second.why);
+            prop_assert_eq!(first.is_decided, second.is_decided);
+            prop_assert_eq!(&one[0].place.path, &two[0].place.path);
         }
     }
 }

@@ -8,7 +8,7 @@ use clap_complete::ArgValueCandidates;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::complete;
-use crate::select::{Selector, SortKey};
+use crate::select::{CopySelector, Selector, SortKey};
 use crate::session::AgentKind;
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
@@ -188,6 +188,10 @@ pub struct ShowArgs {
     #[expect(missing_docs, reason = "its fields say it")]
     pub filter: FilterArgs,
 
+    /// Use this copy of several: its number in the list of candidates, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub copy: Option<CopySelector>,
+
     /// Print the last N messages too
     #[arg(long, short, value_name = "N", conflicts_with = "transcript")]
     pub messages: Option<usize>,
@@ -212,6 +216,10 @@ pub struct ResumeArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
     pub filter: FilterArgs,
+
+    /// Use this copy of several: its number in the list of candidates, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub copy: Option<CopySelector>,
 
     /// Start the agent in DIR instead of the session's own directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

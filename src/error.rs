@@ -121,7 +121,13 @@ pub struct Candidate {
     /// RFC 3339 time of the last activity, `null` when unknown.
     pub active_at: Option<String>,
     /// Bytes on disk.
-    pub size_bytes: Option<u64>,
+    pub size_bytes: u64,
+    /// Prompts and replies together, `null` when they were not counted.
+    pub messages: Option<u64>,
+    /// Its number for `--copy`, `null` when the session has one copy.
+    pub copy: Option<usize>,
+    /// What it has in common with the first copy, `null` for that one or when they were not compared.
+    pub differs: Option<String>,
     /// What to type to mean just this one.
     pub select: String,
 }

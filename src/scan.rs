@@ -11,7 +11,8 @@ use crate::agent::{self, Depth, ReadContext, StoreNotes, leo};
 use crate::choose::choose;
 use crate::env::Env;
 use crate::evidence::ProjectDirs;
-use crate::session::{AgentKind, Copy, Health, Located, Pointer, Problem, Session, SessionKind};
+use crate::format::compare::compare;
+use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session};
 
 /// Every copy of every agent by name, nothing opened yet.
 #[derive(Debug, Default)]
@@ -40,6 +41,17 @@ pub struct Wanted {
     pub depth: Depth,
     /// Whether prompts and replies are counted, which reads whole files.
     pub counts: bool,
+    /// Whether several copies of one session are compared, which reads them whole.
+    pub compare: bool,
+}
+
+impl Wanted {
+    /// What `list` needs.
+    pub const GLANCE: Self = Self { depth: Depth::Glance, counts: false, compare: false };
+    /// What is needed to resume a session: which of its copies is the right one.
+    pub const RESUME: Self = Self { depth: Depth::Glance, counts: false, compare: true };
+    /// Every source of a launch directory.
+    pub const THOROUGH: Self = Self { depth: Depth::Thorough, counts: false, compare: true };
 }
 
 /// Finds every copy of the given agents, or of all when none is given.
@@ -84,7 +96,7 @@ fn read(env: &Env, places: Vec<Located>, others: &[Located], wanted: Wanted, mut
         groups.entry((copy.place.agent(), copy.place.id.clone())).or_default().push(copy);
     }
     let mut sessions: Vec<Session> =
-        groups.into_iter().map(|((agent, id), copies)| session(agent, id, copies)).collect();
+        groups.into_iter().map(|((agent, id), copies)| session(agent, id, copies, wanted)).collect();
     look_at_launch_dirs(&mut sessions);
     problems.sort();
     problems.dedup();
@@ -169,9 +181,8 @@ fn add_project_evidence(env: &Env, copies: &mut [Copy], others: &[Located], note
         })
         .cloned()
         .collect();
-    let glance = Wanted { depth: Depth::Glance, counts: false };
     // A sibling that cannot be read gives no evidence; that is all it means here.
-    read_copies(env, siblings, notes, glance, &mut Vec::new()).iter().for_each(|copy| dirs.note(copy));
+    read_copies(env, siblings, notes, Wanted::GLANCE, &mut Vec::new()).iter().for_each(|copy| dirs.note(copy));
 
     copies.par_iter_mut().filter(|copy| lacks(copy)).for_each(|copy| {
         let Some(project) = copy.place.project.clone() else { return };
@@ -185,16 +196,19 @@ fn add_project_evidence(env: &Env, copies: &mut [Copy], others: &[Located], note
     });
 }
 
-fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>) -> Session {
-    let choice = choose(&mut copies);
-    let mut health: BTreeSet<Health> = copies.first().map(|copy| copy.health.clone()).unwrap_or_default();
-    if copies.len() > 1 {
-        health.insert(Health::DuplicateSession);
+fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) -> Session {
+    let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
+    if let Some(reader) = reader {
+        for copy in copies.iter_mut().filter(|copy| copy.prompts.is_none()) {
+            // A copy that cannot be read to its end counts as one of no messages.
+            let _ = reader.count(copy);
+        }
     }
-    if copies.first().is_some_and(|copy| copy.launch_dir.is_none() && copy.kind != SessionKind::Empty) {
-        health.insert(Health::UnknownDirectory);
-    }
-    Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health }
+    let choice = choose(&mut copies, |a, b| {
+        let reader = reader?;
+        compare(&reader.transcript(&a.place)?, &reader.transcript(&b.place)?).ok()
+    });
+    Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health: BTreeSet::new() }
 }
 
 /// Looks once at each directory, however many sessions share it.
@@ -204,9 +218,7 @@ fn look_at_launch_dirs(sessions: &mut [Session]) {
         dirs.into_par_iter().map(|dir| (dir.is_dir(), dir)).map(|(is, dir)| (dir, is)).collect();
     for session in sessions {
         session.launch_dir_exists = session.launch_dir().and_then(|dir| exists.get(dir).copied());
-        if session.launch_dir_exists == Some(false) {
-            session.health.insert(Health::MissingDirectory);
-        }
+        session.assess();
     }
 }
 

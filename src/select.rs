@@ -1,13 +1,14 @@
 //! Which sessions are meant: selectors, prefixes, filters and order. Pure: everything it needs is an argument.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::ValueEnum as _;
 use jiff::Timestamp;
 
-use crate::session::{AgentKind, Copy, Session};
+use crate::session::{AgentKind, Copy, Session, SessionKind};
 
 /// How many characters of an id are shown at least.
 const SHORTEST_ID: usize = 8;
@@ -50,6 +51,37 @@ impl FromStr for Selector {
             return Ok(Self::Path(PathBuf::from(text)));
         }
         Ok(Self::Id { agent: None, text: text.to_owned() })
+    }
+}
+
+/// Which copy of a session a user means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopySelector {
+    /// Its number in the list of candidates, counted from 1.
+    Number(usize),
+    /// Its file or directory.
+    Path(PathBuf),
+}
+
+impl FromStr for CopySelector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(0) => Err("copies are counted from 1".to_owned()),
+            Ok(number) => Ok(Self::Number(number)),
+            Err(_) if text.is_empty() => Err("name a copy by its number or its path".to_owned()),
+            Err(_) => Ok(Self::Path(PathBuf::from(text))),
+        }
+    }
+}
+
+impl std::fmt::Display for CopySelector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Path(path) => write!(f, "{}", path.display()),
+        }
     }
 }
 
@@ -177,10 +209,33 @@ pub fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
     }
 }
 
+/// How much of each id tells it from every other there is.
+#[derive(Debug)]
+pub struct ShortIds(HashMap<(AgentKind, String), usize>);
+
+impl ShortIds {
+    /// Learns the ids of all sessions, whether they will be shown or not.
+    pub fn of(sessions: &[Session]) -> Self {
+        let is_subagent = |session: &Session| session.copy().kind == SessionKind::Subagent;
+        let names: Vec<Name<'_>> = sessions
+            .iter()
+            .map(|session| Name { agent: session.agent, id: &session.id, is_subagent: is_subagent(session) })
+            .collect();
+        let lengths = short_lengths(&names);
+        Self(names.iter().zip(lengths).map(|(name, length)| ((name.agent, name.id.to_owned()), length)).collect())
+    }
+
+    /// Returns the beginning of a session's id that is enough to mean it.
+    pub fn get<'s>(&self, session: &'s Session) -> &'s str {
+        let length = self.0.get(&(session.agent, session.id.clone())).copied();
+        &session.id[..length.unwrap_or(session.id.len())]
+    }
+}
+
 /// Returns how many characters of each id tell it from every other; the ids come in any order.
 ///
 /// Sub-agents do not make a session's own short id longer, since a prefix prefers sessions.
-pub fn short_lengths(names: &[Name<'_>]) -> Vec<usize> {
+fn short_lengths(names: &[Name<'_>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|at| (names[*at].is_subagent, names[*at].id));
     let mut lengths = vec![SHORTEST_ID; names.len()];

@@ -441,6 +441,69 @@ pub struct Session {
     pub health: BTreeSet<Health>,
 }
 
+/// What a copy has in common with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Both have the same records.
+    Identical,
+    /// This one goes on where the other ends.
+    Longer {
+        /// How many records both have.
+        common: u64,
+    },
+    /// The other one goes on where this one ends.
+    Shorter {
+        /// How many records both have.
+        common: u64,
+    },
+    /// Each went its own way.
+    Diverged {
+        /// The first record that differs, counted from 1.
+        record: u64,
+    },
+}
+
+impl Comparison {
+    /// Returns the word of the JSON contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Identical => "identical",
+            Self::Longer { .. } => "longer",
+            Self::Shorter { .. } => "shorter",
+            Self::Diverged { .. } => "diverged",
+        }
+    }
+
+    /// Returns the first record that differs, counted from 1, where both went their own way.
+    pub fn diverged_at(self) -> Option<u64> {
+        match self {
+            Self::Diverged { record } => Some(record),
+            _ => None,
+        }
+    }
+
+    /// Returns the same seen from the other copy.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Longer { common } => Self::Shorter { common },
+            Self::Shorter { common } => Self::Longer { common },
+            same => same,
+        }
+    }
+}
+
+impl std::fmt::Display for Comparison {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Identical => f.write_str("the same as the first copy"),
+            Self::Longer { common } => write!(f, "goes on after the {common} records of the first copy"),
+            Self::Shorter { common } => write!(f, "has only the first {common} records of the first copy"),
+            Self::Diverged { record } => write!(f, "differs from the first copy from record {record} on"),
+        }
+    }
+}
+
 /// How the copy to use was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -448,12 +511,42 @@ pub struct Choice {
     pub why: String,
     /// Whether evidence ranks the chosen copy over every other.
     pub is_decided: bool,
+    /// What each copy has in common with the first; `None` where they were not compared.
+    pub comparisons: Vec<Option<Comparison>>,
+}
+
+impl Choice {
+    /// Makes a choice that needed no comparison.
+    pub fn new(why: impl Into<String>, is_decided: bool) -> Self {
+        Self { why: why.into(), is_decided, comparisons: Vec::new() }
+    }
 }
 
 impl Session {
     /// Returns the chosen copy.
     pub fn copy(&self) -> &Copy {
         &self.copies[0]
+    }
+
+    /// Puts a copy first, as a person asked.
+    pub fn put_first(&mut self, at: usize) {
+        self.copies[..=at].rotate_right(1);
+        self.choice = Choice::new("it was named", true);
+        self.launch_dir_exists = self.launch_dir().map(Path::is_dir);
+        self.assess();
+    }
+
+    /// Says anew what is wrong with the session, from its first copy and what is known of the rest.
+    pub fn assess(&mut self) {
+        let copy = self.copy();
+        let has_no_directory = copy.launch_dir.is_none() && copy.kind != SessionKind::Empty;
+        let troubles = [
+            (self.copies.len() > 1, Health::DuplicateSession),
+            (has_no_directory, Health::UnknownDirectory),
+            (self.launch_dir_exists == Some(false), Health::MissingDirectory),
+        ];
+        let own = copy.health.iter().copied();
+        self.health = own.chain(troubles.into_iter().filter(|(is, _)| *is).map(|(_, trouble)| trouble)).collect();
     }
 
     /// Returns what people call it: its title, or else its first prompt.
@@ -542,7 +635,7 @@ pub(crate) mod tests {
         Session {
             agent: copies[0].place.agent(),
             id: copies[0].place.id.clone(),
-            choice: Choice { why: "the only copy".to_owned(), is_decided: true },
+            choice: Choice::new("the only copy", true),
             copies,
             pointers: Vec::new(),
             launch_dir_exists: None,

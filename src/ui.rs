@@ -104,7 +104,10 @@ impl Ui {
             let line =
                 format!("  {}  {}  {at}  {}", candidate.select, text::one_line(dir), text::truncated(&title, 60));
             self.say(format_args!("{}", text::printable(&line)));
-            self.say(format_args!("      {}", text::printable(&candidate.path)));
+            let messages = candidate.messages.map(|count| format!(", {count} messages")).unwrap_or_default();
+            let differs = candidate.differs.as_ref().map(|differs| format!(", {differs}")).unwrap_or_default();
+            let line = format!("      {}{messages}{differs}", candidate.path);
+            self.say(format_args!("{}", text::printable(&line)));
         }
         if let Some(hint) = &refusal.hint {
             let style = self.err_styles.strong;

@@ -16,7 +16,7 @@ use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
 use crate::format::amplifier::{Entry, Event, Metadata, PointerRecord};
-use crate::format::jsonl::Jsonl;
+use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::session_info;
 use crate::fsio;
 use crate::session::{
@@ -104,7 +104,7 @@ impl Agent for Amplifier {
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
         if let Some(path) = transcript_path(&copy.place.path) {
-            stream(&path, &mut |line| {
+            each_line(&path, &mut |line| {
                 match line.and_then(|line| serde_json::from_slice::<Entry<'_>>(line).ok()) {
                     Some(entry) => {
                         prompts += u64::from(entry.prompt().is_some());
@@ -117,7 +117,7 @@ impl Agent for Amplifier {
         } else {
             // This client logs every event twice, so equal ones count once.
             let mut seen = HashSet::new();
-            stream(&copy.place.path.join("events.jsonl"), &mut |line| {
+            each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
                 if let Some(event) = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok()) {
                     if let Some(prompt) = event.prompt() {
                         prompts += u64::from(seen.insert((event.stamp(), prompt)));
@@ -136,15 +136,19 @@ impl Agent for Amplifier {
         Ok(())
     }
 
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        transcript_path(&place.path)
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
-            return stream(&path, &mut |line| {
+            return each_line(&path, &mut |line| {
                 let entry = line.and_then(|line| serde_json::from_slice::<Entry<'_>>(line).ok());
                 entry.into_iter().flat_map(|entry| entry.messages()).try_for_each(&mut *see)
             });
         }
         let mut seen = HashSet::new();
-        stream(&copy.place.path.join("events.jsonl"), &mut |line| {
+        each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
             let event = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok());
             let Some((stamp, message)) = event.and_then(|event| Some((event.stamp(), event.message()?))) else {
                 return ControlFlow::Continue(());
@@ -205,19 +209,6 @@ fn is_session_dir(path: &Path) -> bool {
 /// Returns the transcript, or its backup where only that is left, as the client does.
 fn transcript_path(dir: &Path) -> Option<PathBuf> {
     ["transcript.jsonl", "transcript.jsonl.backup"].into_iter().map(|name| dir.join(name)).find(|path| path.is_file())
-}
-
-/// Shows each line of a file; `None` stands for one that is too long to look into.
-fn stream(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
-    let Some(file) = Jsonl::open_if_present(path)? else { return Ok(()) };
-    let fail = |error| PathError::new("read", path, error);
-    let mut lines = file.into_lines().map_err(fail)?;
-    while let Some(line) = lines.next_line().map_err(fail)? {
-        if see(line.bytes).is_break() {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// Tells whether a directory encodes to a project by one of the four rules that writers have used.

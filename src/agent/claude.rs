@@ -16,7 +16,7 @@ use crate::error::PathError;
 use crate::evidence;
 use crate::format::claude::{Record, Registration, is_slug_of};
 use crate::format::json::Text;
-use crate::format::jsonl::Jsonl;
+use crate::format::jsonl::{Jsonl, each_line};
 use crate::fsio;
 use crate::launch::Plan;
 use crate::process;
@@ -174,7 +174,7 @@ impl Agent for Claude {
         let (mut replies, mut seen) = (HashSet::new(), HashSet::new());
         let mut whole = Ends::default();
         let counts_sidechains = copy.kind == SessionKind::Subagent;
-        stream(&copy.place.path, &mut |line| {
+        each_line(&copy.place.path, &mut |line| {
             let Some(record) = line.and_then(|line| serde_json::from_slice::<Record<'_>>(line).ok()) else {
                 has_bad_lines = true;
                 return ControlFlow::Continue(());
@@ -206,9 +206,13 @@ impl Agent for Claude {
         Ok(())
     }
 
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.clone())
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
-        stream(&copy.place.path, &mut |line| {
+        each_line(&copy.place.path, &mut |line| {
             let record = line.and_then(|line| serde_json::from_slice::<Record<'_>>(line).ok());
             let record = record.filter(|record| shows_sidechains || !record.is_sidechain.0);
             record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
@@ -283,18 +287,6 @@ pub(crate) fn is_session_id(text: &str) -> bool {
 
 fn is_exec(entrypoint: &str) -> bool {
     entrypoint.starts_with("sdk")
-}
-
-/// Shows each line of a transcript; `None` stands for one that is too long to look into.
-fn stream(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
-    let fail = |error| PathError::new("read", path, error);
-    let mut lines = Jsonl::open(path)?.into_lines().map_err(fail)?;
-    while let Some(line) = lines.next_line().map_err(fail)? {
-        if see(line.bytes).is_break() {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// How far from the end titles are looked for, as far as the program's own picker looks (SDK: 64 KiB).

@@ -41,6 +41,9 @@ pub trait Agent: Sync {
     /// Reads the whole of a copy's transcript to count prompts and replies and to find bad lines.
     fn count(&self, copy: &mut Copy) -> Result<(), PathError>;
 
+    /// Returns the line-wise file that holds a copy's conversation, where there is one to compare.
+    fn transcript(&self, place: &Located) -> Option<PathBuf>;
+
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 

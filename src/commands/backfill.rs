@@ -1,7 +1,7 @@
 //! `rejoin backfill`
 
 use super::find::{self, Target};
-use crate::agent::{self, Depth};
+use crate::agent::{self};
 use crate::apply::backfill::{self as apply, Done};
 use crate::cli::{BackfillArgs, FilterArgs, Format};
 use crate::env::Env;
@@ -11,8 +11,6 @@ use crate::render::backfill::{self as render, Report};
 use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::ui::Ui;
-
-const THOROUGH: Wanted = Wanted { depth: Depth::Thorough, counts: false };
 
 pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.dir.is_some() && args.sessions.len() > 1 {
@@ -54,7 +52,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
 
 /// Reads every Amplifier session that a person would resume.
 fn all(env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
-    let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, THOROUGH);
+    let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, Wanted::THOROUGH);
     super::warn_of_problems(ui, &scan);
     problems.append(&mut scan.problems);
     scan.sessions.retain(|session| !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty));
@@ -66,7 +64,7 @@ fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         super::filter(&FilterArgs { agent: vec![AgentKind::Amplifier], ..FilterArgs::default() }, None, true, env);
     args.sessions
         .iter()
-        .map(|selector| match find::one(selector, &filter, THOROUGH, env, ui)? {
+        .map(|selector| match find::one(selector, &filter, Wanted::THOROUGH, env, ui)? {
             Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
             _ => {
                 let message = "only Amplifier keeps the working directory in a session-info.json";

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Depth, leo};
+use crate::agent::leo;
 use crate::env::Env;
 use crate::error::{Candidate, Exit, Refusal};
 use crate::scan::{self, Places, Scan, Wanted};
-use crate::select::{self, Filter, Name, Resolution, Selector, SortKey};
-use crate::session::{AgentKind, Choice, Located, Pointer, Session, SessionKind};
+use crate::select::{self, CopySelector, Filter, Name, Resolution, Selector, SortKey};
+use crate::session::{AgentKind, Copy, Located, Pointer, Session, SessionKind};
 use crate::ui::Ui;
 
 /// What a selector led to.
@@ -77,8 +77,7 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
 }
 
 fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Session, Refusal> {
-    let glance = Wanted { depth: Depth::Glance, counts: false };
-    let mut scan = scan::locate(env, &filter.agents).read_all(env, glance);
+    let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
     scan.add_pointers(env);
     super::warn_of_problems(ui, &scan);
     let mut sessions = scan.sessions;
@@ -119,13 +118,8 @@ fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui)
     };
     let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
     let mut session = the_only(scan, &named.id)?;
-    if let Some(at) = session.copies.iter().position(|copy| copy.place.path == named.path)
-        && session.copies.len() > 1
-    {
-        let copy = session.copies.remove(at);
-        session.launch_dir_exists = copy.launch_dir.as_ref().map(|dir| dir.value.is_dir());
-        session.copies.insert(0, copy);
-        session.choice = Choice { why: "it was named by its path".to_owned(), is_decided: true };
+    if session.copies.len() > 1 {
+        take_copy(&mut session, &CopySelector::Path(named.path), env)?;
     }
     Ok(Target::Session(Box::new(session)))
 }
@@ -189,10 +183,9 @@ fn by_pointer(pointer: Pointer, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyho
 
 fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) -> Refusal {
     const MOST: usize = 20;
-    let glance = Wanted { depth: Depth::Glance, counts: false };
     let shown = &keys[..keys.len().min(MOST)];
     let is_shown = |place: &Located| shown.iter().any(|(agent, id)| place.agent() == *agent && place.id == *id);
-    let scan = places.read_some(env, glance, is_shown);
+    let scan = places.read_some(env, Wanted::GLANCE, is_shown);
     let by_agent = keys.windows(2).all(|pair| pair[0].1 == pair[1].1);
     let what = if by_agent { "is the id of sessions of several agents" } else { "is the beginning of several ids" };
     let more = keys.len() - shown.len();
@@ -208,24 +201,39 @@ fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) 
 
 /// Lists the copies of a session as candidates; what to type names the agent where the id alone does not.
 pub(crate) fn candidates(session: &Session, names_agent: bool) -> Vec<Candidate> {
-    let select = if names_agent { format!("{}:{}", session.agent, session.id) } else { session.id.clone() };
+    let id = if names_agent { format!("{}:{}", session.agent, session.id) } else { session.id.clone() };
     let several = session.copies.len() > 1;
-    session
-        .copies
-        .iter()
-        .map(|copy| Candidate {
-            agent: session.agent.name().to_owned(),
-            id: session.id.clone(),
-            path: copy.place.path.to_string_lossy().into_owned(),
-            dir: copy.launch_dir.as_ref().map(|dir| dir.value.to_string_lossy().into_owned()),
-            title: copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|title| title.value.clone()),
-            active_at: copy.active_at.as_ref().map(|at| at.value.to_string()),
-            size_bytes: Some(copy.size_bytes),
-            select: if several && !names_agent {
-                copy.place.path.to_string_lossy().into_owned()
-            } else {
-                select.clone()
-            },
-        })
-        .collect()
+    let candidate = |(at, copy): (usize, &Copy)| Candidate {
+        agent: session.agent.name().to_owned(),
+        id: session.id.clone(),
+        path: copy.place.path.to_string_lossy().into_owned(),
+        dir: copy.launch_dir.as_ref().map(|dir| dir.value.to_string_lossy().into_owned()),
+        title: copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|title| title.value.clone()),
+        active_at: copy.active_at.as_ref().map(|at| at.value.to_string()),
+        size_bytes: copy.size_bytes,
+        messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
+        copy: several.then_some(at + 1),
+        differs: session.choice.comparisons.get(at).copied().flatten().map(|comparison| comparison.to_string()),
+        select: if several { format!("{id} --copy {}", at + 1) } else { id.clone() },
+    };
+    session.copies.iter().enumerate().map(candidate).collect()
+}
+
+/// Puts the copy first that a person names by its number or its path.
+pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env) -> Result<(), Refusal> {
+    let at = match wanted {
+        CopySelector::Number(number) => number.checked_sub(1).filter(|at| *at < session.copies.len()),
+        CopySelector::Path(path) => {
+            let path = env.absolute(path);
+            let path = path.canonicalize().unwrap_or(path);
+            session.copies.iter().position(|copy| holds(&copy.place, &path))
+        }
+    };
+    let Some(at) = at else {
+        let count = session.copies.len();
+        let message = format!("session {} has no copy {wanted}; it has {count}", session.id);
+        return Err(Refusal::new(Exit::NotFound, "not-found", message).candidates(candidates(session, false)));
+    };
+    session.put_first(at);
+    Ok(())
 }

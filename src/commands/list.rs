@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use crate::agent::Depth;
 use crate::cli::{Format, ListArgs};
 use crate::env::Env;
 use crate::error::Exit;
@@ -12,18 +11,19 @@ use crate::render::json::{
 };
 use crate::render::table;
 use crate::scan::{self, Scan, Wanted};
-use crate::select::{self, Name};
+use crate::select::{self, ShortIds};
 use crate::session::Session;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
-    let wanted = Wanted { depth: Depth::Glance, counts: args.counts };
+    let wanted = Wanted { counts: args.counts, ..Wanted::GLANCE };
     let mut scan = scan::locate(env, &filter.agents).read_all(env, wanted);
     scan.add_pointers(env);
     super::warn_of_problems(ui, &scan);
 
-    let names: Vec<(crate::session::AgentKind, String, bool)> = scan.sessions.iter().map(name).collect();
+    let for_terminal = args.format.get() == Format::Table && env.stdout_is_terminal;
+    let short = for_terminal.then(|| ShortIds::of(&scan.sessions));
     let mut sessions = std::mem::take(&mut scan.sessions);
     sessions.retain(|session| filter.matches(session));
     let matching = sessions.len();
@@ -34,30 +34,21 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let beyond_limit = sessions.len() - shown;
     sessions.truncate(shown);
 
-    match args.format.get() {
-        Format::Table if env.stdout_is_terminal => {
-            let names: Vec<Name<'_>> = names
-                .iter()
-                .map(|(agent, id, is_subagent)| Name { agent: *agent, id, is_subagent: *is_subagent })
-                .collect();
+    match (args.format.get(), short) {
+        (Format::Table, Some(short)) => {
             let styles = ui.styles;
-            table::sessions(ui.data(), env, &styles, &sessions, &names)?;
+            table::sessions(ui.data(), env, &styles, &sessions, &short)?;
             ui.flush()?;
             for note in notes(&sessions, hidden, beyond_limit, &scan) {
                 ui.note(&note);
             }
         }
-        Format::Table => table::lines(ui.data(), &sessions)?,
-        Format::Json => write_json(ui.data(), env, &sessions, hidden, beyond_limit, &scan)?,
-        Format::Ndjson => write_ndjson(ui.data(), env, &sessions, hidden, beyond_limit, &scan)?,
+        (Format::Table, None) => table::lines(ui.data(), &sessions)?,
+        (Format::Json, _) => write_json(ui.data(), env, &sessions, hidden, beyond_limit, &scan)?,
+        (Format::Ndjson, _) => write_ndjson(ui.data(), env, &sessions, hidden, beyond_limit, &scan)?,
     }
     ui.flush()?;
     Ok(Exit::Ok)
-}
-
-fn name(session: &Session) -> (crate::session::AgentKind, String, bool) {
-    let is_subagent = session.copy().kind == crate::session::SessionKind::Subagent;
-    (session.agent, session.id.clone(), is_subagent)
 }
 
 /// Says on a terminal what the table leaves out.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::find::{self, Target};
-use crate::agent::{self, Depth};
+use crate::agent::{self};
 use crate::cli::ResumeArgs;
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
@@ -19,7 +19,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, None, true, env);
-    let wanted = Wanted { depth: Depth::Glance, counts: false };
+    let wanted = Wanted::RESUME;
     let mut resume = match find::one(&args.session, &filter, wanted, env, ui)? {
         Target::Session(session) => Resume::of_session(*session, args, env)?,
         Target::LostApp(pointer) if args.fresh => Resume::fresh(pointer, args, env),
@@ -73,6 +73,9 @@ impl Resume {
         let Some(agent) = agent::by_kind(session.agent) else {
             return Err(Refusal::new(Exit::Refused, "not-resumable", format!("no agent resumes {}", session.id)));
         };
+        if let Some(copy) = &args.copy {
+            find::take_copy(&mut session, copy, env)?;
+        }
         if !session.choice.is_decided {
             let message = format!(
                 "{} session {} has {} copies, and {}",
@@ -82,7 +85,7 @@ impl Resume {
                 session.choice.why
             );
             return Err(Refusal::new(Exit::Ambiguous, "ambiguous-copy", message)
-                .hint("name one of them by its path")
+                .hint("say which one with --copy N; `rejoin show` tells more of them")
                 .candidates(find::candidates(&session, false)));
         }
         agent.verify(&mut session.copies[0], env);

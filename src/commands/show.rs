@@ -9,7 +9,7 @@ use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
 use super::find::{self, Target};
-use crate::agent::{self, Depth};
+use crate::agent::{self};
 use crate::cli::{Format, ShowArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
@@ -23,7 +23,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, None, true, env);
     let wants_all_only = args.transcript && args.format.get() == Format::Table;
-    let wanted = Wanted { depth: Depth::Thorough, counts: !wants_all_only };
+    let wanted = Wanted { counts: !wants_all_only, ..Wanted::THOROUGH };
     let mut session = match find::one(&args.session, &filter, wanted, env, ui)? {
         Target::Session(session) => *session,
         Target::LostApp(pointer) => {
@@ -31,10 +31,12 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
             return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
         }
     };
+    if let Some(copy) = &args.copy {
+        find::take_copy(&mut session, copy, env)?;
+    }
     if let Some(agent) = agent::by_kind(session.agent) {
         agent.verify(&mut session.copies[0], env);
-        let health = session.copies[0].health.clone();
-        session.health.extend(health);
+        session.assess();
     }
     let wants = match (args.messages, args.transcript) {
         (Some(count), _) => Messages::Last(count),

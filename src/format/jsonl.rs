@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _};
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -164,6 +165,21 @@ impl Jsonl {
         bytes.truncate(filled);
         Ok(bytes)
     }
+}
+
+/// Shows each line of a file until `see` breaks; `None` stands for one that is too long to look into.
+///
+/// A file that is not there has no lines.
+pub fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
+    let Some(file) = Jsonl::open_if_present(path)? else { return Ok(()) };
+    let fail = |error| PathError::new("read", path, error);
+    let mut lines = file.into_lines().map_err(fail)?;
+    while let Some(line) = lines.next_line().map_err(fail)? {
+        if see(line.bytes).is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// A whole file, one line at a time; it holds one line at most.

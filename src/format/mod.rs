@@ -2,6 +2,7 @@
 
 pub mod amplifier;
 pub mod claude;
+pub mod compare;
 pub mod content;
 pub mod jido;
 pub mod jido_signature;

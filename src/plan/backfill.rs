@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_copy_that_evidence_does_not_choose_is_left_alone() {
         let mut session = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
-        session.choice = Choice { why: "nothing tells it from the next copy".to_owned(), is_decided: false };
+        session.choice = Choice::new("nothing tells it from the next copy", false);
         assert_eq!(plan(&session, None).action, Action::Refuse);
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::error::{Candidate, Exit, Refusal};
 use crate::launch::Plan;
-use crate::session::{AgentKind, Evidence, Health, Message, Pointer, Problem, Role, Session, SessionKind};
+use crate::session::{AgentKind, Comparison, Evidence, Health, Message, Pointer, Problem, Role, Session, SessionKind};
 
 /// The version of the contract.
 pub const FORMAT_VERSION: &str = "1.0";
@@ -47,6 +47,13 @@ pub struct CopyJson<'a> {
     pub chosen: bool,
     /// Why it is the chosen one; `null` for the others.
     pub why: Option<&'a str>,
+    /// What it has in common with the first copy: `identical`, `longer`, `shorter` or `diverged`; `null` for that
+    /// one, and unless the copies were compared.
+    pub compared: Option<&'static str>,
+    /// The first record that differs, counted from 1; `null` unless they diverged.
+    pub diverged_at_record: Option<u64>,
+    /// Prompts and replies together; `null` unless the whole file was read.
+    pub messages: Option<u64>,
     /// When this copy was last active.
     pub active_at: Option<Timestamp>,
     /// The copy with all that belongs to it, in bytes.
@@ -145,6 +152,7 @@ impl<'a> SessionJson<'a> {
     /// Puts a session and its resume plan into the contract's form.
     pub fn new(session: &'a Session, plan: Option<&'a Plan>) -> Self {
         let copy = session.copy();
+        let compared = |at: usize| session.choice.comparisons.get(at).copied().flatten();
         Self {
             agent: session.agent,
             id: &session.id,
@@ -181,6 +189,9 @@ impl<'a> SessionJson<'a> {
                     project: copy.place.project.as_deref(),
                     chosen: at == 0 && session.choice.is_decided,
                     why: (at == 0).then_some(session.choice.why.as_str()),
+                    compared: compared(at).map(Comparison::name),
+                    diverged_at_record: compared(at).and_then(Comparison::diverged_at),
+                    messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
                     active_at: copy.active_at.as_ref().map(|fact| fact.value),
                     size_bytes: copy.size_bytes,
                 })

@@ -137,7 +137,17 @@ impl<W: Write> Page<'_, W> {
             self.line(name, &path(&copy.place.path))?;
             let active = text::ago(copy.active_at.as_ref().map(|at| at.value), self.env.now);
             if session.copies.len() > 1 {
-                self.line("", &format!("  {}, active {active}", text::size(copy.size_bytes)))?;
+                let messages = copy
+                    .prompts
+                    .zip(copy.replies)
+                    .map(|(prompts, replies)| format!(", {} messages", prompts + replies));
+                let compared = session.choice.comparisons.get(at).copied().flatten();
+                let compared = compared.map(|compared| format!("; {compared}")).unwrap_or_default();
+                let size = text::size(copy.size_bytes);
+                self.line(
+                    "",
+                    &format!("  copy {}: {size}{}, active {active}{compared}", at + 1, messages.unwrap_or_default()),
+                )?;
             }
             if at == 0 && session.choice.is_decided {
                 self.line("", &format!("  chosen: {}", session.choice.why))?;

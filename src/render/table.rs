@@ -1,7 +1,7 @@
 //! Listings for people and for pipes.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::text;
 use crate::env::Env;
-use crate::select::{Name, short_lengths};
+use crate::select::ShortIds;
 use crate::session::{AgentKind, Health, Liveness, Session, SessionKind};
 use crate::ui::Styles;
 
@@ -58,25 +58,19 @@ impl Column {
     }
 }
 
-/// Writes a table that fits the terminal, one line a session; `names` are all ids there are.
+/// Writes a table that fits the terminal, one line a session.
 pub fn sessions(
     out: &mut impl Write,
     env: &Env,
     styles: &Styles,
     sessions: &[Session],
-    names: &[Name<'_>],
+    short: &ShortIds,
 ) -> io::Result<()> {
     if sessions.is_empty() {
         return Ok(());
     }
-    let lengths: HashMap<(AgentKind, &str), usize> =
-        names.iter().zip(short_lengths(names)).map(|(name, length)| ((name.agent, name.id), length)).collect();
-    let short = |session: &Session| {
-        let length = lengths.get(&(session.agent, session.id.as_str())).copied().unwrap_or(session.id.len());
-        text::one_line(&session.id[..length]).into_owned()
-    };
     let mut rows: Vec<BTreeMap<Column, String>> =
-        sessions.iter().map(|session| row(session, short(session), env)).collect();
+        sessions.iter().map(|session| row(session, short.get(session), env)).collect();
     if sessions.iter().all(|session| session.copy().prompts.is_none()) {
         drop_column(&mut rows, Column::Prompts);
         drop_column(&mut rows, Column::Replies);
@@ -110,13 +104,13 @@ pub fn sessions(
     Ok(())
 }
 
-fn row(session: &Session, id: String, env: &Env) -> BTreeMap<Column, String> {
+fn row(session: &Session, id: &str, env: &Env) -> BTreeMap<Column, String> {
     let copy = session.copy();
     let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
     let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
     BTreeMap::from([
         (Column::Agent, session.agent.name().to_owned()),
-        (Column::Id, id),
+        (Column::Id, text::one_line(id).into_owned()),
         (Column::Title, title(session)),
         (Column::Directory, text::one_line(&dir).into_owned()),
         (Column::Active, active(session, env)),

@@ -1,0 +1,56 @@
+//! What two copies of one conversation have in common, record by record.
+
+use std::path::Path;
+
+use super::jsonl::{Jsonl, Lines};
+use crate::error::PathError;
+use crate::session::Comparison;
+
+/// Compares two line-wise files; a last line without a newline does not count, for it may be half written.
+pub fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
+    let open = |path: &Path| -> Result<Lines, PathError> {
+        Jsonl::open(path)?.into_lines().map_err(|error| PathError::new("read", path, error))
+    };
+    let (mut ours, mut theirs) = (open(a)?, open(b)?);
+    let mut record = 0;
+    loop {
+        record += 1;
+        let our = ours.next_line().map_err(|error| PathError::new("read", a, error))?.filter(|line| line.is_ended);
+        let their = theirs.next_line().map_err(|error| PathError::new("read", b, error))?.filter(|line| line.is_ended);
+        match (our, their) {
+            (None, None) => return Ok(Comparison::Identical),
+            (Some(_), None) => return Ok(Comparison::Longer { common: record - 1 }),
+            (None, Some(_)) => return Ok(Comparison::Shorter { common: record - 1 }),
+            // Lines too long to hold cannot be told to be equal, so they count as different.
+            (Some(our), Some(their)) if our.bytes.is_none() || our.bytes != their.bytes => {
+                return Ok(Comparison::Diverged { record });
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_identical_or_one_goes_on_or_both_went_their_own_way() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        for (ours, theirs, expected) in [
+            ("1\n2\n", "1\n2\n", Comparison::Identical),
+            ("1\n2\n", "1\n\n2\n{\"half", Comparison::Identical),
+            ("1\n2\n3\n", "1\n2\n", Comparison::Longer { common: 2 }),
+            ("1\n", "1\n2\n3\n", Comparison::Shorter { common: 1 }),
+            ("1\n2\n", "1\nx\n2\n", Comparison::Diverged { record: 2 }),
+            ("", "", Comparison::Identical),
+            ("x", "1\n", Comparison::Shorter { common: 0 }),
+        ] {
+            std::fs::write(&a, ours).expect("a file");
+            std::fs::write(&b, theirs).expect("a file");
+            assert_eq!(compare(&a, &b).expect("a comparison"), expected, "{ours:?} {theirs:?}");
+        }
+    }
+}
