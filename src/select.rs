@@ -135,6 +135,30 @@ fn from_matches(mut keys: Vec<(AgentKind, String)>) -> Resolution {
     }
 }
 
+/// Finds sessions by title, as a table shows it: the exact one wins, then the only one that contains the text.
+///
+/// Returns the places of all that match equally well. Sub-agents and empty sessions have no title to be meant by.
+pub fn by_title(text: &str, sessions: &[Session]) -> Vec<usize> {
+    let titled = |is_match: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        let is_meant = |session: &Session| {
+            session.copy().kind.is_listed() && session.label().is_some_and(|label| is_match(label.trim()))
+        };
+        sessions.iter().enumerate().filter(|(_, session)| is_meant(session)).map(|(at, _)| at).collect()
+    };
+    let exact = titled(&|label| label == text.trim());
+    if !exact.is_empty() {
+        return exact;
+    }
+    let lower = text.trim().to_lowercase();
+    titled(&|label| label.to_lowercase().contains(&lower))
+}
+
+/// Reads a place in a listing, counted from 1: up to three digits, for longer ones are the beginnings of ids.
+pub fn list_number(text: &str) -> Option<usize> {
+    let is_number = (1..=3).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten().filter(|number| *number > 0)
+}
+
 /// Which sessions a listing shows.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -293,6 +317,29 @@ mod tests {
         assert!(matches!(resolve(None, "ab", names(&["abc", "abcd"])), Resolution::Many(both) if both.len() == 2));
         assert_eq!(resolve(None, "abcd", names(&["abc", "abcd"])), one("abcd"));
         assert_eq!(resolve(None, "x", names(&["abc"])), Resolution::None);
+    }
+
+    #[test]
+    fn a_title_is_meant_by_all_of_it_or_by_a_part_that_no_other_has() {
+        let titled = |id: &str, title: &str| {
+            let mut copy = crate::session::tests::copy(id);
+            copy.title = Some(crate::session::Fact::new(title.to_owned(), "custom-title"));
+            crate::session::tests::session(vec![copy])
+        };
+        let sessions = [titled("a", "Fix the parser"), titled("b", "Fix the parser again"), titled("c", "Deploy")];
+        assert_eq!(by_title("Fix the parser", &sessions), [0]);
+        assert_eq!(by_title("fix the parser", &sessions), [0, 1]);
+        assert_eq!(by_title("ploy", &sessions), [2]);
+        assert!(by_title("nothing", &sessions).is_empty());
+    }
+
+    #[test]
+    fn short_numbers_are_places_in_the_list_and_long_ones_beginnings_of_ids() {
+        assert_eq!(list_number("1"), Some(1));
+        assert_eq!(list_number("120"), Some(120));
+        for other in ["0", "0000", "12345678", "1a", "-1", "", "٣"] {
+            assert_eq!(list_number(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -1,0 +1,47 @@
+//! Copies as candidates, and the one that a person names.
+
+
+use super::path::holds;
+use crate::env::Env;
+use crate::error::{Candidate, Exit, Refusal};
+use crate::select::CopySelector;
+use crate::session::{Copy, Session};
+
+/// Lists the copies of a session as candidates; what to type names the agent where the id alone does not.
+pub(crate) fn candidates(session: &Session, names_agent: bool) -> Vec<Candidate> {
+    let id = if names_agent { format!("{}:{}", session.agent, session.id) } else { session.id.clone() };
+    let several = session.copies.len() > 1;
+    let candidate = |(at, copy): (usize, &Copy)| Candidate {
+        agent: session.agent.name().to_owned(),
+        id: session.id.clone(),
+        path: copy.place.path.to_string_lossy().into_owned(),
+        dir: copy.launch_dir.as_ref().map(|dir| dir.value.to_string_lossy().into_owned()),
+        title: copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|title| title.value.clone()),
+        active_at: copy.active_at.as_ref().map(|at| at.value.to_string()),
+        size_bytes: copy.size_bytes,
+        messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
+        copy: several.then_some(at + 1),
+        differs: session.choice.comparisons.get(at).copied().flatten().map(|comparison| comparison.to_string()),
+        select: if several { format!("{id} --copy {}", at + 1) } else { id.clone() },
+    };
+    session.copies.iter().enumerate().map(candidate).collect()
+}
+
+/// Puts the copy first that a person names by its number or its path.
+pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env) -> Result<(), Refusal> {
+    let at = match wanted {
+        CopySelector::Number(number) => number.checked_sub(1).filter(|at| *at < session.copies.len()),
+        CopySelector::Path(path) => {
+            let path = env.absolute(path);
+            let path = path.canonicalize().unwrap_or(path);
+            session.copies.iter().position(|copy| holds(&copy.place, &path))
+        }
+    };
+    let Some(at) = at else {
+        let count = session.copies.len();
+        let message = format!("session {} has no copy {wanted}; it has {count}", session.id);
+        return Err(Refusal::new(Exit::NotFound, "not-found", message).candidates(candidates(session, false)));
+    };
+    session.put_first(at);
+    Ok(())
+}

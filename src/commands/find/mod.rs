@@ -1,0 +1,175 @@
+//! From what a user typed to one session: shared by the verbs that take a SESSION.
+
+mod copies;
+mod path;
+
+use std::path::Path;
+
+pub(crate) use copies::{candidates, take_copy};
+use path::by_path;
+
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::scan::{self, Places, Scan, Wanted};
+use crate::select::{self, Filter, Name, Resolution, Selector, SortKey};
+use crate::session::{AgentKind, Located, Pointer, Session};
+use crate::ui::Ui;
+
+/// More candidates than these help nobody.
+const MOST_CANDIDATES: usize = 20;
+
+/// What a selector led to.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// A session, read as far as was wanted.
+    Session(Box<Session>),
+    /// An app whose pointer leads to no session any more.
+    LostApp(Pointer),
+}
+
+/// Finds the one session that a selector means, or says why there is not one.
+pub(crate) fn one(
+    selector: &Selector,
+    filter: &Filter,
+    wanted: Wanted,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Target> {
+    match selector {
+        Selector::Latest => Ok(Target::Session(Box::new(latest(filter, wanted, env, ui)?))),
+        Selector::Path(path) => by_path(&env.absolute(path), filter, wanted, env, ui),
+        Selector::Id { agent, text } => {
+            // Leo names sessions of Claude Code.
+            let agent = agent.map(|agent| if agent == AgentKind::Leo { AgentKind::Claude } else { agent });
+            by_text(agent, text, filter, wanted, env, ui)
+        }
+    }
+}
+
+/// Goes through the tiers: exact id, place in the list, beginning of an id, exact title, path, part of a title.
+fn by_text(
+    agent: Option<AgentKind>,
+    text: &str,
+    filter: &Filter,
+    wanted: Wanted,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Target> {
+    let places = scan::locate(env, &filter.agents);
+    let resolution = select::resolve(agent, text, names(&places));
+    let is_exact = places.places.iter().any(|place| place.id == text);
+    if agent.is_none()
+        && !is_exact
+        && let Some(number) = select::list_number(text)
+        && let Some(session) = by_number(number, filter, wanted, env, ui)?
+    {
+        return Ok(Target::Session(Box::new(session)));
+    }
+    match resolution {
+        Resolution::One(agent, id) => {
+            let scan = places.read_some(env, wanted, |place| place.agent() == agent && place.id == id);
+            return Ok(Target::Session(Box::new(the_only(scan, &id)?)));
+        }
+        Resolution::Many(keys) => return Err(several(text, places, &keys, env).into()),
+        Resolution::None => {}
+    }
+    let mut scan = places.read_all(env, Wanted::GLANCE);
+    scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
+    let titled = select::by_title(text, &scan.sessions);
+    let is_title = |at: &usize| scan.sessions[*at].label().is_some_and(|label| label.trim() == text.trim());
+    let path = env.absolute(Path::new(text));
+    if !titled.iter().all(is_title) || titled.is_empty() {
+        // A part of a title is weaker than a path that is there.
+        if agent.is_none() && path.exists() {
+            return by_path(&path, filter, wanted, env, ui);
+        }
+    }
+    match titled.as_slice() {
+        [only] => {
+            let Session { agent, id, .. } = &scan.sessions[*only];
+            let again = scan::locate(env, &[*agent]);
+            let scan = again.read_some(env, wanted, |place| place.agent() == *agent && place.id == *id);
+            Ok(Target::Session(Box::new(the_only(scan, id)?)))
+        }
+        [] => {
+            crate::commands::warn_of_problems(ui, &scan);
+            let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
+            let message = format!("no {of}session has an id that begins with {text}, or a title with it");
+            let refusal = Refusal::new(Exit::NotFound, "not-found", message);
+            Err(refusal.hint("`rejoin list --all` shows every session").into())
+        }
+        many => {
+            let candidates = many.iter().take(MOST_CANDIDATES).flat_map(|at| candidates(&scan.sessions[*at], false));
+            let message = format!("{text} is in the titles of {} sessions", many.len());
+            let refusal = Refusal::new(Exit::Ambiguous, "ambiguous", message).candidates(candidates.collect());
+            Err(refusal.hint("type the id of one, or more of its title").into())
+        }
+    }
+}
+
+/// Takes the session at a place of the listing that `list` shows with the same filters.
+fn by_number(
+    number: usize,
+    filter: &Filter,
+    wanted: Wanted,
+    env: &Env,
+    ui: &mut Ui,
+) -> Result<Option<Session>, Refusal> {
+    let listed = listed(filter, env, ui);
+    let Some(session) = listed.into_iter().nth(number - 1) else { return Ok(None) };
+    let again = scan::locate(env, &[session.agent]);
+    let scan = again.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id);
+    the_only(scan, &session.id).map(Some)
+}
+
+/// Reads what `list` shows with these filters, in its order.
+pub(crate) fn listed(filter: &Filter, env: &Env, ui: &mut Ui) -> Vec<Session> {
+    let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
+    scan.add_pointers(env);
+    crate::commands::warn_of_problems(ui, &scan);
+    let mut sessions = scan.sessions;
+    sessions.retain(|session| filter.matches(session) && session.copy().kind.is_listed());
+    select::sort(&mut sessions, SortKey::Active, false);
+    sessions
+}
+
+fn names(places: &Places) -> impl Iterator<Item = Name<'_>> + Clone {
+    places.places.iter().map(|place| Name { agent: place.agent(), id: &place.id, is_subagent: place.is_subagent })
+}
+
+fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
+    match scan.sessions.pop() {
+        Some(session) => Ok(session),
+        None => {
+            let why = scan.problems.first().map_or_else(
+                || "it is gone".to_owned(),
+                |problem| format!("cannot read {}: {}", problem.path.display(), problem.reason),
+            );
+            Err(Refusal::new(Exit::Failure, "unreadable", format!("session {id} cannot be read: {why}")))
+        }
+    }
+}
+
+fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Session, Refusal> {
+    by_number(1, filter, wanted, env, ui)?.ok_or_else(|| {
+        let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes the filters");
+        refusal.hint("`rejoin list` shows what there is")
+    })
+}
+
+fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) -> Refusal {
+    let shown = &keys[..keys.len().min(MOST_CANDIDATES)];
+    let is_shown = |place: &Located| shown.iter().any(|(agent, id)| place.agent() == *agent && place.id == *id);
+    let scan = places.read_some(env, Wanted::GLANCE, is_shown);
+    let by_agent = keys.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    let what = if by_agent { "is the id of sessions of several agents" } else { "is the beginning of several ids" };
+    let more = keys.len() - shown.len();
+    let message = format!("{text} {what} ({})", keys.len());
+    let hint = match more {
+        0 if by_agent => "name the agent: AGENT:ID".to_owned(),
+        0 => "type more of the id".to_owned(),
+        _ => format!("type more of the id; {more} more are not shown"),
+    };
+    let candidates = scan.sessions.iter().flat_map(|session| candidates(session, by_agent)).collect();
+    Refusal::new(Exit::Ambiguous, "ambiguous", message).hint(hint).candidates(candidates)
+}

@@ -1,0 +1,102 @@
+//! From a path to a session: a session's own file or directory, or an app's directory with a pointer.
+
+use std::path::{Path, PathBuf};
+
+use super::Target;
+use crate::agent::leo;
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::scan::{self, Wanted};
+use crate::select::{self, CopySelector, Filter, SortKey};
+use crate::session::{AgentKind, Located, Pointer, SessionKind};
+use crate::ui::Ui;
+
+pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
+    let app_dir = match path.file_name() {
+        Some(name) if name == leo::FILE_NAME => path.parent().unwrap_or(path),
+        _ => path,
+    };
+    if let Some(pointer) = leo::pointer_in(app_dir, env)? {
+        return by_pointer(pointer, wanted, env, ui);
+    }
+    let Ok(path) = path.canonicalize() else {
+        return Err(Refusal::new(Exit::NotFound, "not-found", format!("there is no {}", path.display())).into());
+    };
+    let places = scan::locate(env, &filter.agents);
+    let named = places.places.iter().find(|place| holds(place, &path)).cloned();
+    let Some(named) = named else {
+        let refusal = Refusal::new(Exit::NotFound, "not-found", format!("no session is stored at {}", path.display()));
+        let hint = if path.is_dir() {
+            format!(
+                "`rejoin list --dir {}` shows the sessions that were started there",
+                crate::render::text::shell_word(&path.to_string_lossy())
+            )
+        } else {
+            "a session file outside the agents' stores is found with --home".to_owned()
+        };
+        return Err(refusal.hint(hint).into());
+    };
+    let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
+    let mut session = super::the_only(scan, &named.id)?;
+    if session.copies.len() > 1 {
+        super::take_copy(&mut session, &CopySelector::Path(named.path), env)?;
+    }
+    Ok(Target::Session(Box::new(session)))
+}
+
+/// Tells whether a path is a copy, or something that belongs to it.
+pub(super) fn holds(place: &Located, path: &Path) -> bool {
+    let Ok(root) = place.store.root.canonicalize() else { return false };
+    let resolved = |inside: &Path| inside.strip_prefix(&place.store.root).map(|rest| root.join(rest)).ok();
+    let is_in = |dir: &Path| resolved(dir).is_some_and(|dir| path.starts_with(dir));
+    is_in(&place.path) || (!place.is_subagent && place.side_dir.as_deref().is_some_and(is_in))
+}
+
+/// Follows Leo's cascade: the stored id wherever Claude Code keeps it, else the app's own newest session.
+fn by_pointer(pointer: Pointer, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
+    let places = scan::locate(env, &[AgentKind::Claude]);
+    match &pointer.session_id {
+        Some(id) if places.places.iter().any(|place| place.id == *id) => {
+            ui.note(&format!("{} points to claude session {id}.", pointer.path.display()));
+            let scan = places.read_some(env, wanted, |place| place.id == *id);
+            let mut session = super::the_only(scan, id)?;
+            session.pointers.push(pointer);
+            return Ok(Target::Session(Box::new(session)));
+        }
+        Some(id) => {
+            ui.note(&format!("{} points to {id}, which is in no project of Claude Code.", pointer.path.display()))
+        }
+        None => ui.note(&format!("{} names no session.", pointer.path.display())),
+    }
+    let app_dirs: Vec<PathBuf> = crate::commands::directory_names(&pointer.dir, env);
+    // Leo computes the project with Amplifier's rule, Claude Code with its own.
+    let leos: Vec<String> = app_dirs.iter().map(|dir| dir.to_string_lossy().replace('/', "-")).collect();
+    let is_of_app = |place: &Located| {
+        let Some(project) = place.project.as_deref() else { return false };
+        !place.is_subagent
+            && (leos.iter().any(|slug| slug == project)
+                || app_dirs
+                    .iter()
+                    .any(|dir| dir.to_str().is_some_and(|dir| crate::format::claude::is_slug_of(project, dir))))
+    };
+    let mut sessions = places.read_some(env, wanted, is_of_app).sessions;
+    sessions.retain(|session| {
+        session.copy().transcript_bytes >= leo::MEANINGFUL_BYTES
+            && !matches!(session.copy().kind, SessionKind::Empty | SessionKind::Subagent)
+    });
+    select::sort(&mut sessions, SortKey::Active, false);
+    match sessions.into_iter().next() {
+        Some(session) => {
+            ui.note(&format!("Taking the newest session of {} instead: {}.", pointer.dir.display(), session.id));
+            Ok(Target::Session(Box::new(session)))
+        }
+        None => {
+            ui.note(&format!(
+                "{} has no session of {} bytes or more either.",
+                pointer.dir.display(),
+                leo::MEANINGFUL_BYTES
+            ));
+            Ok(Target::LostApp(pointer))
+        }
+    }
+}
