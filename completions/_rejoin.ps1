@@ -1,3 +1,4 @@
+
 Register-ArgumentCompleter -Native -CommandName rejoin -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
 

@@ -1,3 +1,4 @@
+
 _clap_complete_rejoin() {
     local IFS=$'\013'
     local _CLAP_COMPLETE_INDEX=${COMP_CWORD}

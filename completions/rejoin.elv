@@ -1,3 +1,4 @@
+
 set edit:completion:arg-completer[rejoin] = { |@words|
     var index = (count $words)
     set index = (- $index 1)
