@@ -179,8 +179,8 @@ pub struct ListArgs {
 /// Arguments of `show`.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// Session id or the beginning of one, AGENT:ID, `latest`, a session's file or directory, or
-    /// an app's directory with a Leo pointer
+    /// Which session: an id or its beginning, AGENT:ID, `latest`, its place in the list, its title, its
+    /// file or directory, or an app's directory with a Leo pointer
     #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
     pub session: Selector,
 
@@ -208,10 +208,11 @@ pub struct ShowArgs {
 /// Arguments of `resume`.
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
-    /// Session id or the beginning of one, AGENT:ID, `latest`, a session's file or directory, or
-    /// an app's directory with a Leo pointer
-    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
-    pub session: Selector,
+    /// Which session: an id or its beginning, AGENT:ID, `latest`, its place in the list, its title, its
+    /// file or directory, or an app's directory with a Leo pointer
+    #[arg(value_name = "SESSION", required_unless_present = "last_launch",
+          add = ArgValueCandidates::new(complete::session_ids))]
+    pub session: Option<Selector>,
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
@@ -236,6 +237,22 @@ pub struct ResumeArgs {
     /// Resume even if another process uses the session
     #[arg(long)]
     pub force: bool,
+
+    /// Start the agent in the directory that the session claims, though its place in the store contradicts it
+    #[arg(long)]
+    pub trust: bool,
+
+    /// Resume however often it was done in the last minute
+    #[arg(long)]
+    pub no_limit: bool,
+
+    /// Send one prompt without a terminal and print the reply; `-` reads it from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub prompt: Option<String>,
+
+    /// Print what was launched last; run nothing
+    #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "dir"])]
+    pub last_launch: bool,
 
     /// For an app's directory: start a new session there if its old one is found nowhere
     #[arg(long)]

@@ -90,6 +90,12 @@ impl Env {
         if self.foreign_home { None } else { self.variable(name) }
     }
 
+    /// Returns the directory in which this program keeps what it must remember.
+    pub fn state_dir(&self) -> PathBuf {
+        let chosen = self.agent_variable("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        chosen.unwrap_or_else(|| self.home.join(".local/state")).join("rejoin")
+    }
+
     /// Makes a path absolute: `~` is the home that is looked at, the rest starts at the caller's directory.
     ///
     /// Nothing is resolved on disk, so that a path which does not exist keeps its form.

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::agent;
 use crate::env::Env;
 use crate::error::{Exit, PathError, Refusal};
+use crate::launch_log::{self, Launch, TooMany};
 use crate::render::text;
 use crate::session::{Liveness, Session};
 
@@ -26,11 +29,22 @@ pub struct Plan {
     pub then_type: Option<String>,
 }
 
+/// What is asked of the agent beyond resuming.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// One prompt to answer without a terminal.
+    pub prompt: Option<String>,
+    /// Further arguments for the agent.
+    pub args: Vec<String>,
+}
+
 /// Plans how a session is resumed, or says why it cannot be.
-pub fn plan(session: &Session, env: &Env) -> Result<Plan, String> {
+pub fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, String> {
     let copy = session.copy();
     let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent resumes it".to_owned())?;
-    let command = agent.command(copy)?;
+    let mut command = agent.command(copy, request.prompt.as_deref())?;
+    command.argv.extend(request.args.iter().cloned());
+    command.argv.append(&mut command.last);
     let store = &copy.place.store;
     let mut set = store.set.clone();
     let mut unset = command.unset;
@@ -54,6 +68,32 @@ pub fn check_liveness(session: &Session) -> Result<Option<String>, Refusal> {
     }
 }
 
+/// Refuses to enter a directory that a session claims against its own place in the store.
+///
+/// A planted session could otherwise have the settings and hooks of any directory run.
+pub fn check_trust(session: &Session) -> Result<(), Refusal> {
+    let copy = session.copy();
+    let Some(dir) = copy.launch_dir.as_ref().filter(|_| !copy.is_filed_right) else { return Ok(()) };
+    let project = copy.place.project.as_deref().unwrap_or_default();
+    let message = format!(
+        "session {} says that it belongs to {}, but it lies in the project {project}, which that does not encode to",
+        session.id,
+        dir.value.display()
+    );
+    let hint = "look at it with `rejoin show`; --trust goes there, --dir DIR goes elsewhere";
+    Err(Refusal::new(Exit::Refused, "untrusted-directory", message).hint(hint))
+}
+
+/// Refuses when a session, or all together, were resumed too often in the last minute.
+pub fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
+    let Some(too_many) = launch_log::limit(launches, session.agent, &session.id, env.now) else { return Ok(()) };
+    let TooMany { count, of_one, wait_seconds } = too_many;
+    let what = if of_one { format!("session {} was", session.id) } else { "sessions were".to_owned() };
+    let message = format!("{what} resumed {count} times in the last minute");
+    let hint = format!("wait {wait_seconds} s, or pass --no-limit; something may be resuming in a loop");
+    Err(Refusal::new(Exit::Refused, "too-many-resumes", message).hint(hint))
+}
+
 /// Checks that the launch directory can be entered, and says what is nearest to it if it is gone.
 pub fn check_dir(dir: &Path) -> Result<(), Refusal> {
     let refuse =
@@ -74,6 +114,33 @@ pub fn check_dir(dir: &Path) -> Result<(), Refusal> {
         }
         Err(error) => Err(refuse("missing-directory", &format!("cannot be entered: {}", crate::error::reason(&error)))
             .hint("start elsewhere with --dir DIR")),
+    }
+}
+
+/// What a directory was when it was checked; anything else by the same name is not entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+    owner: (u32, u32),
+    mode: u32,
+}
+
+impl Identity {
+    /// Looks at a directory.
+    pub fn of(dir: &Path) -> Option<Self> {
+        dir.metadata().ok().map(|metadata| Self::from(&metadata))
+    }
+}
+
+impl From<&std::fs::Metadata> for Identity {
+    fn from(metadata: &std::fs::Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            owner: (metadata.uid(), metadata.gid()),
+            mode: metadata.mode(),
+        }
     }
 }
 
@@ -116,11 +183,24 @@ impl Plan {
     /// Becomes the agent; returns only when that fails.
     ///
     /// The directory is entered through a handle, so that what was checked is what is entered.
-    pub fn exec(&self, program: &Path, dir: &Path) -> Result<std::convert::Infallible, anyhow::Error> {
+    pub fn exec(
+        &self,
+        program: &Path,
+        dir: &Path,
+        expected: Option<Identity>,
+    ) -> Result<std::convert::Infallible, anyhow::Error> {
         use rustix::fs::{Mode, OFlags};
         let enter = |error: rustix::io::Errno| PathError::new("enter", dir, error.into());
         let handle = rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(enter)?;
+        let found = File::from(handle.try_clone().map_err(|error| PathError::new("enter", dir, error))?).metadata();
+        let found = found.map_err(|error| PathError::new("enter", dir, error))?;
+        if expected.is_some_and(|expected| expected != Identity::from(&found)) {
+            let message = format!("the launch directory {} was changed just now", dir.display());
+            return Err(Refusal::new(Exit::Refused, "directory-changed", message)
+                .hint("look at it and try again")
+                .into());
+        }
         let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
         rustix::process::fchdir(&handle).map_err(enter)?;
         let mut command = std::process::Command::new(&program);

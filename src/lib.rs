@@ -21,6 +21,7 @@ pub mod evidence;
 pub mod format;
 pub mod fsio;
 pub mod launch;
+pub mod launch_log;
 pub mod plan;
 pub mod process;
 pub mod render;

@@ -1,6 +1,6 @@
 //! The terminal: answers go to standard output, the conversation to standard error.
 
-use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
 
 use anstyle::{AnsiColor, Style};
 
@@ -113,6 +113,17 @@ impl Ui {
             let style = self.err_styles.strong;
             self.say(format_args!("{style}hint:{style:#} {}", text::printable(hint)));
         }
+    }
+
+    /// Reads all of standard input, which must be text of at most `limit` bytes.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
+    pub fn read_input(&mut self, limit: u64) -> io::Result<String> {
+        let mut text = String::new();
+        io::stdin().lock().take(limit + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > limit {
+            return Err(io::Error::other(format!("it is larger than {limit} bytes")));
+        }
+        Ok(text)
     }
 
     /// Prints an error as one JSON object, for scripts.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Agent, Command, Depth, Found, ReadContext, StoreNotes};
+use super::{Agent, Command, Depth, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -165,7 +165,7 @@ impl Agent for Amplifier {
         evidence::decide(copy, |evidence| evidence.source == "session-info");
     }
 
-    fn command(&self, copy: &Copy) -> Result<Command, String> {
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.kind == SessionKind::Subagent {
             return Err("a sub-session is resumed through the session that made it".to_owned());
         }
@@ -176,8 +176,11 @@ impl Agent for Amplifier {
         if id.starts_with('-') || id.contains(['\\', '\n']) {
             return Err("its id could be taken for an option".to_owned());
         }
-        let argv = ["amplifier", "session", "resume", id].map(str::to_owned).to_vec();
-        Ok(Command { argv, unset: Vec::new(), then_type: None })
+        // Only `run` takes a prompt; `session resume` always opens a conversation.
+        let words =
+            if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
+        let argv = words.into_iter().chain([id.as_str()]).map(str::to_owned).collect();
+        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
     }
 }
 

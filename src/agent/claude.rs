@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes};
+use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -50,7 +50,7 @@ impl Agent for Claude {
     fn stores(&self, env: &Env) -> Vec<Store> {
         let default = env.home.join(".claude");
         let chosen = env.agent_variable("CLAUDE_CONFIG_DIR").map(|dir| env.absolute(Path::new(dir)));
-        let mut roots: Vec<PathBuf> = chosen.into_iter().collect();
+        let mut roots: Vec<PathBuf> = chosen.iter().cloned().collect();
         if !roots.contains(&default) {
             roots.push(default.clone());
         }
@@ -68,7 +68,8 @@ impl Agent for Claude {
             .into_iter()
             .map(|root| {
                 let mut store = Store { agent: self.kind(), set: BTreeMap::new(), unset: Vec::new(), root };
-                if store.root == default {
+                // The variable moves the client's global file too, even when it names the default place.
+                if store.root == default && chosen.as_ref() != Some(&default) {
                     store.unset = vec!["CLAUDE_CONFIG_DIR"];
                 } else {
                     store.set.insert("CLAUDE_CONFIG_DIR", OsString::from(&store.root));
@@ -228,7 +229,7 @@ impl Agent for Claude {
         evidence::decide(copy, |_| true);
     }
 
-    fn command(&self, copy: &Copy) -> Result<Command, String> {
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
             SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
             SessionKind::Empty => {
@@ -239,8 +240,9 @@ impl Agent for Claude {
         if !is_session_id(&copy.place.id) {
             return Err("its id is not a UUID".to_owned());
         }
-        let argv = ["claude", "--resume", copy.place.id.as_str()].map(str::to_owned).to_vec();
-        Ok(Command { argv, unset: NESTED.to_vec(), then_type: None })
+        let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };
+        let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
+        Ok(Command { argv, last: as_last_argument(prompt), unset: NESTED.to_vec(), then_type: None })
     }
 }
 

@@ -138,13 +138,16 @@ impl Agent for Jido {
         evidence::decide(copy, |_| true);
     }
 
-    fn command(&self, copy: &Copy) -> Result<Command, String> {
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(refused)) {
             return Err(copy.notes.first().cloned().unwrap_or_else(|| refused.meaning().to_owned()));
         }
+        if prompt.is_some() {
+            return Err("JidoCode has no form for one prompt without a terminal".to_owned());
+        }
         // It takes no id on its command line; its own command resumes.
         let then_type = Some(format!("/resume {}", copy.place.id));
-        Ok(Command { argv: vec!["jido_code".to_owned()], unset: Vec::new(), then_type })
+        Ok(Command { argv: vec!["jido_code".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
     }
 
     fn verify(&self, copy: &mut Copy, env: &Env) {

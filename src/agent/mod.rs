@@ -53,8 +53,9 @@ pub trait Agent: Sync {
     /// Decides the launch directory anew after evidence was added.
     fn decide_launch_dir(&self, copy: &mut Copy);
 
-    /// Returns the command that resumes a copy, or why there is none.
-    fn command(&self, copy: &Copy) -> Result<Command, String>;
+    /// Returns the command that resumes a copy, with one prompt to answer without a terminal or without, or why
+    /// there is none.
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
 
     /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
     fn verify(&self, _copy: &mut Copy, _env: &Env) {}
@@ -65,10 +66,21 @@ pub trait Agent: Sync {
 pub struct Command {
     /// The program and its arguments; nothing passes through a shell.
     pub argv: Vec<String>,
+    /// Arguments that come last, after those that a user adds.
+    pub last: Vec<String>,
     /// Variables that would make the agent misbehave.
     pub unset: Vec<&'static str>,
     /// What to type once the agent runs, where it takes no id on its command line.
     pub then_type: Option<String>,
+}
+
+/// Returns a prompt as the last argument, which a program must not take for an option.
+fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
+    match prompt {
+        Some(prompt) if prompt.starts_with('-') => vec!["--".to_owned(), prompt.to_owned()],
+        Some(prompt) => vec![prompt.to_owned()],
+        None => Vec::new(),
+    }
 }
 
 /// Returns every agent.

@@ -42,7 +42,7 @@ fn names(what: Generated) -> Vec<String> {
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
         Generated::Schema => {
-            ["session-list", "session", "resume-plan", "backfill", "error"].map(str::to_owned).to_vec()
+            ["session-list", "session", "resume-plan", "last-launch", "backfill", "error"].map(str::to_owned).to_vec()
         }
     }
 }
@@ -87,6 +87,7 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "session-list" => schema_for!(json::SessionListJson<'_>),
         "session" => schema_for!(json::SessionDetailsJson<'_, Option<Vec<json::MessageJson<'_>>>>),
         "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
+        "last-launch" => schema_for!(json::LastLaunchJson<'_>),
         "backfill" => schema_for!(json::BackfillJson<'_>),
         _ => schema_for!(json::ErrorJson<'_>),
     };

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::cli::{Format, ListArgs};
 use crate::env::Env;
 use crate::error::Exit;
-use crate::launch;
+use crate::launch::{self, Request};
 use crate::render::json::{
     self, FORMAT_VERSION, HeaderJson, ListSummaryJson, PointerJson, ProblemJson, SessionJson, SessionListJson,
 };
@@ -78,7 +78,7 @@ fn write_json(
     beyond_limit: usize,
     scan: &Scan,
 ) -> io::Result<()> {
-    let plans: Vec<_> = sessions.iter().map(|session| launch::plan(session, env).ok()).collect();
+    let plans: Vec<_> = sessions.iter().map(|session| launch::plan(session, &Request::default(), env).ok()).collect();
     let list = SessionListJson {
         format_version: FORMAT_VERSION,
         kind: "session-list",
@@ -103,7 +103,7 @@ fn write_ndjson(
     serde_json::to_writer(&mut *out, &HeaderJson { format_version: FORMAT_VERSION, kind: "session-list" })?;
     writeln!(out)?;
     for session in sessions {
-        let plan = launch::plan(session, env).ok();
+        let plan = launch::plan(session, &Request::default(), env).ok();
         serde_json::to_writer(&mut *out, &SessionJson::new(session, plan.as_ref()))?;
         writeln!(out)?;
     }

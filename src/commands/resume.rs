@@ -1,27 +1,36 @@
 //! `rejoin resume`
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 
 use super::find::{self, Target};
-use crate::agent::{self};
+use crate::agent;
+use crate::apply::launch_log;
 use crate::cli::ResumeArgs;
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::format::session_info::FILE_NAME;
-use crate::launch::{self, Plan};
+use crate::launch::{self, Identity, Plan, Request};
+use crate::launch_log::{self as log, Launch};
 use crate::plan::backfill::{self, Action, Item};
-use crate::render::json::{self, FORMAT_VERSION, LaunchDirJson, RefusalJson, ResumePlanJson};
-use crate::render::show;
+use crate::render::json::{self, FORMAT_VERSION, LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson};
+use crate::render::{show, text};
 use crate::scan::Wanted;
+use crate::select::Selector;
 use crate::session::{AgentKind, Evidence, Pointer, Session};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.last_launch {
+        return last_launch(args, env, ui);
+    }
+    let request = request(args, ui)?;
     let filter = super::filter(&args.filter, None, true, env);
-    let wanted = Wanted::RESUME;
-    let mut resume = match find::one(&args.session, &filter, wanted, env, ui)? {
-        Target::Session(session) => Resume::of_session(*session, args, env)?,
+    let selector = args.session.as_ref().unwrap_or(&Selector::Latest);
+    let mut resume = match find::one(selector, &filter, Wanted::RESUME, env, ui)? {
+        Target::Session(session) => Resume::of_session(*session, args, &request, env)?,
         Target::LostApp(pointer) if args.fresh => Resume::fresh(pointer, args, env),
         Target::LostApp(pointer) => {
             let message = format!("the session that {} points to is found nowhere", pointer.path.display());
@@ -30,7 +39,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
                 .into());
         }
     };
-    let refusals = resume.refusals(args);
+    let refusals = resume.refusals(args, env);
     if args.json {
         serde_json::to_writer(ui.data(), &resume.json(&refusals, env))?;
         writeln!(ui.data())?;
@@ -56,7 +65,47 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     ui.note(&resume.announcement(env));
     ui.flush()?;
-    match resume.plan.exec(&program, &dir)? {}
+    if let Err(error) = launch_log::append(&log::file(env), &resume.launch(&dir, env)) {
+        ui.warn(&format!("cannot note the launch: {error}"));
+    }
+    match resume.plan.exec(&program, &dir, resume.identity)? {}
+}
+
+/// Prompts longer than this do not fit on a command line.
+const LONGEST_PROMPT: u64 = 100_000;
+
+fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
+    let prompt = match args.prompt.as_deref() {
+        Some("-") => {
+            let text = ui.read_input(LONGEST_PROMPT).context("cannot read the prompt from standard input")?;
+            Some(text.trim_end().to_owned())
+        }
+        prompt => prompt.map(str::to_owned),
+    };
+    if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        return Err(Refusal::new(Exit::Usage, "usage", "the prompt is empty").into());
+    }
+    if prompt.as_ref().is_some_and(|prompt| prompt.contains('\0')) {
+        return Err(Refusal::new(Exit::Usage, "usage", "the prompt holds a NUL, which no command line takes").into());
+    }
+    Ok(Request { prompt, args: args.args.clone() })
+}
+
+/// Shows what was really launched last.
+fn last_launch(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let Some(launch) = log::read(&log::file(env))?.into_iter().next() else {
+        return Err(Refusal::new(Exit::NotFound, "not-found", "nothing was launched yet").into());
+    };
+    if args.json {
+        serde_json::to_writer(ui.data(), &LastLaunchJson::from(&launch))?;
+        writeln!(ui.data())?;
+    } else {
+        let argv: Vec<_> = launch.argv.iter().map(|word| text::shell_word(word)).collect();
+        let dir = text::shell_word(&launch.dir.to_string_lossy()).into_owned();
+        writeln!(ui.data(), "{}  cd {dir} && {}", launch.at, argv.join(" "))?;
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
 }
 
 /// A resume that is ready to be printed or carried out.
@@ -66,10 +115,12 @@ struct Resume {
     dir_source: &'static str,
     backfill: Option<Item>,
     warnings: Vec<String>,
+    /// What the launch directory was when it was checked.
+    identity: Option<Identity>,
 }
 
 impl Resume {
-    fn of_session(mut session: Session, args: &ResumeArgs, env: &Env) -> Result<Self, Refusal> {
+    fn of_session(mut session: Session, args: &ResumeArgs, request: &Request, env: &Env) -> Result<Self, Refusal> {
         let Some(agent) = agent::by_kind(session.agent) else {
             return Err(Refusal::new(Exit::Refused, "not-resumable", format!("no agent resumes {}", session.id)));
         };
@@ -100,7 +151,7 @@ impl Resume {
             session.copies[0].evidence.push(Evidence { dir: cwd, source: "caller", detail, counts: true });
             agent.decide_launch_dir(&mut session.copies[0]);
         }
-        let mut plan = launch::plan(&session, env).map_err(|why| {
+        let mut plan = launch::plan(&session, request, env).map_err(|why| {
             Refusal::new(
                 Exit::Refused,
                 "not-resumable",
@@ -125,10 +176,9 @@ impl Resume {
             let item = backfill::plan(&session, None);
             backfill = matches!(item.action, Action::Write { .. }).then_some(item);
         }
-        plan.argv.extend(args.args.iter().cloned());
         let health = session.copy().health.iter().filter(|health| health.warns_before_resume());
         warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
-        Ok(Self { session: Some(session), plan, dir_source, backfill, warnings })
+        Ok(Self { session: Some(session), plan, dir_source, backfill, warnings, identity: None })
     }
 
     /// A new session in the directory of an app whose old one is lost.
@@ -136,19 +186,28 @@ impl Resume {
         let dir = args.dir.as_deref().map_or(pointer.dir, |dir| env.resolve(dir));
         let mut plan = agent::claude_anew(dir, env);
         plan.argv.extend(args.args.iter().cloned());
-        Self { session: None, plan, dir_source: "pointer", backfill: None, warnings: Vec::new() }
+        Self { session: None, plan, dir_source: "pointer", backfill: None, warnings: Vec::new(), identity: None }
     }
 
-    fn refusals(&mut self, args: &ResumeArgs) -> Vec<Refusal> {
+    fn refusals(&mut self, args: &ResumeArgs, env: &Env) -> Vec<Refusal> {
         let mut refusals = Vec::new();
-        if let Some(session) = &self.session
-            && !args.force
-        {
-            match launch::check_liveness(session) {
-                Ok(warning) => self.warnings.extend(warning),
-                Err(refusal) => refusals.push(refusal),
+        if let Some(session) = &self.session {
+            if !args.force {
+                match launch::check_liveness(session) {
+                    Ok(warning) => self.warnings.extend(warning),
+                    Err(refusal) => refusals.push(refusal),
+                }
+            }
+            if !args.trust && args.dir.is_none() {
+                refusals.extend(launch::check_trust(session).err());
+            }
+            if !args.no_limit && !args.print {
+                // A log that cannot be read must not keep anybody from working.
+                let launches = log::read(&log::file(env)).unwrap_or_default();
+                refusals.extend(launch::check_limit(session, &launches, env).err());
             }
         }
+        self.identity = self.plan.dir.as_deref().and_then(Identity::of);
         match &self.plan.dir {
             Some(dir) => refusals.extend(launch::check_dir(dir).err()),
             None => {
@@ -180,6 +239,19 @@ impl Resume {
             words.push_str(&format!("\nType there: {line}"));
         }
         words
+    }
+
+    fn launch(&self, dir: &Path, env: &Env) -> Launch {
+        let session = self.session.as_ref();
+        Launch {
+            format_version: log::VERSION,
+            at: env.now,
+            agent: session.map_or(AgentKind::Claude, |session| session.agent),
+            id: session.map(|session| session.id.clone()),
+            path: session.map(|session| session.copy().place.path.clone()),
+            dir: dir.to_owned(),
+            argv: self.plan.argv.clone(),
+        }
     }
 
     fn json<'a>(&'a self, refusals: &'a [Refusal], env: &Env) -> ResumePlanJson<'a> {

@@ -13,7 +13,7 @@ use crate::agent::{self};
 use crate::cli::{Format, ShowArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::launch;
+use crate::launch::{self, Request};
 use crate::render::json::{EvidenceJson, FORMAT_VERSION, HeaderJson, MessageJson, SessionJson};
 use crate::render::show;
 use crate::scan::Wanted;
@@ -94,7 +94,7 @@ fn each_message<E: From<crate::error::PathError>>(
 fn write_text(session: &Session, wants: &Messages, messages_only: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let styles = ui.styles;
     if !messages_only {
-        let plan = launch::plan(session, env);
+        let plan = launch::plan(session, &Request::default(), env);
         show::session(ui.data(), env, &styles, session, &plan)?;
         if !matches!(wants, Messages::None) {
             writeln!(ui.data())?;
@@ -106,7 +106,7 @@ fn write_text(session: &Session, wants: &Messages, messages_only: bool, env: &En
 fn write_ndjson(session: &Session, wants: &Messages, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     serde_json::to_writer(ui.data(), &HeaderJson { format_version: FORMAT_VERSION, kind: "session" })?;
     writeln!(ui.data())?;
-    let plan = launch::plan(session, env).ok();
+    let plan = launch::plan(session, &Request::default(), env).ok();
     serde_json::to_writer(ui.data(), &SessionJson::new(session, plan.as_ref()))?;
     writeln!(ui.data())?;
     let mut count = 0_u64;
@@ -126,7 +126,7 @@ fn details<'a>(session: &'a Session, wants: &'a Messages, env: &'a Env) -> impl 
     impl Serialize for Details<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             let Self(session, wants, env) = self;
-            let plan = launch::plan(session, env).ok();
+            let plan = launch::plan(session, &Request::default(), env).ok();
             let answer = crate::render::json::SessionDetailsJson {
                 format_version: FORMAT_VERSION,
                 kind: "session",

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::error::{Candidate, Exit, Refusal};
 use crate::launch::Plan;
+use crate::launch_log::Launch;
 use crate::session::{AgentKind, Comparison, Evidence, Health, Message, Pointer, Problem, Role, Session, SessionKind};
 
 /// The version of the contract.
@@ -390,6 +391,43 @@ pub struct ResumePlanJson<'a> {
     pub backfill: Option<Cow<'a, str>>,
     /// What `resume` would refuse for; empty when it would go ahead.
     pub refusals: Vec<RefusalJson<'a>>,
+}
+
+/// The answer of `resume --last-launch`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "LastLaunch", deny_unknown_fields)]
+pub struct LastLaunchJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `last-launch`.
+    pub kind: &'a str,
+    /// When.
+    pub at: Timestamp,
+    /// Which agent.
+    pub agent: AgentKind,
+    /// The session; `null` for a new one.
+    pub id: Option<&'a str>,
+    /// The copy that was meant; `null` for a new session.
+    pub path: Option<Cow<'a, str>>,
+    /// Where the agent was started.
+    pub dir: Cow<'a, str>,
+    /// The program and its arguments.
+    pub argv: &'a [String],
+}
+
+impl<'a> From<&'a Launch> for LastLaunchJson<'a> {
+    fn from(launch: &'a Launch) -> Self {
+        Self {
+            format_version: FORMAT_VERSION,
+            kind: "last-launch",
+            at: launch.at,
+            agent: launch.agent,
+            id: launch.id.as_deref(),
+            path: launch.path.as_deref().map(Path::to_string_lossy),
+            dir: launch.dir.to_string_lossy(),
+            argv: &launch.argv,
+        }
+    }
 }
 
 /// Why a resume would be refused.

@@ -1,6 +1,5 @@
 //! Copies as candidates, and the one that a person names.
 
-
 use super::path::holds;
 use crate::env::Env;
 use crate::error::{Candidate, Exit, Refusal};
