@@ -94,7 +94,7 @@ pub fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<
     Err(Refusal::new(Exit::Refused, "too-many-resumes", message).hint(hint))
 }
 
-/// Checks that the launch directory can be entered, and says what is nearest to it if it is gone.
+/// Checks that the launch directory can be entered.
 pub fn check_dir(dir: &Path) -> Result<(), Refusal> {
     let refuse =
         |code, why: &str| Refusal::new(Exit::Refused, code, format!("the launch directory {} {why}", dir.display()));
@@ -102,15 +102,8 @@ pub fn check_dir(dir: &Path) -> Result<(), Refusal> {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(refuse("not-a-directory", "is not a directory").hint("start elsewhere with --dir DIR")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let nearest = dir.ancestors().skip(1).find(|parent| parent.is_dir());
-            let hint = match nearest {
-                Some(parent) if parent != Path::new("/") => {
-                    let parent = parent.display().to_string();
-                    format!("its nearest parent that still exists is {parent}; start there or elsewhere with --dir DIR")
-                }
-                _ => "if it was moved, name its new place with --dir DIR".to_owned(),
-            };
-            Err(refuse("missing-directory", "does not exist").hint(hint))
+            Err(refuse("missing-directory", "does not exist")
+                .hint("if it was moved, name its new place with --dir DIR"))
         }
         Err(error) => Err(refuse("missing-directory", &format!("cannot be entered: {}", crate::error::reason(&error)))
             .hint("start elsewhere with --dir DIR")),

@@ -22,6 +22,7 @@ pub mod format;
 pub mod fsio;
 pub mod launch;
 pub mod launch_log;
+pub mod moved;
 pub mod plan;
 pub mod process;
 pub mod render;

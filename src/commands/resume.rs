@@ -14,10 +14,11 @@ use crate::error::{Exit, Refusal};
 use crate::format::session_info::FILE_NAME;
 use crate::launch::{self, Identity, Plan, Request};
 use crate::launch_log::{self as log, Launch};
+use crate::moved;
 use crate::plan::backfill::{self, Action, Item};
 use crate::render::json::{self, FORMAT_VERSION, LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson};
 use crate::render::{show, text};
-use crate::scan::Wanted;
+use crate::scan::{self, Wanted};
 use crate::select::Selector;
 use crate::session::{AgentKind, Evidence, Pointer, Session};
 use crate::ui::Ui;
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         ui.warn(warning);
     }
     if let Some(refusal) = refusals.into_iter().next() {
-        return Err(refusal.into());
+        return Err(resume.explain(refusal, env).into());
     }
     if args.print {
         let line = resume.plan.shell_line(env);
@@ -220,6 +221,28 @@ impl Resume {
             }
         }
         refusals
+    }
+
+    /// Adds what is left of a launch directory that is gone.
+    fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
+        let Some(gone) = self.plan.dir.as_deref().filter(|_| refusal.code == "missing-directory") else {
+            return refusal;
+        };
+        let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
+        let known = scan.sessions.iter().flat_map(|session| session.copy().directories()).map(Path::to_owned).collect();
+        let found = moved::instead_of(gone, &known);
+        if found.is_empty() {
+            return refusal;
+        }
+        let lines = found.iter().map(|found| {
+            let dir = found.dir.to_string_lossy();
+            format!("\n      --dir {}  ({})", text::shell_word(&dir), found.why)
+        });
+        let hint = format!(
+            "if it was moved, name its new place with --dir DIR; what is left of it:{}",
+            lines.collect::<String>()
+        );
+        refusal.hint(hint)
     }
 
     fn announcement(&self, env: &Env) -> String {
