@@ -1,0 +1,296 @@
+//! `backfill`: what is recorded, on which evidence, and what is left alone.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::contract::{Backfill, BackfillKind, BackfillResult, ErrorKind};
+use crate::fixtures::{Amplifier, Claude, amplifier_slug, id, put};
+use crate::world::World;
+
+fn info(session: &Path) -> Option<String> {
+    std::fs::read_to_string(session.join("session-info.json")).ok()
+}
+
+/// What is written for a session in `/home/ana/app` that began when the fixtures begin.
+const GOOD: &str =
+    "{\n  \"working_dir\": \"/home/ana/app\",\n  \"created_at\": \"2026-02-01T10:00:00.000000+00:00\"\n}";
+
+fn report(world: &World, args: &[&str], code: i32) -> Backfill {
+    world.rejoin(["backfill", "--json"].iter().chain(args)).code(code).json()
+}
+
+#[test]
+fn every_unusable_form_is_repaired_to_exactly_two_keys() {
+    for broken in [
+        "",
+        "{",
+        "null",
+        "[]",
+        "7",
+        "{}",
+        r#"{"working_dir": ""}"#,
+        r#"{"working_dir": "  "}"#,
+        r#"{"working_dir": null}"#,
+        r#"{"working_dir": 7}"#,
+        r#"{"working_dir": ["/home/ana/app"]}"#,
+    ] {
+        let world = World::new();
+        let session = world.add(Amplifier::session(id(1)).file("session-info.json", broken).turn("x", "y"));
+        let report = report(&world, &[&id(1)], 0);
+        assert_eq!(report.items[0].result, BackfillResult::Written, "{broken:?}");
+        assert_eq!(report.items[0].working_dir.as_deref(), Some("/home/ana/app"), "{broken:?}");
+        assert_eq!(info(&session).as_deref(), Some(GOOD), "{broken:?}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_written_once_and_then_kept() {
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(1)).turn("x", "y"));
+    world.rejoin(["backfill", &id(1)]).code(0).stderr_eq("").stdout_eq(snapbox::str![[r#"
+written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (it has none; from metadata.json)
+      /home/ana/app  (metadata.json; counts)
+1 written, 0 already good, 0 refused.
+
+"#]]);
+    assert_eq!(info(&session).as_deref(), Some(GOOD));
+    let again = report(&world, &["--all"], 0);
+    assert_eq!((again.kind, again.written, again.kept), (BackfillKind::BackfillOutcome, 0, 1));
+    assert_eq!(info(&session).as_deref(), Some(GOOD));
+}
+
+#[test]
+fn unreadable_bytes_are_replaced() {
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(1)).file("session-info.json", [0xff, 0x00, 0x80]).turn("x", "y"));
+    world.rejoin(["backfill", &id(1)]).code(0);
+    assert_eq!(info(&session).as_deref(), Some(GOOD));
+}
+
+#[test]
+fn unknown_keys_survive_byte_for_byte() {
+    let world = World::new();
+    let old = r#"{"working_dir":"","tags": ["a",  "b"],"cost":1.10,"id":12345678901234567890,"π":"\u00e9"}"#;
+    let session = world.add(Amplifier::session(id(1)).file("session-info.json", old).turn("x", "y"));
+    world.rejoin(["backfill", &id(1)]).code(0);
+    let text = info(&session).expect("a file");
+    let fields = GOOD.trim_end_matches("\n}");
+    let expected = format!(
+        "{fields},\n  \"tags\": [\"a\",  \"b\"],\n  \"cost\": 1.10,\n  \"id\": 12345678901234567890,\n  \"π\": \"\\u00e9\"\n}}"
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_good_file_is_left_alone_whatever_else_is_recorded() {
+    let world = World::new();
+    let text = "{ \"working_dir\" : \"/home/ana/app\" }\n";
+    let session = world.add(
+        Amplifier::session(id(1))
+            .metadata("working_dir", json!("/elsewhere"))
+            .file("session-info.json", text)
+            .turn("x", "y"),
+    );
+    let report = report(&world, &[&id(1)], 0);
+    assert_eq!((report.items[0].result, report.kept), (BackfillResult::Kept, 1));
+    assert_eq!(info(&session).as_deref(), Some(text));
+}
+
+#[test]
+fn modes_and_times_are_kept() {
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(1)).file("session-info.json", "{}").turn("x", "y"));
+    let file = session.join("session-info.json");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).expect("a mode");
+    let then =
+        std::fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 7));
+    std::fs::File::open(&session).and_then(|dir| dir.set_times(then)).expect("times");
+    let look = |path: &Path| {
+        let metadata = path.metadata().expect("metadata");
+        (metadata.mode(), metadata.mtime(), metadata.mtime_nsec())
+    };
+    let paths = [session.clone(), file, session.join("metadata.json"), session.join("transcript.jsonl")];
+    let before: Vec<_> = paths.iter().map(|path| look(path)).collect();
+    world.rejoin(["backfill", &id(1)]).code(0);
+    assert_eq!(info(&session).as_deref(), Some(GOOD));
+    let after: Vec<_> = paths.iter().map(|path| look(path)).collect();
+    assert_eq!(before, after);
+    let left: Vec<PathBuf> =
+        std::fs::read_dir(&session).expect("a directory").map(|entry| entry.expect("an entry").path()).collect();
+    assert_eq!(left.len(), 4, "no temporary file is left: {left:?}");
+}
+
+#[test]
+fn the_session_s_own_time_is_recorded_not_the_present() {
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(1)).at("2025-07-04T08:30:15.5Z").turn("x", "y"));
+    world.rejoin(["backfill", &id(1)]).code(0);
+    let text = info(&session).expect("a file");
+    assert!(text.contains("\"created_at\": \"2025-07-04T08:30:15.500000+00:00\""), "{text}");
+}
+
+#[test]
+fn without_evidence_it_is_refused_and_dir_is_named() {
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(1)).metadata("working_dir", json!("/elsewhere")).turn("x", "y"));
+    let answer = world.rejoin(["backfill", &id(1)]).code(3);
+    assert!(answer.stdout().contains("--dir DIR"), "{}", answer.stdout());
+    assert!(answer.stdout().contains("/elsewhere  (metadata.json; does not count"), "{}", answer.stdout());
+    assert_eq!(info(&session), None);
+    let report = report(&world, &[&id(1)], 3);
+    assert_eq!((report.items[0].result, report.refused), (BackfillResult::Refused, 1));
+    assert!(!report.items[0].evidence[0].counts);
+
+    world.rejoin(["backfill", &id(1), "--dir", "/elsewhere"]).code(3);
+    assert_eq!(info(&session), None, "a directory that does not encode to the project is refused from people too");
+    world.rejoin(["backfill", &id(1), "--dir", "/home/ana/../ana/./app"]).code(0);
+    assert_eq!(info(&session).as_deref(), Some(GOOD));
+}
+
+#[test]
+fn dir_is_resolved_through_links_and_from_where_one_is() {
+    let world = World::new();
+    let real = world.dir("real/app");
+    crate::fixtures::sample::link(&world.root().join("real"), &world.root().join("link"));
+    for (from, dir) in [(world.root().join("link"), "app"), (world.root().to_owned(), "link/app"), (real.clone(), ".")]
+    {
+        let session = world.add(
+            Amplifier::session(id(1))
+                .filed_under(amplifier_slug(&real))
+                .turn("x", "y")
+                .metadata("working_dir", json!(null)),
+        );
+        world.from(from).rejoin(["backfill", &id(1), "--dir", dir]).code(0);
+        let text = info(&session).expect("a file");
+        assert!(text.contains(&format!("\"working_dir\": \"{}\"", real.display())), "{text}");
+        std::fs::remove_file(session.join("session-info.json")).expect("a file");
+    }
+}
+
+#[test]
+fn evidence_is_taken_in_its_order_and_shown() {
+    let world = World::new();
+    // metadata.json was overwritten by a resume from elsewhere; the event log still knows.
+    let started =
+        json!({"ts": "2026-02-01T10:00:00+00:00", "event": "session:start", "data": {"working_dir": "/home/ana/app"}});
+    world.add(
+        Amplifier::session(id(1))
+            .metadata("working_dir", json!("/else"))
+            .file("events.jsonl", format!("{started}\n"))
+            .turn("x", "y"),
+    );
+    // Only a pointer of the Slack server knows.
+    world.add(Amplifier::session(id(2)).in_dir("/srv/bot").metadata("working_dir", json!(null)).turn("x", "y"));
+    put(
+        &world.home().join(".amplifier/server/slack-sessions.json"),
+        json!([{"session_id": id(2), "working_dir": "/srv/bot"}]).to_string(),
+    );
+    // Only the project's other sessions know.
+    world.add(Amplifier::session(id(3)).in_dir("/srv/shop").turn("x", "y"));
+    world.add(Amplifier::session(id(4)).in_dir("/srv/shop").events_only().turn("x", ""));
+    let report = report(&world, &["--all"], 0);
+    let found = |n: u32| {
+        let item = report.items.iter().find(|item| item.id == id(n)).expect("an item");
+        (item.working_dir.as_deref(), item.source.as_deref())
+    };
+    assert_eq!(found(1), (Some("/home/ana/app"), Some("events")));
+    assert_eq!(found(2), (Some("/srv/bot"), Some("pointer")));
+    assert_eq!(found(3), (Some("/srv/shop"), Some("metadata")));
+    assert_eq!(found(4), (Some("/srv/shop"), Some("project")));
+}
+
+#[test]
+fn sessions_of_a_project_that_disagree_are_no_evidence() {
+    let world = World::new();
+    world.add(Amplifier::session(id(1)).in_dir("/a/b").turn("x", "y"));
+    world.add(Amplifier::session(id(2)).in_dir("/a-b").turn("x", "y"));
+    let session = world.add(Amplifier::session(id(3)).in_dir("/a/b").events_only().turn("x", ""));
+    let report = report(&world, &["--all"], 3);
+    assert_eq!((report.written, report.refused), (2, 1));
+    assert_eq!(info(&session), None);
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_says_the_same() {
+    let world = World::new();
+    let first = world.add(Amplifier::session(id(1)).turn("x", "y"));
+    world.add(Amplifier::session(id(2)).in_dir("/b").metadata("working_dir", json!("/c")).turn("x", "y"));
+    let plan = report(&world, &["--all", "--dry-run"], 3);
+    assert_eq!((plan.kind, plan.written, plan.refused), (BackfillKind::BackfillPlan, 1, 1));
+    assert_eq!(info(&first), None);
+    let outcome = report(&world, &["--all"], 3);
+    for (planned, done) in plan.items.iter().zip(&outcome.items) {
+        assert_eq!((&planned.id, &planned.working_dir, &planned.reason), (&done.id, &done.working_dir, &done.reason));
+    }
+    assert_eq!(plan.items[0].result, BackfillResult::Write);
+    assert_eq!(plan.items[1].result, BackfillResult::Refuse);
+    assert_eq!(outcome.items[0].result, BackfillResult::Written);
+}
+
+#[test]
+fn several_sessions_are_named_at_once_and_one_refusal_does_not_stop_the_others() {
+    let world = World::new();
+    let sound = [1, 3].map(|n| world.add(Amplifier::session(id(n)).turn("x", "y")));
+    let session = Amplifier::session(id(2)).filed_under("-alone").turn("x", "y");
+    let refused = world.add(session);
+    world.rejoin(["backfill", "00000003", "00000002", "00000001"]).code(3);
+    assert!(sound.iter().all(|session| info(session).is_some()));
+    assert_eq!(info(&refused), None);
+}
+
+#[test]
+fn all_leaves_sub_sessions_and_empty_ones_alone() {
+    let world = World::new();
+    let sub = world.add(
+        Amplifier::session("0000000000000000-1234567890abcdef_helper")
+            .metadata("agent_name", json!("helper"))
+            .turn("x", "y"),
+    );
+    let empty = world.add(Amplifier::session(id(1)));
+    let report = report(&world, &["--all"], 0);
+    assert!(report.items.is_empty(), "{:?}", report.items);
+    assert_eq!((info(&sub), info(&empty)), (None, None));
+}
+
+#[test]
+fn only_amplifier_sessions_can_be_backfilled() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).turn("x", "y"));
+    world.rejoin(["backfill", "latest"]).code(5);
+    let error = world.rejoin(["backfill", &id(2), "--json"]).code(5).stdout_eq("").error();
+    assert_eq!((error.kind, error.code.as_str()), (ErrorKind::Error, "not-found"));
+}
+
+#[test]
+fn dir_is_for_one_session() {
+    let world = World::new();
+    world.add(Amplifier::session(id(1)).turn("x", "y"));
+    world.rejoin(["backfill", "--all", "--dir", "/x"]).code(2);
+    world.rejoin(["backfill", &id(1), &id(2), "--dir", "/x"]).code(2);
+}
+
+#[test]
+fn odd_directories_are_recorded_as_they_are() {
+    let long = format!("/{}", "x/".repeat(110));
+    for dir in [
+        "/no/such dir",
+        "/no/it's \"q\"",
+        "/no/prøject-日本-🚀",
+        "/no/a-b--c",
+        "/no/$HOME/`x`",
+        "/no/tab\tnew\nline",
+        "/no/back\\slash",
+        long.trim_end_matches('/'),
+    ] {
+        let world = World::new();
+        let session = world.add(Amplifier::session(id(1)).in_dir(dir).turn("x", "y"));
+        world.rejoin(["backfill", &id(1)]).code(0);
+        let text = info(&session).expect("a file");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(value["working_dir"], dir);
+        let listed = world.rejoin(["list", "--json"]).code(0).sessions();
+        assert_eq!((listed[0].launch_path(), listed[0].launch_source()), (Some(dir), Some("session-info")));
+    }
+}

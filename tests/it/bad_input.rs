@@ -1,0 +1,258 @@
+//! What is broken, huge or hostile is warned of once, and the rest is listed in little memory.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::fixtures::sample::link;
+use crate::fixtures::{Amplifier, Claude, age, claude_slug, id, put};
+use crate::world::World;
+
+const GIB: u64 = 1024 * 1024 * 1024;
+/// What the program may hold at most.
+const MOST_KIB: u64 = 64 * 1024;
+
+/// Appends a hole and then a line.
+fn grow(path: &Path, len: u64, line: &str) {
+    let mut file = File::options().write(true).open(path).expect("a file");
+    file.seek(SeekFrom::Start(len)).expect("a place behind the end");
+    file.write_all(line.as_bytes()).expect("the end of the file");
+    drop(file);
+    age(path);
+}
+
+/// Appends one record of 200 MB that is all there and is valid JSON.
+fn append_long_record(path: &Path) {
+    let mut file = File::options().append(true).open(path).expect("a file");
+    file.write_all(br#"{"type":"user","message":{"role":"user","content":""#).expect("a beginning");
+    let part = vec![b'x'; 1024 * 1024];
+    (0..200).for_each(|_| file.write_all(&part).expect("a part"));
+    file.write_all(b"\"}}\n").expect("an end");
+    drop(file);
+    age(path);
+}
+
+const HOSTILE: &str = "nice\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[2J\u{9b}31m\r\u{202e}txt.exe\u{200b}\nline two\ttabbed\u{0}";
+
+/// Fills a home with every kind of trouble; returns the ids that must be listed nevertheless and the
+/// paths that may be warned of.
+fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
+    let home = world.home();
+    let (amplifier, claude) = (home.join(".amplifier/projects"), home.join(".claude/projects"));
+    let mut bad = Vec::new();
+
+    // Sound sessions before, between and after the others.
+    world.add(Amplifier::session(id(1)).in_dir("/a/first").turn("sound", "yes"));
+    world.add(Claude::session(id(2)).in_dir("/a/first").turn("sound", "yes"));
+    world.add(Claude::session(id(3)).in_dir("/z/last").turn("sound", "yes"));
+
+    // Corrupt JSON in each of the small files, and in each line of a transcript.
+    world.add(Amplifier::session(id(4)).in_dir("/c").file("metadata.json", "{\"name\": \u{0}").turn("corrupt", "x"));
+    world
+        .add(Amplifier::session(id(5)).in_dir("/c").file("session-info.json", [0xff, 0xfe, b'{']).turn("corrupt", "x"));
+    world.add(
+        Amplifier::session(id(6)).in_dir("/c").file("transcript.jsonl", "{]\n\u{0}\u{0}\n").file("events.jsonl", "[["),
+    );
+    put(&home.join(".amplifier/server/slack-sessions.json"), "[{]");
+    put(&home.join(".claude/sessions/7.json"), "{\"pid\":");
+    put(&home.join(".claude/projects/-c").join(format!("{}.jsonl", id(7))), "no json\n{\n\n[1,2]\n7\n");
+    bad.extend([home.join(".amplifier/server/slack-sessions.json"), home.join(".claude/sessions/7.json")]);
+    bad.extend([amplifier.join("-c"), claude.join("-c")]);
+
+    // FIFOs where files should be: opening one would wait for ever.
+    let fifos = [
+        claude.join("-c").join(format!("{}.jsonl", id(8))),
+        world
+            .add(Amplifier::session(id(9)).in_dir("/fifo").without("transcript.jsonl").turn("a", "b"))
+            .join("transcript.jsonl"),
+        world
+            .add(Amplifier::session(id(10)).in_dir("/fifo").events_only().without("events.jsonl"))
+            .join("metadata.json"),
+        home.join(".claude/sessions/8.json"),
+        home.join(".amplifier/server/teams-sessions.json"),
+    ];
+    let made = Command::new("mkfifo").args(&fifos).status().expect("mkfifo");
+    assert!(made.success());
+    bad.extend(fifos.iter().cloned());
+    bad.push(amplifier.join("-fifo"));
+
+    // Links that lead round in circles, or out of the store.
+    link(&claude, &claude.join("-loop"));
+    link(&claude.join("-loop2"), &claude.join("-loop2"));
+    link(Path::new("/etc/passwd"), &claude.join("-c").join(format!("{}.jsonl", id(11))));
+    let side = world
+        .add(Claude::session(id(12)).in_dir("/l").turn("links", "x").subagent("agent-a", "x", "y"))
+        .with_extension("");
+    link(&side, &side.join("subagents/again"));
+    link(&amplifier, &amplifier.join("-c/sessions").join(id(13)));
+    bad.extend([claude.join("-loop"), claude.join("-loop2"), claude.join("-c"), side, amplifier.join("-c")]);
+
+    // Much too large.
+    let two_gib = world.add(Claude::session(id(14)).in_dir("/big").turn("huge", "x"));
+    let last = std::fs::read_to_string(&two_gib).expect("a transcript");
+    grow(&two_gib, 2 * GIB, &format!("\n{last}"));
+    append_long_record(&world.add(Claude::session(id(15)).in_dir("/big").turn("long line", "x")));
+    let session = world.add(Amplifier::session(id(16)).in_dir("/big").turn("huge log", "x"));
+    grow(&session.join("events.jsonl"), 2 * GIB, "\n");
+    grow(&session.join("transcript.jsonl"), GIB / 4, "\n");
+    let session = Amplifier::session(id(17)).in_dir("/big").file("session-info.json", "{");
+    let session = world.add(session.turn("huge info", "x"));
+    grow(&session.join("session-info.json"), GIB, "}");
+    bad.extend([claude.join("-big"), amplifier.join("-big")]);
+
+    // Names that are no text.
+    let name = OsStr::from_bytes(b"caf\xe9.jsonl");
+    put(&claude.join("-c").join(name), "{}\n");
+    put(&claude.join(OsStr::from_bytes(b"-caf\xe9")).join(format!("{}.jsonl", id(18))), "{}\n");
+    put(&amplifier.join("-c/sessions").join(OsStr::from_bytes(b"caf\xe9")).join("metadata.json"), "{}\n");
+    bad.push(claude.join("-caf\u{fffd}"));
+
+    // Text that commands a terminal.
+    world.add(Claude::session(id(19)).in_dir("/h\u{1b}[31m").title(HOSTILE).turn(HOSTILE, HOSTILE));
+    world.add(Amplifier::session(id(20)).in_dir("/h").named(HOSTILE).turn(HOSTILE, HOSTILE));
+
+    if !rustix::process::geteuid().is_root() {
+        let closed = world.add(Claude::session(id(21)).in_dir("/closed").turn("x", "y"));
+        let closed = closed.parent().expect("a directory").to_owned();
+        std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).expect("a mode");
+        bad.push(closed);
+    }
+    let listed = [1, 2, 3, 4, 5, 12, 14, 15, 16, 17, 19, 20].map(id).to_vec();
+    (listed, bad)
+}
+
+fn open_again(world: &World) {
+    let closed = world.home().join(".claude/projects").join(claude_slug("/closed"));
+    if closed.exists() {
+        std::fs::set_permissions(closed, PermissionsExt::from_mode(0o755)).expect("a mode");
+    }
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "names and memory are looked at as Linux has them")]
+fn every_kind_of_trouble_in_one_home_is_survived() {
+    let world = World::new();
+    let (sound, bad) = fill(&world);
+    for args in [&["list"][..], &["list", "--all", "--counts"]] {
+        let (lines, peak) = world.measured(args);
+        let lines = lines.code(0);
+        assert!((1..MOST_KIB).contains(&peak), "{args:?} took {peak} KiB");
+        let said = lines.stderr();
+        let printed = lines.stdout();
+        for id in &sound {
+            assert_eq!(printed.matches(&format!("\t{id}\t")).count(), 1, "{id} in {args:?}\n{printed}\n{said}");
+        }
+        assert!(!printed.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}', '\r', '\u{0}']), "{printed:?}");
+        assert!(printed.lines().all(|line| line.matches('\t').count() == 6), "{printed}");
+        assert!(!said.contains(['\u{1b}', '\u{7}']), "{said:?}");
+        let mut warned: Vec<&str> = said.lines().collect();
+        for line in &warned {
+            assert!(line.starts_with("warning: cannot read "), "{line}");
+            assert!(bad.iter().any(|path| line.contains(&*path.to_string_lossy())), "nothing is wrong here: {line}");
+        }
+        warned.sort_unstable();
+        let count = warned.len();
+        warned.dedup();
+        assert_eq!(warned.len(), count, "a warning is repeated:\n{said}");
+    }
+    let list = world.rejoin(["list", "--json"]).code(0);
+    let ids: Vec<String> = list.sessions().into_iter().map(|session| session.id).collect();
+    assert!(sound.iter().all(|id| ids.contains(id)), "{ids:?}");
+    let lines = world.rejoin(["list", "--format", "ndjson"]).code(0).stdout();
+    assert!(lines.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    open_again(&world);
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux tells it")]
+fn a_transcript_of_two_gigabytes_is_shown_and_streamed_in_little_memory() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir("/big").turn("the first prompt", "x"));
+    let records = std::fs::read_to_string(&path).expect("a transcript");
+    grow(
+        &path,
+        2 * GIB,
+        &format!(
+            "\n{}",
+            records.replace("the first prompt", "the last prompt").replace(&format!("{}-", id(1)), "new-")
+        ),
+    );
+    let (answer, peak) = world.measured(["show", "latest", "--messages", "2"]);
+    let printed = answer.code(0).stdout();
+    assert!(printed.contains("the first prompt") && printed.contains("the last prompt"), "{printed}");
+    assert!((1..MOST_KIB).contains(&peak), "{peak} KiB");
+}
+
+#[test]
+fn hostile_text_reaches_neither_a_terminal_nor_the_lines_of_a_pipe() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/h\u{1b}[31m").title(HOSTILE).turn(HOSTILE, HOSTILE));
+    let app = world.dir("app");
+    world.add(crate::fixtures::Leo::pointer(&app, "\u{1b}[2J"));
+    for args in [
+        &["list"][..],
+        &["show", "latest"],
+        &["show", "latest", "--transcript"],
+        &["show", "latest", "--messages", "5"],
+        &["resume", "latest"],
+        &["show", "\u{1b}[2Jnone"],
+        &["resume", app.to_str().expect("a path")],
+    ] {
+        let answer = world.rejoin(args);
+        for text in [answer.stdout(), answer.stderr()] {
+            assert!(
+                !text.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}', '\u{0}']),
+                "{args:?}: {text:?}"
+            );
+        }
+    }
+    let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!(sessions[0].title.as_deref(), Some(HOSTILE), "JSON keeps the text as it is");
+}
+
+#[test]
+fn a_row_of_the_table_stays_one_line_whatever_a_title_holds() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/h").title(HOSTILE).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir("/h").title(&"very long ".repeat(100)).turn("x", "y"));
+    world.add(Claude::session(id(3)).in_dir(format!("/{}", "d/".repeat(150))).title("宽字符🚀").turn("x", "y"));
+    for columns in [80, 200] {
+        let printed = world.on_terminal(columns, ["list"]).code(0).stdout();
+        assert_eq!(printed.lines().count(), 4, "{columns} columns:\n{printed}");
+        assert!(!printed.contains(['\u{7}', '\u{9b}', '\u{202e}', '\u{200b}', '\u{0}']), "{printed:?}");
+        assert!(!printed.contains("\u{1b}]52") && !printed.contains("\u{1b}[2J"), "{printed:?}");
+    }
+}
+
+#[test]
+fn an_agents_directory_that_is_a_file_is_no_trouble_for_the_others() {
+    let world = World::new();
+    put(&world.home().join(".amplifier"), "not a directory");
+    put(&world.home().join(".claude/sessions"), "not a directory");
+    world.add(Claude::session(id(1)).turn("sound", "yes"));
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 1);
+}
+
+#[test]
+fn records_of_unexpected_types_are_passed_over() {
+    let world = World::new();
+    let odd = [
+        json!({"cwd": 7, "timestamp": {}, "gitBranch": [], "uuid": null, "isSidechain": "yes", "message": "text"}),
+        json!({"cwd": null, "timestamp": "yesterday", "message": {"content": {"type": "text"}}}),
+        json!({"message": {"content": [null, 7, "x", {"type": 5}, {"type": "text", "text": {}}]}}),
+    ];
+    let session = odd.iter().fold(Claude::session(id(1)).turn("sound", "yes"), |session, record| {
+        session.record("user", record).record("assistant", record).record("custom-title", &json!({"customTitle": 7}))
+    });
+    world.add(session);
+    let sessions = world.rejoin(["list", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!(sessions[0].first_prompt.as_deref(), Some("sound"));
+    assert_eq!(sessions[0].title, None);
+    assert_eq!(sessions[0].last_dir.as_deref(), Some("/home/ana/app"));
+}

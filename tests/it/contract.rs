@@ -1,0 +1,348 @@
+//! The JSON contract, read by structs of our own that know nothing of the program's types.
+//!
+//! A field that is missing, unknown or of another type fails the test that meets it.
+#![expect(dead_code, reason = "that every field can be read is the check")]
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+/// Reads one JSON value and nothing after it.
+#[track_caller]
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> T {
+    match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => panic!("the contract is broken: {error}\n{:.2000}", text),
+    }
+}
+
+/// Reads a field that may be `null` but must be there.
+fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+/// Reads a time, which is RFC 3339 in UTC.
+fn utc<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text: Option<String> = Option::deserialize(deserializer)?;
+    match &text {
+        Some(text) if !text.ends_with('Z') || text.parse::<jiff::Timestamp>().is_err() => {
+            Err(serde::de::Error::custom(format!("{text} is not an RFC 3339 time in UTC")))
+        }
+        _ => Ok(text),
+    }
+}
+
+macro_rules! words {
+    ($name:ident: $($word:ident)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub(crate) enum $name { $($word),* }
+    };
+}
+
+words!(Kind: Main Fork Exec Subagent Archived Empty);
+words!(Liveness: Live Maybe Idle);
+words!(Agent: Amplifier Claude Jido Leo);
+words!(Role: User Assistant Tool System);
+words!(Compared: Identical Longer Shorter Diverged);
+words!(ListKind: SessionList);
+words!(DetailsKind: Session);
+words!(PlanKind: ResumePlan);
+words!(BackfillKind: BackfillPlan BackfillOutcome);
+words!(SummaryKind: Summary);
+words!(ErrorKind: Error);
+words!(BackfillResult: Write Keep Refuse Written Kept Refused Failed);
+
+/// The only version that these structs know.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(crate) enum Version {
+    #[serde(rename = "1.0")]
+    One,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LaunchDir {
+    pub(crate) path: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) path_bytes_base64: Option<String>,
+    pub(crate) source: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) exists: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Copy {
+    pub(crate) path: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) path_bytes_base64: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) project: Option<String>,
+    pub(crate) chosen: bool,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) why: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) compared: Option<Compared>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) diverged_at_record: Option<u64>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) messages: Option<u64>,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) active_at: Option<String>,
+    pub(crate) size_bytes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pointer {
+    pub(crate) agent: Agent,
+    pub(crate) path: String,
+    pub(crate) dir: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) session_id: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) name: Option<String>,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) written_at: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Resume {
+    pub(crate) argv: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) dir: Option<String>,
+    pub(crate) unset: Vec<String>,
+    pub(crate) set: BTreeMap<String, String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) then_type: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Session {
+    pub(crate) agent: Agent,
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) title: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) first_prompt: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) launch_dir: Option<LaunchDir>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) start_dir: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) last_dir: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) project: Option<String>,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) created_at: Option<String>,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) active_at: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) active_source: Option<String>,
+    pub(crate) size_bytes: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) prompts: Option<u64>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) replies: Option<u64>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) model: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) git_branch: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) parent_id: Option<String>,
+    pub(crate) liveness: Liveness,
+    pub(crate) health: Vec<String>,
+    pub(crate) copies: Vec<Copy>,
+    pub(crate) pointers: Vec<Pointer>,
+    pub(crate) resumable: bool,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) resume: Option<Resume>,
+}
+
+impl Session {
+    /// Returns the launch directory, if there is one.
+    pub(crate) fn launch_path(&self) -> Option<&str> {
+        self.launch_dir.as_ref().map(|dir| dir.path.as_str())
+    }
+
+    /// Returns where the launch directory was read.
+    pub(crate) fn launch_source(&self) -> Option<&str> {
+        self.launch_dir.as_ref().map(|dir| dir.source.as_str())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Problem {
+    pub(crate) path: String,
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionList {
+    pub(crate) format_version: Version,
+    pub(crate) kind: ListKind,
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) hidden: u64,
+    pub(crate) beyond_limit: u64,
+    pub(crate) dangling_pointers: Vec<Pointer>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Header<K> {
+    pub(crate) format_version: Version,
+    pub(crate) kind: K,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListSummary {
+    pub(crate) kind: SummaryKind,
+    pub(crate) sessions: u64,
+    pub(crate) hidden: u64,
+    pub(crate) beyond_limit: u64,
+    pub(crate) dangling_pointers: Vec<Pointer>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Message {
+    pub(crate) role: Role,
+    pub(crate) text: String,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) at: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Evidence {
+    pub(crate) dir: String,
+    pub(crate) source: String,
+    pub(crate) detail: String,
+    pub(crate) counts: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Details {
+    pub(crate) format_version: Version,
+    pub(crate) kind: DetailsKind,
+    pub(crate) session: Session,
+    pub(crate) sources: BTreeMap<String, String>,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) notes: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) messages: Option<Vec<Message>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShowSummary {
+    pub(crate) kind: SummaryKind,
+    pub(crate) messages: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Refusal {
+    pub(crate) code: String,
+    pub(crate) exit: i32,
+    pub(crate) message: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) hint: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResumePlan {
+    pub(crate) format_version: Version,
+    pub(crate) kind: PlanKind,
+    pub(crate) agent: Agent,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) id: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) path: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) why: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) launch_dir: Option<LaunchDir>,
+    pub(crate) resume: Resume,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) program: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) backfill: Option<String>,
+    pub(crate) refusals: Vec<Refusal>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BackfillItem {
+    pub(crate) id: String,
+    pub(crate) path: String,
+    pub(crate) result: BackfillResult,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) working_dir: Option<String>,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) created_at: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) source: Option<String>,
+    pub(crate) reason: String,
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Backfill {
+    pub(crate) format_version: Version,
+    pub(crate) kind: BackfillKind,
+    pub(crate) items: Vec<BackfillItem>,
+    pub(crate) written: u64,
+    pub(crate) kept: u64,
+    pub(crate) refused: u64,
+    pub(crate) failed: u64,
+    pub(crate) problems: Vec<Problem>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Candidate {
+    pub(crate) agent: Agent,
+    pub(crate) id: String,
+    pub(crate) path: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) dir: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) title: Option<String>,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) active_at: Option<String>,
+    pub(crate) size_bytes: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) messages: Option<u64>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) copy: Option<u64>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) differs: Option<String>,
+    pub(crate) select: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Error {
+    pub(crate) format_version: Version,
+    pub(crate) kind: ErrorKind,
+    pub(crate) code: String,
+    pub(crate) exit: i32,
+    pub(crate) message: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) hint: Option<String>,
+    pub(crate) candidates: Vec<Candidate>,
+}

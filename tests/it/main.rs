@@ -1,0 +1,20 @@
+//! The program, end to end: each test has a world of its own and runs the real binary in it.
+//!
+//! `SNAPSHOTS=overwrite cargo test --test it` rewrites the snapshots; read the diff before committing.
+#![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+
+mod contract;
+mod fixtures;
+mod world;
+
+mod backfill;
+mod bad_input;
+mod facts;
+mod list;
+mod pipes;
+mod properties;
+mod read_only;
+mod regression;
+mod resume;
+mod selectors;
+mod shapes;

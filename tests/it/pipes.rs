@@ -1,0 +1,145 @@
+//! Scripts: what they read is complete, and a reader that leaves early is no trouble.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::contract::{ErrorKind, ListKind, SessionList, Version};
+use crate::fixtures::{Amplifier, Claude, id};
+use crate::world::World;
+
+#[test]
+fn a_script_reads_the_ids_from_json() {
+    let world = World::new();
+    world.add(Amplifier::session(id(1)).at("2026-02-01T10:00:00Z").turn("one", "1"));
+    world.add(Claude::session(id(2)).at("2026-02-03T10:00:00Z").turn("two", "2"));
+    world.add(Amplifier::session(id(3)).at("2026-02-02T10:00:00Z").turn("three", "3"));
+    // As `jq -r '.sessions[].id'` does it.
+    let answer: Value = serde_json::from_str(&world.rejoin(["list", "--json"]).code(0).stdout()).expect("JSON");
+    let ids: Vec<&str> =
+        answer["sessions"].as_array().expect("an array").iter().filter_map(|s| s["id"].as_str()).collect();
+    assert_eq!(ids, [id(2), id(3), id(1)], "newest activity first, ids in full");
+}
+
+#[test]
+fn a_reader_that_takes_one_line_and_leaves_is_a_quiet_success() {
+    let world = World::new();
+    let prompt = "a prompt of some length, so that a pipe cannot hold the whole answer. ".repeat(4);
+    for n in 1..=2000 {
+        world.add(Claude::session(id(n)).prompt(&prompt));
+    }
+    for args in [&["list"][..], &["list", "--json"], &["list", "--format", "ndjson"]] {
+        leaves_early(&world, args);
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_a_long_conversation_is_a_quiet_success() {
+    let world = World::new();
+    world.add((0..3000).fold(Claude::session(id(1)), |session, _| session.turn("why?", &"because ".repeat(10))));
+    leaves_early(&world, &["show", "latest", "--transcript"]);
+}
+
+/// Reads a few bytes of an answer and closes the pipe.
+pub(crate) fn leaves_early(world: &World, args: &[&str]) {
+    let mut command = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin"));
+    let command = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("a running program");
+    let mut first = [0; 64];
+    let mut stdout = child.stdout.take().expect("a pipe");
+    stdout.read_exact(&mut first).expect("the beginning of an answer");
+    drop(stdout);
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert_eq!(said, "", "{args:?}");
+    assert_eq!(child.wait().expect("an end").code(), Some(0), "{args:?}");
+}
+
+#[test]
+fn an_empty_home_gives_the_full_envelope() {
+    let world = World::new();
+    let list: SessionList = world.rejoin(["list", "--json"]).code(0).stderr_eq("").json();
+    assert_eq!((list.format_version, list.kind), (Version::One, ListKind::SessionList));
+    assert!(list.sessions.is_empty() && list.dangling_pointers.is_empty() && list.problems.is_empty());
+    assert_eq!((list.hidden, list.beyond_limit), (0, 0));
+    world.rejoin(["list"]).code(0).stdout_eq("").stderr_eq("");
+    let lines = world.rejoin(["list", "--format", "ndjson"]).code(0).stdout();
+    assert_eq!(lines.lines().count(), 2, "a header and a summary");
+}
+
+#[test]
+fn a_missing_home_is_a_clear_error() {
+    let world = World::new();
+    let missing = world.root().join("no such home");
+    let home = missing.to_str().expect("a path");
+    let message = format!("cannot use {home} as a home directory: no such file or directory");
+
+    let answer = world.rejoin(["--home", home, "list"]).code(1).stdout_eq("");
+    assert!(answer.stderr().starts_with(&format!("error: {message}\n")), "{}", answer.stderr());
+
+    let error = world.rejoin(["--home", home, "list", "--json"]).code(1).stdout_eq("").error();
+    assert_eq!((error.kind, error.exit), (ErrorKind::Error, 1));
+    assert_eq!(error.message, message);
+    assert!(error.hint.is_some());
+
+    let answer = world.with("HOME", &missing).rejoin(["list"]).code(1);
+    assert!(answer.stderr().contains(&format!("the home directory {home} does not exist")), "{}", answer.stderr());
+}
+
+#[test]
+fn a_home_that_is_a_file_is_a_clear_error() {
+    let world = World::new();
+    let file = world.root().join("file");
+    crate::fixtures::put(&file, "");
+    let answer = world.rejoin(["--home", file.to_str().expect("a path"), "list"]).code(1);
+    assert!(answer.stderr().contains("it is not a directory"), "{}", answer.stderr());
+}
+
+#[test]
+fn every_wrong_use_is_status_two_and_says_what_was_wrong() {
+    let world = World::new();
+    for (args, word) in [
+        (&["list", "--agent", "nobody"][..], "nobody"),
+        (&["list", "--since", "soon"], "soon"),
+        (&["list", "--older-than=-3d"], "-3d"),
+        (&["list", "--format", "xml"], "xml"),
+        (&["list", "--here", "--dir", "/x"], "--dir"),
+        (&["show", ""], "empty"),
+        (&["show"], "SESSION"),
+        (&["resume", "x", "--json", "--print"], "--print"),
+        (&["backfill"], "SESSION"),
+        (&["frobnicate"], "frobnicate"),
+        (&["help", "frobnicate"], "frobnicate"),
+        (&["generate", "man", "frobnicate"], "frobnicate"),
+    ] {
+        let answer = world.rejoin(args).code(2).stdout_eq("");
+        assert!(answer.stderr().contains(word), "{args:?}: {}", answer.stderr());
+    }
+}
+
+#[test]
+fn the_exit_codes_are_documented_where_users_look() {
+    let world = World::new();
+    world.rejoin(["help", "exit-codes"]).code(0).stdout_eq(snapbox::str![[r#"
+The exit status of rejoin tells a script what happened:
+
+    0  done; an empty list is success
+    1  failed
+    2  wrong usage
+    3  partly done: some items failed or were refused, the rest were done
+    5  no such session
+    6  ambiguous: several sessions, or several copies that evidence cannot rank; the candidates are listed
+    7  refused: the launch directory is unknown or gone, or the session cannot be resumed
+  126  the agent's program cannot be run
+  127  the agent's program is not found
+  130  interrupted
+
+A successful `rejoin resume` becomes the agent, so its status is the agent's.
+
+"#]]);
+    let page = world.rejoin(["generate", "man", "rejoin-resume"]).code(0).stdout();
+    for code in ["\n0\n", "\n1\n", "\n2\n", "\n3\n", "\n5\n", "\n6\n", "\n7\n", "\n126\n", "\n127\n", "\n130\n"] {
+        assert!(page.contains(code), "{code:?} is not in the man page");
+    }
+}

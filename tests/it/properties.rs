@@ -1,0 +1,129 @@
+//! What must hold for every directory, however odd its name.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::fixtures::{Amplifier, Claude, id, put};
+use crate::world::World;
+
+/// Each case runs real processes, so there are few; the parts are chosen so that every trap is met often.
+fn cases(count: u32) -> TestRunner {
+    TestRunner::new(Config { cases: count, failure_persistence: None, ..Config::default() })
+}
+
+/// The name of a directory.
+fn name() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        3 => "[a-zA-Z0-9_.-]{1,8}",
+        3 => "[ '\"$`\\\\;&|<>*?#!~(){}%-]{1,4}",
+        2 => prop::sample::select(vec!["ü", "日本", "🚀", "e\u{301}", "\u{a0}", "\u{202e}", "\n", "\t", "\u{1b}", "--", "a-b"]).prop_map(str::to_owned),
+        1 => "[a-z]{60}",
+    ];
+    prop::collection::vec(part, 1..4)
+        .prop_map(|parts| parts.concat())
+        .prop_filter("names of this or the parent directory", |name| name != "." && name != "..")
+}
+
+fn path() -> impl Strategy<Value = String> {
+    prop::collection::vec(name(), 1..4).prop_map(|names| names.join("/"))
+}
+
+/// Returns whether a file system takes the project's name.
+fn fits(dir: &Path) -> bool {
+    dir.as_os_str().len() < 250
+}
+
+#[test]
+fn a_session_is_listed_with_exactly_the_directory_that_it_records() {
+    let outcome = cases(24).run(&prop::collection::vec(path(), 4), |paths| {
+        let world = World::new();
+        let dirs: Vec<String> = paths.iter().map(|path| format!("/no/such/{path}")).collect();
+        for (n, dir) in (1..).zip(&dirs) {
+            world.add(Claude::session(id(n)).in_dir(dir).turn("x", "y"));
+            if fits(Path::new(dir)) {
+                world.add(Amplifier::session(id(n)).in_dir(dir).turn("x", "y"));
+            }
+        }
+        let listed = world.rejoin(["list", "--json"]).code(0).stderr_eq("").sessions();
+        prop_assert!(listed.len() >= dirs.len());
+        for session in listed {
+            let n = usize::from_str_radix(&session.id[..8], 16).expect("a number");
+            prop_assert_eq!(session.launch_path(), Some(dirs[n - 1].as_str()));
+            prop_assert!(!session.health.contains(&"misfiled-session".to_owned()));
+        }
+        let lines = world.rejoin(["list"]).code(0).stdout();
+        prop_assert!(lines.lines().all(|line| line.matches('\t').count() == 6));
+        Ok(())
+    });
+    outcome.expect("every directory is kept");
+}
+
+#[test]
+fn what_is_printed_leads_a_shell_into_the_directory() {
+    let outcome = cases(24).run(&path(), |path| {
+        let world = World::with_agents();
+        let dir = world.dir(&path);
+        world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+        if fits(&dir) {
+            world.add(Amplifier::session(id(2)).in_dir(&dir).turn("x", "y"));
+        }
+        for session in world.rejoin(["list", "--json"]).code(0).sessions() {
+            let line = world.rejoin(["resume", &session.id, "--print"]).code(0).stdout();
+            world.from(world.root()).run("sh", ["-c", line.strip_suffix('\n').expect("a line")]).code(0);
+            let printed = world.launched().expect("a launch by the shell");
+            world.rejoin(["resume", &session.id]).code(0);
+            let launched = world.launched().expect("a launch");
+            prop_assert_eq!(&printed.cwd, &dir);
+            prop_assert_eq!(&launched.cwd, &dir);
+            prop_assert_eq!(&printed.argv, &launched.argv);
+            prop_assert_eq!(launched.variable("PWD"), dir.to_str());
+        }
+        Ok(())
+    });
+    outcome.expect("every directory is reached");
+}
+
+#[test]
+fn a_directory_with_dots_is_recorded_resolved_and_then_found() {
+    let outcome = cases(12).run(&(name(), name()), |(first, second)| {
+        let world = World::with_agents();
+        let dir = world.dir(&first);
+        let dotted = dir.join(".").join("..").join(&first);
+        let session =
+            world.add(Amplifier::session(id(1)).in_dir(&dir).metadata("working_dir", second.into()).turn("x", "y"));
+        world.rejoin(["backfill".as_ref(), id(1).as_ref(), "--dir".as_ref(), dotted.as_os_str()]).code(0);
+        let text = std::fs::read_to_string(session.join("session-info.json")).expect("a file");
+        let info: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        prop_assert_eq!(info["working_dir"].as_str(), dir.to_str());
+        world.rejoin(["resume", &id(1)]).code(0);
+        prop_assert_eq!(world.launched().expect("a launch").cwd, dir);
+        Ok(())
+    });
+    outcome.expect("every directory is found again");
+}
+
+#[test]
+fn no_bytes_in_a_file_stop_a_listing() {
+    let junk = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..400),
+        "(\\{\"[a-z]{1,9}\":(null|7|\"x\"|\\{\\}|\\[\\])\\}\n?){0,9}".prop_map(String::into_bytes),
+    ];
+    let outcome = cases(24).run(&prop::collection::vec(junk, 5), |junk| {
+        let world = World::new();
+        world.add(Claude::session(id(1)).turn("sound", "x"));
+        let project = world.home().join(".claude/projects/-home-ana-app");
+        put(&project.join(format!("{}.jsonl", id(2))), &junk[0]);
+        put(&world.home().join(".claude/sessions/5.json"), &junk[1]);
+        let session = Amplifier::session(id(3)).file("metadata.json", &junk[2]).file("transcript.jsonl", &junk[3]);
+        world.add(session.file("events.jsonl", &junk[4]).file("session-info.json", &junk[0]));
+        let listed = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+        prop_assert_eq!(listed.len(), 3);
+        for session in listed {
+            world.rejoin(["show", &session.id, "--transcript"]).code(0);
+        }
+        Ok(())
+    });
+    outcome.expect("every listing ends well");
+}

@@ -1,0 +1,112 @@
+//! Verbs that only read leave every byte, mode and time as it was.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::fixtures::{id, sample};
+use crate::world::World;
+
+/// What a tree is: each path with mode, modification time and contents.
+fn picture(root: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
+    let look = |path: &Path| {
+        let metadata = path.symlink_metadata().expect("metadata");
+        let contents = match () {
+            () if metadata.is_file() => std::fs::read(path).expect("contents"),
+            () if metadata.is_symlink() => {
+                std::fs::read_link(path).expect("a link").into_os_string().into_encoded_bytes()
+            }
+            () => Vec::new(),
+        };
+        (metadata.mode(), metadata.mtime(), metadata.mtime_nsec(), contents)
+    };
+    walkdir::WalkDir::new(root)
+        .into_iter()
+        .map(|entry| entry.expect("an entry").into_path())
+        .map(|path| (path.clone(), look(&path)))
+        .collect()
+}
+
+/// Every verb that only reads, in every format, about a session and about all.
+fn read_only_commands(session: &str) -> Vec<Vec<&str>> {
+    let mut commands = Vec::new();
+    for format in ["table", "json", "ndjson"] {
+        commands.push(vec!["list", "--all", "--counts", "--format", format]);
+        commands.push(vec!["list", "--format", format]);
+        commands.push(vec!["show", session, "--format", format]);
+        commands.push(vec!["show", session, "--messages", "3", "--format", format]);
+        commands.push(vec!["show", session, "--transcript", "--format", format]);
+        commands.push(vec!["backfill", "--all", "--dry-run", "--format", format]);
+    }
+    commands.push(vec!["resume", session, "--print"]);
+    commands.push(vec!["resume", session, "--json"]);
+    commands
+}
+
+fn helpful_commands() -> Vec<Vec<&'static str>> {
+    vec![
+        vec!["help"],
+        vec!["help", "list"],
+        vec!["help", "exit-codes"],
+        vec!["--version"],
+        vec!["generate", "man", "rejoin"],
+        vec!["generate", "completions", "bash"],
+        vec!["generate", "schema", "session"],
+    ]
+}
+
+#[test]
+fn looking_changes_nothing_in_a_home_with_one_of_everything() {
+    let world = World::with_agents();
+    let count = sample::fill(&world);
+    let before = picture(world.root());
+    let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+    assert_eq!(listed.len(), count, "{:?}", listed.iter().map(|session| &session.id).collect::<Vec<_>>());
+    for session in &listed {
+        for args in read_only_commands(&session.id) {
+            world.rejoin(&args);
+        }
+    }
+    let pointer = world.root().join("work/leo");
+    for args in [["show", pointer.to_str().expect("a path")], ["show", "latest"], ["show", &id(99)]] {
+        world.rejoin(args);
+    }
+    for args in helpful_commands() {
+        world.rejoin(&args).code(0);
+    }
+    let after = picture(world.root());
+    for (path, was) in &before {
+        assert_eq!(after.get(path), Some(was), "{}", path.display());
+    }
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn looking_changes_nothing_in_the_sample_home() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+    if !home.is_dir() {
+        println!("skipped: there is no examples/home");
+        return;
+    }
+    let world = World::new();
+    let before = picture(&home);
+    let home_arg = home.to_str().expect("a path");
+    let listed = world.rejoin(["--home", home_arg, "list", "--all", "--json"]).code(0).sessions();
+    assert!(!listed.is_empty());
+    for session in &listed {
+        for args in read_only_commands(&session.id) {
+            world.rejoin(["--home", home_arg].iter().chain(&args));
+        }
+    }
+    assert!(before == picture(&home), "examples/home has changed");
+}
+
+#[test]
+fn no_directory_of_an_agent_is_made_in_an_empty_home() {
+    let world = World::new();
+    for args in [&["list"][..], &["show", "latest"], &["resume", "latest", "--print"], &["backfill", "--all"]] {
+        world.rejoin(args);
+    }
+    assert_eq!(picture(&world.home()).len(), 1);
+}

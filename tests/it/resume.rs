@@ -1,0 +1,314 @@
+//! `resume`: which directory, which command line, which environment, and when it refuses.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::contract::{self, Agent, ResumePlan};
+use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
+use crate::world::{Answer, Launch, World};
+
+fn launch(world: &World, args: &[&str]) -> Launch {
+    world.rejoin(["resume"].iter().chain(args)).code(0);
+    world.launched().expect("a launch")
+}
+
+fn plan(world: &World, args: &[&str]) -> ResumePlan {
+    world.rejoin(["resume", "--json"].iter().chain(args)).code(0).json()
+}
+
+/// Evaluates what `--print` says with a shell.
+fn in_a_shell(world: &World, session: &str) -> (Launch, Answer) {
+    let line = world.rejoin(["resume", session, "--print"]).code(0).stdout();
+    let line = line.strip_suffix('\n').expect("a line");
+    let answer = world.from(world.root()).run("sh", ["-c", line]);
+    (world.launched().expect("a launch"), answer)
+}
+
+#[test]
+fn the_sources_of_an_amplifier_directory_have_their_order() {
+    let world = World::with_agents();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let slug = amplifier_slug(&app);
+    let event = |dir: &Path| {
+        format!(
+            "{}\n",
+            json!({"ts": "2026-02-01T10:00:00+00:00", "event": "session:start", "data": {"working_dir": dir}})
+        )
+    };
+    let stray = |n| Amplifier::session(id(n)).in_dir(&other).filed_under(&slug).turn("x", "y");
+    // session-info.json is the session's own word, even against metadata.json.
+    world.add(stray(1).session_info(&app));
+    // metadata.json counts while it encodes to the project.
+    world.add(Amplifier::session(id(2)).in_dir(&app).turn("x", "y"));
+    // The event log speaks where metadata.json does not count.
+    world.add(stray(3).file("events.jsonl", event(&app)));
+    // A pointer of a server speaks where neither does.
+    world.add(stray(4).file("events.jsonl", event(&other)));
+    put(
+        &world.home().join(".amplifier/server/slack-sessions.json"),
+        json!([{"session_id": id(4), "working_dir": app}]).to_string(),
+    );
+    // The project's other sessions speak last.
+    world.add(stray(5));
+    for (n, source) in [(1, "session-info"), (2, "metadata"), (3, "events"), (4, "pointer"), (5, "project")] {
+        let plan = plan(&world, &[&id(n)]);
+        let dir = plan.launch_dir.expect("a directory");
+        assert_eq!((dir.path.as_str(), dir.source.as_str()), (app.to_str().expect("a path"), source), "session {n}");
+        assert_eq!(plan.backfill.is_some(), n != 1, "session {n}");
+    }
+    for n in 1..=5 {
+        assert_eq!(launch(&world, &[&id(n)]).cwd, app, "session {n}");
+        assert_eq!(plan(&world, &[&id(n)]).launch_dir.expect("a directory").source, "session-info", "session {n}");
+    }
+}
+
+#[test]
+fn the_callers_directory_counts_only_if_it_encodes_to_the_project() {
+    let world = World::with_agents();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let session = world.add(Amplifier::session(id(1)).in_dir(&app).events_only().turn("x", ""));
+    let answer = world.from(&other).rejoin(["resume", &id(1)]).code(7);
+    assert!(answer.stderr().contains("--dir DIR"), "{}", answer.stderr());
+    assert!(!session.join("session-info.json").exists());
+
+    world.from(&app).rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app);
+    assert!(session.join("session-info.json").exists());
+    world.from(&other).rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app, "the next resume is stable from anywhere");
+}
+
+#[test]
+fn a_backfill_that_fails_is_a_warning_and_the_resume_goes_on() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
+    // Nothing can be written where a directory stands, whoever one is.
+    std::fs::create_dir(session.join("session-info.json")).expect("a directory");
+    let answer = world.rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app);
+    assert!(answer.stderr().contains("warning: cannot record the directory"), "{}", answer.stderr());
+}
+
+#[test]
+fn print_and_json_run_nothing_and_write_nothing() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
+    let printed = world.rejoin(["resume", &id(1), "--print"]).code(0).stdout();
+    assert_eq!(printed, format!("cd {} && amplifier session resume {}\n", app.display(), id(1)));
+    let plan = plan(&world, &[&id(1)]);
+    assert_eq!(plan.agent, Agent::Amplifier);
+    assert_eq!(plan.resume.argv, ["amplifier", "session", "resume", &id(1)]);
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    assert_eq!(plan.program.as_deref(), world.root().join("bin/amplifier").to_str());
+    assert!(plan.refusals.is_empty());
+    assert!(world.launched().is_none());
+    assert!(!session.join("session-info.json").exists());
+}
+
+#[test]
+fn what_is_printed_is_quoted_for_a_shell() {
+    for name in [
+        "with space",
+        "it's \"q\"",
+        "ünï-名前-🚀",
+        "new\nline",
+        "$(touch x)",
+        "`touch x`",
+        "a;b&c|d",
+        "back\\slash",
+        "*?[x]",
+        "~",
+        "-rf",
+        "tab\there",
+        "#no",
+        "!!",
+    ] {
+        let world = World::with_agents();
+        let dir = world.dir(name);
+        world.add(Amplifier::session(id(1)).in_dir(&dir).turn("x", "y"));
+        world.add(Claude::session(id(2)).in_dir(&dir).turn("x", "y"));
+        for n in [1, 2] {
+            let (launch, answer) = in_a_shell(&world, &id(n));
+            assert_eq!(launch.cwd, dir, "{}", answer.stderr());
+            assert_eq!(launch.argv.last(), Some(&id(n)));
+            assert_eq!(self::launch(&world, &[&id(n)]).cwd, dir);
+        }
+        let strays = std::fs::read_dir(world.root()).expect("a directory").count();
+        assert_eq!(strays, 4, "something ran in a shell: {name:?}");
+    }
+}
+
+#[test]
+fn ids_that_a_shell_or_an_agent_could_take_for_something_else_are_harmless() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    for odd in ["$(touch x)", "a;touch x", "--help", "-h", "two\nlines", "it's", "a b", "ünï"] {
+        world.add(Amplifier::session(odd).in_dir(&app).turn("x", "y"));
+        let answer = world.from(&app).rejoin(["resume", &format!("amplifier:{odd}")]);
+        match world.launched() {
+            Some(launch) => assert_eq!(launch.argv, ["amplifier", "session", "resume", odd]),
+            // What an agent could take for an option, or a line for two, is refused instead.
+            None => {
+                assert!(odd.starts_with('-') || odd.contains('\n'), "{odd:?}: {}", answer.stderr());
+                answer.code(7);
+            }
+        }
+        assert!(!app.join("x").exists(), "{odd:?} was run");
+        let path = world.home().join(".amplifier/projects").join(amplifier_slug(&app)).join("sessions").join(odd);
+        assert!(path.is_dir());
+    }
+}
+
+#[test]
+fn dir_overrides_and_nothing_is_recorded_then() {
+    let world = World::with_agents();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
+    let answer = world.from(world.root()).rejoin(["resume", &id(1), "--dir", "other"]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!((launch.cwd.as_path(), launch.variable("PWD")), (other.as_path(), other.to_str()));
+    assert!(answer.stderr().contains("warning:"), "the agent may not find it there: {}", answer.stderr());
+    assert!(!session.join("session-info.json").exists());
+}
+
+#[test]
+fn further_arguments_go_to_the_agent_as_they_are() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    let launch = launch(&world, &[&id(1), "--", "--model", "a b", "$HOME", "", "--help"]);
+    assert_eq!(launch.argv, ["claude", "--resume", &id(1), "--model", "a b", "$HOME", "", "--help"]);
+    let printed = world.rejoin(["resume", &id(1), "--print", "--", "a b", ""]).code(0).stdout();
+    assert!(printed.ends_with(" 'a b' ''\n"), "{printed}");
+}
+
+#[test]
+fn variables_of_a_surrounding_session_are_taken_out_and_the_rest_is_handed_on() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    let nested = [
+        "CLAUDECODE",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_ENV_FILE",
+    ];
+    let call = nested.iter().fold(world.with("KEPT", "as it was\nis"), |call, name| call.with(name, "1"));
+    call.with("PWD", "/wrong").with("OLDPWD", "/old").rejoin(["resume", &id(1)]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!(nested.map(|name| launch.variable(name)), [None; 5]);
+    assert_eq!(launch.variable("KEPT"), Some("as it was\nis"));
+    assert_eq!(launch.variable("PWD"), app.to_str());
+    assert_eq!(launch.variable("HOME"), world.home().to_str());
+    let printed = world.with("CLAUDECODE", "1").rejoin(["resume", &id(1), "--print"]).code(0).stdout();
+    assert!(printed.contains("env -u CLAUDECODE claude"), "{printed}");
+}
+
+#[test]
+fn a_home_that_is_looked_at_is_the_agents_home_too() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    let backup = world.dir("backup");
+    crate::fixtures::Fixture::write_to(&Claude::session(id(1)).in_dir(&app).turn("x", "y"), &backup);
+    world.rejoin(["--home", backup.to_str().expect("a path"), "resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").variable("HOME"), backup.to_str());
+}
+
+#[test]
+fn a_successful_resume_ends_with_the_agents_status() {
+    let world = World::new();
+    world.install("claude", "exit 42");
+    world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
+    world.rejoin(["resume", &id(1)]).code(42);
+}
+
+#[test]
+fn a_missing_program_is_127_and_one_that_cannot_be_run_126() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
+    let answer = world.rejoin(["resume", &id(1)]).code(127);
+    assert!(answer.stderr().contains("cannot find the program claude"), "{}", answer.stderr());
+    assert_eq!(plan(&world, &[&id(1)]).program, None);
+    // A script whose interpreter is a directory.
+    put(&world.root().join("bin/claude"), "#!/\n");
+    std::fs::set_permissions(world.root().join("bin/claude"), PermissionsExt::from_mode(0o755)).expect("a mode");
+    let answer = world.rejoin(["resume", &id(1)]).code(126);
+    assert!(answer.stderr().contains("cannot run"), "{}", answer.stderr());
+}
+
+#[test]
+fn a_directory_that_is_gone_refuses_and_names_the_nearest() {
+    let world = World::with_agents();
+    let gone = world.dir("work/gone/deep");
+    world.add(Amplifier::session(id(1)).in_dir(&gone).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&gone).turn("x", "y"));
+    std::fs::remove_dir_all(world.root().join("work/gone")).expect("a directory");
+    for n in [1, 2] {
+        let answer = world.rejoin(["resume", &id(n)]).code(7);
+        assert!(answer.stderr().contains(&format!("{} does not exist", gone.display())), "{}", answer.stderr());
+        assert!(answer.stderr().contains(world.root().join("work").to_str().expect("a path")), "{}", answer.stderr());
+        assert_eq!(plan(&world, &[&id(n)]).refusals[0].exit, 7);
+    }
+    put(&gone, "a file");
+    world.rejoin(["resume", &id(2)]).code(7);
+    assert!(world.launched().is_none());
+    assert!(!gone.is_dir(), "no directory is made up");
+}
+
+#[test]
+fn a_session_that_cannot_be_resumed_refuses() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "p", "r"));
+    world.add(Claude::session(id(2)).in_dir(&app).record("mode", &json!({"mode": "normal"})));
+    world.rejoin(["resume", "agent-a1"]).code(7);
+    world.rejoin(["resume", &id(2)]).code(7);
+    let error = world.rejoin(["resume", &id(2), "--json"]).code(7).stdout_eq("").error();
+    assert_eq!(error.code, "not-resumable");
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_session_of_several_copies_is_resumed_from_the_one_that_evidence_chooses() {
+    let world = World::with_agents();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    // The stray copy is newer; its records still say where it belongs.
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    world.add(Claude::session(id(1)).in_dir(&app).filed_under(claude_slug(&other)).turn("x", "y").turn("more", "z"));
+    let answer = world.rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app);
+    assert!(answer.stderr().contains("2 copies"), "{}", answer.stderr());
+    let shown: contract::Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!(shown.session.copies.iter().map(|copy| copy.chosen).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(shown.session.copies[0].project.as_deref(), Some(claude_slug(&app).as_str()));
+    assert!(shown.session.health.contains(&"duplicate-session".to_owned()));
+}
+
+#[test]
+fn copies_that_nothing_tells_apart_are_ambiguous_until_one_is_named() {
+    let world = World::with_agents();
+    let (dash, dot) = (world.dir("a/b"), world.dir("a-b"));
+    let both = [&dash, &dot].map(|dir| {
+        world.add(
+            Amplifier::session(id(1))
+                .in_dir(dir)
+                .filed_under(dir.file_name().expect("a name").to_str().expect("a name"))
+                .turn("x", "y"),
+        )
+    });
+    let answer = world.rejoin(["resume", &id(1)]).code(6);
+    for path in &both {
+        assert!(answer.stderr().contains(path.to_str().expect("a path")), "{}", answer.stderr());
+    }
+    let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
+    assert_eq!((error.exit, error.candidates.len()), (6, 2));
+    assert!(world.launched().is_none());
+    for (path, dir) in both.iter().zip([&dash, &dot]) {
+        assert_eq!(launch(&world, &[path.to_str().expect("a path")]).cwd, *dir);
+    }
+}

@@ -1,0 +1,166 @@
+//! How one session is named, and what is said when it is not one.
+
+use crate::contract::{self, Agent, ErrorKind};
+use crate::fixtures::{Amplifier, Claude, Leo, amplifier_slug, id};
+use crate::world::World;
+
+fn shown(world: &World, selector: &str) -> (Agent, String) {
+    let details: contract::Details = world.rejoin(["show", selector, "--json"]).code(0).json();
+    (details.session.agent, details.session.id)
+}
+
+const A: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const B: &str = "aaaaaaaa-0000-4000-8000-000000000002";
+
+#[test]
+fn a_full_id_or_a_unique_beginning_names_a_session() {
+    let world = World::new();
+    world.add(Claude::session(A).turn("x", "y"));
+    world.add(Amplifier::session(B).turn("x", "y"));
+    world.add(Claude::session(id(3)).turn("x", "y"));
+    assert_eq!(shown(&world, A), (Agent::Claude, A.to_owned()));
+    assert_eq!(shown(&world, "00"), (Agent::Claude, id(3)));
+    assert_eq!(shown(&world, "amplifier:aaaa"), (Agent::Amplifier, B.to_owned()));
+    assert_eq!(shown(&world, "claude:aaaa"), (Agent::Claude, A.to_owned()));
+}
+
+#[test]
+fn an_ambiguous_beginning_is_refused_with_its_candidates() {
+    let world = World::new();
+    world.add(Claude::session(A).title("First").turn("x", "y"));
+    world.add(Amplifier::session(B).named("Second").turn("x", "y"));
+    for verb in ["show", "resume", "backfill"] {
+        let answer = world.rejoin([verb, "aaaa"]);
+        // Only Amplifier's can be backfilled, so there the beginning is unique.
+        if verb == "backfill" {
+            answer.code(0);
+            continue;
+        }
+        let answer = answer.code(6).stdout_eq("");
+        for part in [A, B, "First", "Second"] {
+            assert!(answer.stderr().contains(part), "{}", answer.stderr());
+        }
+    }
+    let error = world.rejoin(["show", "aaaa", "--json"]).code(6).stdout_eq("").error();
+    assert_eq!((error.kind, error.code.as_str(), error.exit), (ErrorKind::Error, "ambiguous", 6));
+    let candidates: Vec<(Agent, &str, &str)> =
+        error.candidates.iter().map(|one| (one.agent, one.id.as_str(), one.select.as_str())).collect();
+    assert_eq!(candidates, [(Agent::Amplifier, B, B), (Agent::Claude, A, A)]);
+    assert!(error.hint.is_some());
+}
+
+#[test]
+fn one_id_of_two_agents_is_told_apart_by_the_agent() {
+    let world = World::new();
+    world.add(Claude::session(A).turn("x", "y"));
+    world.add(Amplifier::session(A).turn("x", "y"));
+    let error = world.rejoin(["show", A, "--json"]).code(6).error();
+    let select: Vec<&str> = error.candidates.iter().map(|one| one.select.as_str()).collect();
+    assert_eq!(select, [format!("amplifier:{A}"), format!("claude:{A}")]);
+    for one in &error.candidates {
+        assert_eq!(shown(&world, &one.select), (one.agent, A.to_owned()), "what is offered works");
+    }
+    assert_eq!(
+        world.rejoin(["show", A, "--agent", "claude", "--json"]).code(0).json::<contract::Details>().session.agent,
+        Agent::Claude
+    );
+}
+
+#[test]
+fn the_exact_id_wins_over_longer_ones() {
+    let world = World::new();
+    // Older sub-sessions carry their parent's whole id in front of their own.
+    world.add(Amplifier::session(A).turn("x", "y"));
+    world.add(Amplifier::session(format!("{A}-1234567890abcdef_helper")).turn("x", "y"));
+    assert_eq!(shown(&world, A).1, A);
+    assert_eq!(shown(&world, "aaaaaaaa").1, A);
+    assert_eq!(shown(&world, &format!("{A}-12")).1, format!("{A}-1234567890abcdef_helper"));
+}
+
+#[test]
+fn an_unknown_session_is_not_found() {
+    let world = World::new();
+    world.add(Claude::session(A).turn("x", "y"));
+    for selector in ["ffff", "amplifier:aaaa", "/no/such/place", "aaaaaaaa-0000-4000-8000-00000000000100"] {
+        for verb in ["show", "resume"] {
+            let answer = world.rejoin([verb, selector]).code(5).stdout_eq("");
+            assert!(answer.stderr().starts_with("error: "), "{}", answer.stderr());
+        }
+    }
+    let error = world.rejoin(["resume", "ffff", "--json"]).code(5).error();
+    assert_eq!((error.code.as_str(), error.exit), ("not-found", 5));
+}
+
+#[test]
+fn latest_is_the_newest_that_passes_the_filters() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).at("2026-02-01T10:00:00Z").turn("x", "y"));
+    world.add(Amplifier::session(id(2)).in_dir(&app).at("2026-02-02T10:00:00Z").turn("x", "y"));
+    world.add(
+        Claude::session(id(3)).in_dir("/z").at("2026-02-03T10:00:00Z").turn("x", "y").subagent("agent-z", "p", "r"),
+    );
+    let latest = |args: &[&str]| -> String {
+        let answer = world.from(&app).rejoin(["show", "latest", "--json"].iter().chain(args)).code(0);
+        answer.json::<contract::Details>().session.id
+    };
+    assert_eq!(latest(&[]), id(3));
+    assert_eq!(latest(&["--here"]), id(2));
+    assert_eq!(latest(&["--agent", "claude", "--here"]), id(1));
+    assert_eq!(latest(&["--older-than", "2026-02-02"]), id(1));
+    world.rejoin(["show", "latest", "--since", "1h"]).code(5);
+    world.rejoin(["resume", "latest", "--agent", "leo"]).code(5);
+}
+
+#[test]
+fn the_files_and_directories_of_a_session_name_it() {
+    let world = World::new();
+    let transcript = world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a", "p", "r"));
+    let dir = world.add(Amplifier::session(id(2)).turn("x", "y"));
+    let side = transcript.with_extension("");
+    let named = |path: &std::path::Path| shown(&world, path.to_str().expect("a path")).1;
+    assert_eq!(named(&transcript), id(1));
+    assert_eq!(named(&side), id(1));
+    assert_eq!(named(&dir), id(2));
+    assert_eq!(named(&dir.join("metadata.json")), id(2));
+    let relative = world.from(&dir).rejoin(["show", "./transcript.jsonl", "--json"]).code(0);
+    assert_eq!(relative.json::<contract::Details>().session.id, id(2));
+    world.rejoin(["show", dir.parent().and_then(|dir| dir.to_str()).expect("a path")]).code(5);
+}
+
+#[test]
+fn a_path_below_home_may_begin_with_a_tilde() {
+    let world = World::new();
+    world.add(Amplifier::session(id(1)).turn("x", "y"));
+    let path = format!("~/.amplifier/projects/{}/sessions/{}", amplifier_slug("/home/ana/app"), id(1));
+    assert_eq!(shown(&world, &path).1, id(1));
+}
+
+#[test]
+fn a_directory_without_a_pointer_says_how_to_list_its_sessions() {
+    let world = World::new();
+    let app = world.dir("my app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    let answer = world.rejoin(["resume", app.to_str().expect("a path")]).code(5);
+    assert!(answer.stderr().contains(&format!("rejoin list --dir '{}'", app.display())), "{}", answer.stderr());
+}
+
+#[test]
+fn an_app_is_shown_by_the_session_that_its_pointer_names() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).turn("x", "y"));
+    world.add(Leo::pointer(&app, &id(1)));
+    assert_eq!(shown(&world, app.to_str().expect("a path")).1, id(1));
+    assert_eq!(shown(&world, "leo:00000001").1, id(1));
+}
+
+#[test]
+fn a_broken_pointer_is_an_error_and_not_another_session() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", &"y".repeat(6000)));
+    crate::fixtures::put(&app.join(".agent_session.json"), "{\"session_id\":");
+    world.rejoin(["resume", app.to_str().expect("a path")]).code(1);
+    assert!(world.launched().is_none());
+}

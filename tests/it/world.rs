@@ -1,0 +1,321 @@
+//! A world of its own for each test: a home, programs on the path, an environment that holds nothing
+//! else, and a clock that stands still.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+
+use crate::contract;
+use crate::fixtures::Fixture;
+
+/// The time that counts as now in every test.
+pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
+
+/// A program that records how it was started, and otherwise does nothing.
+const RECORDER: &str = r#"#!/bin/sh
+# What a shell has made of the environment already is not what it was given.
+record='@ROOT@/launched'
+mkdir -p "$record"
+printf '%s\0' "${0##*/}" "$@" > "$record/argv"
+printf '%s' "$(pwd -P; printf x)" > "$record/cwd"
+cat "/proc/$$/environ" > "$record/environment" 2>/dev/null || env -0 > "$record/environment"
+"#;
+
+/// What the real Amplifier does on a resume: it files the session under the directory that it runs in.
+const AMPLIFIER: &str = r#"
+slug=$(pwd -P | tr '/' '-')
+session="$HOME/.amplifier/projects/$slug/sessions/$3"
+mkdir -p "$session"
+printf '{"ts": "2026-03-01T12:00:00.000+00:00", "event": "session:resume", "session_id": "%s", "data": {}}\n' "$3" >> "$session/events.jsonl"
+"#;
+
+/// A world that is gone when the test ends.
+pub(crate) struct World {
+    root: TempDir,
+    path: PathBuf,
+}
+
+impl World {
+    /// Makes a world with an empty home and no agents.
+    pub(crate) fn new() -> Self {
+        let root = tempfile::Builder::new().prefix("world-").tempdir().expect("a directory");
+        let path = root.path().canonicalize().expect("a path");
+        for name in ["home", "bin", "elsewhere"] {
+            std::fs::create_dir(path.join(name)).expect("a directory");
+        }
+        Self { root, path }
+    }
+
+    /// Makes a world in which `amplifier` and `claude` are installed.
+    pub(crate) fn with_agents() -> Self {
+        let world = Self::new();
+        world.install("amplifier", AMPLIFIER);
+        world.install("claude", "");
+        world
+    }
+
+    /// Puts a program on the path that records its start and then runs `script`.
+    pub(crate) fn install(&self, name: &str, script: &str) -> PathBuf {
+        let recorder = RECORDER.replace("@ROOT@", self.path.to_str().expect("a path in UTF-8"));
+        let program = self.path.join("bin").join(name);
+        // Another process writes it: what this one has open for writing, a child that another test starts
+        // in this moment would have open too, and a file that is open for writing cannot be run.
+        let mut writer = Command::new("sh")
+            .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+            .arg(&program)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let text = recorder + script;
+        writer.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("a program");
+        assert!(writer.wait().expect("an end").success());
+        program
+    }
+
+    /// Returns the directory that holds all of it.
+    pub(crate) fn root(&self) -> &Path {
+        debug_assert!(self.root.path().exists());
+        &self.path
+    }
+
+    /// Returns the home directory.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path.join("home")
+    }
+
+    /// Makes a directory in this world, outside of the home.
+    pub(crate) fn dir(&self, name: &str) -> PathBuf {
+        let dir = self.path.join(name);
+        std::fs::create_dir_all(&dir).expect("a directory");
+        dir
+    }
+
+    /// Writes a session, or whatever else the fixture stands for, and returns where it is.
+    #[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
+    pub(crate) fn add(&self, fixture: impl Fixture) -> PathBuf {
+        fixture.write_to(&self.home())
+    }
+
+    /// Runs the program from a directory that has nothing to do with any session.
+    pub(crate) fn rejoin<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Answer {
+        self.from(self.path.join("elsewhere")).rejoin(args)
+    }
+
+    /// Starts to describe a run from a directory.
+    pub(crate) fn from(&self, dir: impl AsRef<Path>) -> Call<'_> {
+        Call { world: self, cwd: dir.as_ref().to_owned(), variables: Vec::new() }
+    }
+
+    /// Starts to describe a run with a variable in the environment.
+    pub(crate) fn with(&self, name: &str, value: impl AsRef<OsStr>) -> Call<'_> {
+        self.from(self.path.join("elsewhere")).with(name, value)
+    }
+
+    /// Runs the program and returns its peak of memory in KiB too.
+    pub(crate) fn measured<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> (Answer, u64) {
+        let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("a running program");
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let waiter = std::thread::spawn(move || child.wait_with_output().expect("an end"));
+        let mut peak = 0;
+        // The system forgets the peak when the program ends, so it is asked again and again.
+        while !waiter.is_finished() {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+            peak = peak.max(line.trim().trim_end_matches(" kB").parse().unwrap_or(0));
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let output = waiter.join().expect("an output");
+        (Answer { output, root: self.path.clone(), command: format!("{command:?}") }, peak)
+    }
+
+    /// Runs the program with a terminal of so many columns for its answer.
+    pub(crate) fn on_terminal<S: AsRef<OsStr>>(&self, columns: u16, args: impl IntoIterator<Item = S>) -> Answer {
+        let (terminal, other_end) = open_terminal(columns);
+        let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(args).stdin(Stdio::null()).stdout(other_end).stderr(Stdio::piped());
+        let child = command.spawn().expect("a running program");
+        let described = format!("{command:?}");
+        // The terminal ends when nobody has its other end any more.
+        drop(command);
+        let mut stdout = Vec::new();
+        let mut part = [0; 4096];
+        let mut terminal = terminal;
+        while let Ok(count @ 1..) = terminal.read(&mut part) {
+            stdout.extend_from_slice(&part[..count]);
+        }
+        let mut output = child.wait_with_output().expect("an end");
+        output.stdout = String::from_utf8(stdout).expect("output in UTF-8").replace("\r\n", "\n").into_bytes();
+        Answer { output, root: self.path.clone(), command: described }
+    }
+
+    /// Returns how the agent was started, and forgets it.
+    pub(crate) fn launched(&self) -> Option<Launch> {
+        let record = self.path.join("launched");
+        let read = |name: &str| std::fs::read(record.join(name)).ok();
+        let strings = |bytes: Vec<u8>| -> Vec<String> {
+            let text = String::from_utf8(bytes).expect("text in UTF-8");
+            text.split_terminator('\0').map(str::to_owned).collect()
+        };
+        let cwd = String::from_utf8(read("cwd")?).expect("a path in UTF-8");
+        let launch = Launch {
+            argv: strings(read("argv")?),
+            cwd: PathBuf::from(cwd.strip_suffix("\nx").expect("the end of pwd's line")),
+            environment: strings(read("environment")?),
+        };
+        std::fs::remove_dir_all(record).expect("a record to forget");
+        Some(launch)
+    }
+}
+
+/// Opens a terminal: the end to read from, and the end for a program.
+fn open_terminal(columns: u16) -> (File, File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("a terminal that can be used");
+    let name = ptsname(&terminal, Vec::new()).expect("a name").into_string().expect("a name in UTF-8");
+    let other_end = File::options().read(true).write(true).open(name).expect("the other end");
+    let size = rustix::termios::Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&other_end, size).expect("a size");
+    (File::from(terminal), other_end)
+}
+
+/// How an agent was started.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) argv: Vec<String>,
+    pub(crate) cwd: PathBuf,
+    environment: Vec<String>,
+}
+
+impl Launch {
+    /// Returns a variable that the agent was given.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+    }
+}
+
+/// A run that is about to be made.
+pub(crate) struct Call<'a> {
+    world: &'a World,
+    cwd: PathBuf,
+    variables: Vec<(String, OsString)>,
+}
+
+impl Call<'_> {
+    /// Adds a variable.
+    pub(crate) fn with(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs the program.
+    pub(crate) fn rejoin<S: AsRef<OsStr>>(self, args: impl IntoIterator<Item = S>) -> Answer {
+        self.run(env!("CARGO_BIN_EXE_rejoin"), args)
+    }
+
+    /// Runs any program in the same surroundings.
+    pub(crate) fn run<S: AsRef<OsStr>>(self, program: impl AsRef<OsStr>, args: impl IntoIterator<Item = S>) -> Answer {
+        let root = self.world.path.clone();
+        let mut command = self.command(program);
+        command.args(args).stdin(Stdio::null());
+        let output = command.output().expect("a program that runs");
+        Answer { output, root, command: format!("{command:?}") }
+    }
+
+    /// Returns the command, for a test that wants to do something else with it than to wait.
+    pub(crate) fn command(self, program: impl AsRef<OsStr>) -> Command {
+        let bin = self.world.path.join("bin");
+        let mut path = bin.into_os_string();
+        path.push(":/usr/bin:/bin");
+        let mut command = Command::new(program);
+        command
+            .current_dir(&self.cwd)
+            .env_clear()
+            .env("HOME", self.world.home())
+            .env("PATH", path)
+            .env("TERM", "xterm")
+            .env("TZ", "UTC")
+            .env("LANG", "C.UTF-8")
+            .env("REJOIN_NOW", NOW)
+            .envs(self.variables);
+        command
+    }
+}
+
+/// What a run gave.
+pub(crate) struct Answer {
+    output: Output,
+    root: PathBuf,
+    command: String,
+}
+
+impl Answer {
+    /// Checks the exit status.
+    #[track_caller]
+    pub(crate) fn code(self, expected: i32) -> Self {
+        let (stdout, stderr) = (self.stdout(), self.stderr());
+        assert_eq!(self.output.status.code(), Some(expected), "{}\n{stdout}\n{stderr}", self.command);
+        self
+    }
+
+    /// Returns standard output.
+    pub(crate) fn stdout(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).expect("output in UTF-8")
+    }
+
+    /// Returns standard error.
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    /// Compares standard output with a snapshot in which `[ROOT]` is the world's directory.
+    #[track_caller]
+    pub(crate) fn stdout_eq(self, expected: impl snapbox::IntoData) -> Self {
+        self.compare(self.stdout(), expected);
+        self
+    }
+
+    /// Compares standard error with a snapshot.
+    #[track_caller]
+    pub(crate) fn stderr_eq(self, expected: impl snapbox::IntoData) -> Self {
+        self.compare(self.stderr(), expected);
+        self
+    }
+
+    #[track_caller]
+    fn compare(&self, actual: String, expected: impl snapbox::IntoData) {
+        let mut redactions = snapbox::Redactions::new();
+        redactions.insert("[ROOT]", self.root.clone()).expect("a redaction");
+        snapbox::Assert::new()
+            .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
+            .normalize_paths(false)
+            .redact_with(redactions)
+            .eq(actual, expected);
+    }
+
+    /// Returns standard output as an answer of the contract.
+    #[track_caller]
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> T {
+        contract::parse(&self.stdout())
+    }
+
+    /// Returns the answer of `list --json`.
+    #[track_caller]
+    pub(crate) fn sessions(&self) -> Vec<contract::Session> {
+        self.json::<contract::SessionList>().sessions
+    }
+
+    /// Returns standard error as the contract's error.
+    #[track_caller]
+    pub(crate) fn error(&self) -> contract::Error {
+        contract::parse(&self.stderr())
+    }
+}
