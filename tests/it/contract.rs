@@ -49,6 +49,7 @@ words!(Compared: Identical Longer Shorter Diverged);
 words!(ListKind: SessionList);
 words!(DetailsKind: Session);
 words!(PlanKind: ResumePlan);
+words!(LastLaunchKind: LastLaunch);
 words!(BackfillKind: BackfillPlan BackfillOutcome);
 words!(SummaryKind: Summary);
 words!(ErrorKind: Error);
@@ -281,6 +282,22 @@ pub(crate) struct ResumePlan {
     #[serde(deserialize_with = "nullable")]
     pub(crate) backfill: Option<String>,
     pub(crate) refusals: Vec<Refusal>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LastLaunch {
+    pub(crate) format_version: Version,
+    pub(crate) kind: LastLaunchKind,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) at: Option<String>,
+    pub(crate) agent: Agent,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) id: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) path: Option<String>,
+    pub(crate) dir: String,
+    pub(crate) argv: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,6 +11,7 @@ mod backfill;
 mod bad_input;
 mod facts;
 mod jido;
+mod launches;
 mod list;
 mod pipes;
 mod properties;

@@ -1,0 +1,124 @@
+//! What `resume` refuses and remembers beyond one launch.
+
+use serde_json::json;
+
+use crate::contract::{Agent, LastLaunch, ResumePlan};
+use crate::fixtures::{Amplifier, Claude, id};
+use crate::world::World;
+
+#[test]
+fn a_loop_of_resumes_is_stopped() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y"));
+    for _ in 0..5 {
+        world.rejoin(["resume", &id(1)]).code(0);
+        assert!(world.launched().is_some());
+    }
+    world.rejoin(["resume", &id(1)]).code(7);
+    assert!(world.launched().is_none());
+    world.rejoin(["resume", &id(1), "--print"]).code(0);
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(plan.refusals[0].exit, 7);
+
+    world.rejoin(["resume", &id(2)]).code(0);
+    assert!(world.launched().is_some(), "another session is not concerned");
+    world.rejoin(["resume", &id(1), "--no-limit"]).code(0);
+    assert!(world.launched().is_some());
+    world.with("REJOIN_NOW", "2026-03-01T12:01:01Z").rejoin(["resume", &id(1)]).code(0);
+    assert!(world.launched().is_some(), "a minute later it is no loop any more");
+}
+
+#[test]
+fn what_was_launched_last_is_remembered() {
+    let world = World::with_agents();
+    let app = world.dir("my app");
+    let path = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
+    world.rejoin(["resume", "--last-launch", "--json"]).code(5);
+    world.rejoin(["resume", &id(1), "--print"]).code(0);
+    world.rejoin(["resume", "--last-launch"]).code(5);
+    world.rejoin(["resume", &id(1), "--", "a b"]).code(0);
+    world.launched();
+    let last: LastLaunch = world.rejoin(["resume", "--last-launch", "--json"]).code(0).json();
+    assert_eq!((last.agent, last.id, last.at.as_deref()), (Agent::Amplifier, Some(id(1)), Some(crate::world::NOW)));
+    assert_eq!((last.dir.as_str(), last.path.as_deref()), (app.to_str().expect("a path"), path.to_str()));
+    assert_eq!(last.argv, ["amplifier", "session", "resume", &id(1), "a b"]);
+    assert!(world.launched().is_none(), "it is only told, not repeated");
+}
+
+#[test]
+fn a_directory_that_contradicts_the_sessions_place_is_entered_only_on_trust() {
+    let world = World::with_agents();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let session = world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&other).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&app).filed_under("-no-such-place").turn("x", "y"));
+    let before = std::fs::read(session.join("session-info.json")).expect("a file");
+    // Amplifier's is launched where metadata.json and its place agree.
+    world.rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app);
+    assert_eq!(std::fs::read(session.join("session-info.json")).expect("a file"), before);
+    // Nothing agrees with Claude's.
+    let answer = world.rejoin(["resume", &id(2)]).code(7);
+    assert!(answer.stderr().contains("--trust"), "{}", answer.stderr());
+    assert!(world.launched().is_none());
+    world.rejoin(["resume", &id(2), "--trust"]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app);
+    world.rejoin(["resume", &id(2), "--dir", other.to_str().expect("a path")]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, other);
+}
+
+#[test]
+fn a_session_is_named_by_its_title_or_its_place_in_the_list() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).at("2026-02-03T10:00:00Z").title("Dark mode").turn("x", "y"));
+    world
+        .add(Claude::session(id(2)).in_dir(&app).at("2026-02-02T10:00:00Z").title("Prices of the shop").turn("x", "y"));
+    world.add(Claude::session(id(3)).in_dir(&app).at("2026-02-01T10:00:00Z").title("Prices").turn("x", "y"));
+    for (selector, n) in [("Dark mode", 1), ("of the shop", 2), ("Prices", 3), ("1", 1), ("3", 3)] {
+        let plan: ResumePlan = world.rejoin(["resume", selector, "--json"]).code(0).json();
+        assert_eq!(plan.id, Some(id(n)), "{selector}");
+    }
+    world.rejoin(["resume", "9", "--json"]).code(5);
+    world.rejoin(["resume", "o", "--json"]).code(6);
+}
+
+#[test]
+fn one_of_several_copies_is_named_by_its_number() {
+    let world = World::with_agents();
+    let dirs = ["work/a/b", "work/a-b"].map(|name| world.dir(name));
+    for (dir, reply) in dirs.iter().zip(["yes", "no!"]) {
+        let name = dir.file_name().and_then(|name| name.to_str()).expect("a name");
+        world.add(Amplifier::session(id(1)).in_dir(dir).filed_under(name).turn("x", reply));
+    }
+    let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
+    assert_eq!(error.candidates.len(), 2);
+    for candidate in &error.candidates {
+        let number = candidate.copy.expect("a number").to_string();
+        for name in [number.as_str(), candidate.path.as_str()] {
+            let plan: ResumePlan = world.rejoin(["resume", &id(1), "--copy", name, "--json"]).code(0).json();
+            assert_eq!(plan.path.as_deref(), Some(candidate.path.as_str()));
+            assert_eq!(plan.resume.dir, candidate.dir);
+        }
+    }
+    assert_ne!(world.rejoin(["resume", &id(1), "--copy", "3"]).stderr(), "");
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn one_prompt_is_sent_without_a_terminal() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    let odd = "--help; $(touch x)\nsecond line";
+    world.rejoin(["resume", &id(1), "--prompt", odd]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!(launch.cwd, app);
+    assert!(launch.argv.contains(&id(1)) && launch.argv.contains(&odd.to_owned()), "{:?}", launch.argv);
+    let plan: serde_json::Value =
+        serde_json::from_str(&world.rejoin(["resume", &id(1), "--prompt", odd, "--json"]).code(0).stdout())
+            .expect("JSON");
+    assert_eq!(plan["resume"]["argv"], json!(launch.argv), "what is planned is what was started");
+    assert!(!app.join("x").exists());
+}
