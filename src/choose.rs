@@ -2,6 +2,8 @@
 //!
 //! A wrong copy means that a conversation goes on in the wrong file, so what evidence does not decide stays open.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 
 use crate::session::{Choice, Comparison, Copy, SessionKind};
@@ -95,6 +97,10 @@ fn active_at(copy: &Copy) -> Option<Timestamp> {
     copy.active_at.as_ref().filter(|at| at.source != "mtime").map(|at| at.value)
 }
 
+fn launch_dir(copy: &Copy) -> Option<&Path> {
+    copy.launch_dir.as_ref().map(|dir| dir.value.as_path())
+}
+
 fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
     let ((our_talk, our_place), (their_talk, their_place)) = (standing(a), standing(b));
     if our_talk != their_talk {
@@ -104,7 +110,9 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
         return better_if(our_place, Why::FiledRight);
     }
     match comparison {
-        Some(Comparison::Identical) => Judgement::Same,
+        // Equal words in two places: which directory the agent should work in is what nobody can tell.
+        Some(Comparison::Identical) if launch_dir(a) == launch_dir(b) => Judgement::Same,
+        Some(Comparison::Identical) => Judgement::Open,
         Some(Comparison::Longer { .. }) => Judgement::Better(Why::Longer),
         Some(Comparison::Shorter { .. }) => Judgement::Worse,
         Some(Comparison::Diverged { .. }) => {
@@ -186,6 +194,10 @@ mod tests {
     fn identical_copies_need_no_decision() {
         let (path, why) = chosen(vec![copy("/2", true, 1, 4), copy("/1", true, 1, 4)], Comparison::Identical);
         assert_eq!((path.as_deref(), why.as_str()), (Some("/1"), "its copies are identical"));
+        let mut elsewhere = copy("/2", true, 1, 4);
+        elsewhere.launch_dir = Some(Fact::new("/x".into(), "transcript"));
+        let (path, _) = chosen(vec![elsewhere, copy("/1", true, 1, 4)], Comparison::Identical);
+        assert_eq!(path, None, "they would be resumed in different directories");
     }
 
     #[test]

@@ -149,12 +149,32 @@ impl Env {
     }
 
     /// Finds a program as a shell would: by its path, or in the directories of `PATH`.
-    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+    pub fn find_program(&self, name: &str) -> Program {
         if name.contains('/') {
-            return Some(PathBuf::from(name));
+            return Program::Found(PathBuf::from(name));
         }
-        std::env::split_paths(self.variable("PATH")?).map(|dir| dir.join(name)).find(|path| is_executable(path))
+        let mut unusable = None;
+        for dir in self.variable("PATH").into_iter().flat_map(std::env::split_paths) {
+            let path = dir.join(name);
+            match is_executable(&path) {
+                true => return Program::Found(path),
+                false if path.is_file() => unusable = unusable.or(Some(path)),
+                false => {}
+            }
+        }
+        unusable.map_or(Program::Missing, Program::NotExecutable)
     }
+}
+
+/// What a search for a program gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// It can be run.
+    Found(PathBuf),
+    /// There is a file of that name, which cannot be run.
+    NotExecutable(PathBuf),
+    /// There is none.
+    Missing,
 }
 
 fn is_executable(path: &Path) -> bool {

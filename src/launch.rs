@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::agent;
-use crate::env::Env;
+use crate::env::{Env, Program};
 use crate::error::{Exit, PathError, Refusal};
 use crate::launch_log::{self, Launch, TooMany};
 use crate::render::text;
@@ -140,10 +140,22 @@ impl From<&std::fs::Metadata> for Identity {
 /// Finds the agent's program.
 pub fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
     let name = plan.argv.first().map_or("", String::as_str);
-    env.find_program(name).ok_or_else(|| {
-        Refusal::new(Exit::ProgramNotFound, "program-not-found", format!("cannot find the program {name} on PATH"))
-            .hint(format!("install {name}, or add its directory to PATH; --print shows the command"))
-    })
+    match env.find_program(name) {
+        Program::Found(path) => Ok(path),
+        Program::NotExecutable(path) => {
+            let message = format!("cannot run {}: it is not executable", path.display());
+            Err(Refusal::new(Exit::CannotRun, "cannot-run", message).hint("chmod +x it, or take it off PATH"))
+        }
+        Program::Missing => {
+            let message = format!("cannot find the program {name} on PATH");
+            let hint = match &plan.then_type {
+                // It may be started in ways of its own, such as from a checkout.
+                Some(words) => format!("start it as you usually do and type there: {words}"),
+                None => format!("install {name}, or add its directory to PATH; --print shows the command"),
+            };
+            Err(Refusal::new(Exit::ProgramNotFound, "program-not-found", message).hint(hint))
+        }
+    }
 }
 
 impl Plan {

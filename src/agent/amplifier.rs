@@ -94,7 +94,7 @@ impl Agent for Amplifier {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut reader = Reader::open(place, context)?;
-        reader.read_metadata()?;
+        reader.read_metadata();
         reader.read_transcript()?;
         reader.read_events()?;
         reader.read_session_info();
@@ -285,19 +285,20 @@ impl<'a> Reader<'a> {
         self.copy.evidence.push(Evidence { dir, source, detail: detail.to_owned(), counts });
     }
 
-    fn read_metadata(&mut self) -> Result<(), PathError> {
+    fn read_metadata(&mut self) {
         for name in ["metadata.json", "metadata.json.backup"] {
             if !self.files.contains_key(name) {
                 continue;
             }
-            let bytes = fsio::read_bounded(&self.path(name), MAX_METADATA)?;
-            if let Ok(metadata) = serde_json::from_slice::<Metadata<'_>>(&bytes) {
-                self.take_metadata(&metadata, name);
-                return Ok(());
+            // What cannot be read of it is missed, but the conversation is there all the same.
+            match fsio::read_bounded(&self.path(name), MAX_METADATA) {
+                Ok(bytes) => match serde_json::from_slice::<Metadata<'_>>(&bytes) {
+                    Ok(metadata) => return self.take_metadata(&metadata, name),
+                    Err(_) => self.copy.notes.push(format!("{name} cannot be read as JSON")),
+                },
+                Err(error) => self.copy.notes.push(format!("{name} cannot be read: {}", error.reason())),
             }
-            self.copy.notes.push(format!("{name} cannot be read as JSON"));
         }
-        Ok(())
     }
 
     fn take_metadata(&mut self, metadata: &Metadata<'_>, name: &str) {

@@ -9,6 +9,7 @@ mod world;
 
 mod backfill;
 mod bad_input;
+mod choosing;
 mod facts;
 mod jido;
 mod launches;

@@ -143,3 +143,11 @@ A successful `rejoin resume` becomes the agent, so its status is the agent's.
         assert!(page.contains(code), "{code:?} is not in the man page");
     }
 }
+
+#[test]
+fn a_reader_that_leaves_a_long_conversation_in_json_is_a_quiet_success() {
+    let world = World::new();
+    world.add((0..3000).fold(Claude::session(id(1)), |session, _| session.turn("why?", &"because ".repeat(10))));
+    leaves_early(&world, &["show", "latest", "--transcript", "--json"]);
+    leaves_early(&world, &["show", "latest", "--transcript", "--format", "ndjson"]);
+}

@@ -309,3 +309,11 @@ fn copies_that_nothing_tells_apart_are_ambiguous_until_one_is_named() {
         assert_eq!(launch(&world, &[path.to_str().expect("a path")]).cwd, *dir);
     }
 }
+
+#[test]
+fn a_program_on_the_path_that_is_not_executable_is_126() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
+    put(&world.root().join("bin/claude"), "#!/bin/sh\n");
+    world.rejoin(["resume", &id(1)]).code(126);
+}

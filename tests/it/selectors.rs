@@ -164,3 +164,12 @@ fn a_broken_pointer_is_an_error_and_not_another_session() {
     world.rejoin(["resume", app.to_str().expect("a path")]).code(1);
     assert!(world.launched().is_none());
 }
+
+#[test]
+fn the_file_of_a_sub_agent_names_the_sub_agent() {
+    let world = World::new();
+    let transcript = world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a", "p", "r"));
+    let path = transcript.with_extension("").join("subagents/agent-a.jsonl");
+    let shown: contract::Details = world.rejoin(["show", path.to_str().expect("a path"), "--json"]).code(0).json();
+    assert_eq!(shown.session.id, "agent-a");
+}

@@ -365,3 +365,13 @@ assistant  2026-02-01 10:04:00
 
 "#]]);
 }
+
+#[test]
+fn metadata_that_is_too_large_to_read_does_not_hide_its_session() {
+    let world = World::new();
+    let large = format!("{{\"config\": \"{}\"}}", "x".repeat(17 * 1024 * 1024));
+    world.add(Amplifier::session(id(1)).file("metadata.json", large).turn("still here", "y"));
+    let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!(sessions.len(), 1);
+    assert_eq!(sessions[0].first_prompt.as_deref(), Some("still here"));
+}

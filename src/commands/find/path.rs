@@ -23,7 +23,9 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
         return Err(Refusal::new(Exit::NotFound, "not-found", format!("there is no {}", path.display())).into());
     };
     let places = scan::locate(env, &filter.agents);
-    let named = places.places.iter().find(|place| holds(place, &path)).cloned();
+    // A sub-agent's file lies in the directory of the session that made it, so the deepest place is meant.
+    let holding = places.places.iter().filter(|place| holds(place, &path));
+    let named = holding.max_by_key(|place| place.path.components().count()).cloned();
     let Some(named) = named else {
         let refusal = Refusal::new(Exit::NotFound, "not-found", format!("no session is stored at {}", path.display()));
         let hint = if path.is_dir() {

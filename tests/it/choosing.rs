@@ -1,0 +1,277 @@
+//! The awkward home that other tools were tried on: one id in several places, and what else makes a resume go wrong.
+//!
+//! Each row of that trial is a test: the right answer or the right refusal, exit code and JSON.
+
+use crate::contract::{self, Agent, Compared};
+use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
+use crate::world::{Launch, World};
+
+/// One id three times: twice in Claude Code, where the copies went different ways, and once in Amplifier.
+fn one_id_three_times(order: &[usize]) -> World {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    let beginning = |dir| Claude::session(id(1)).in_dir(dir).turn("start", "started");
+    for at in order {
+        match at {
+            0 => world.add(beginning(&alpha).turn("left", "went left")),
+            1 => world.add(beginning(&beta).turn("right", "went right").turn("on", "gone on").turn("more", "done")),
+            _ => world.add(Amplifier::session(id(1)).in_dir(&alpha).turn("start", "started")),
+        };
+    }
+    world
+}
+
+fn launched(world: &World) -> Launch {
+    world.launched().expect("a launch")
+}
+
+#[test]
+fn an_id_of_two_agents_is_refused_with_every_copy_until_an_agent_is_named() {
+    let world = one_id_three_times(&[0, 1, 2]);
+    let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
+    assert_eq!((error.code.as_str(), error.exit, error.candidates.len()), ("ambiguous", 6, 3));
+    let agents: Vec<Agent> = error.candidates.iter().map(|candidate| candidate.agent).collect();
+    assert_eq!(agents, [Agent::Amplifier, Agent::Claude, Agent::Claude]);
+    let text = world.rejoin(["resume", &id(1)]).code(6).stderr();
+    assert!(text.contains(&format!("claude:{}", id(1))) && text.contains("hint: name the agent"), "{text}");
+    assert!(world.launched().is_none());
+
+    world.rejoin(["resume", &format!("amplifier:{}", id(1))]).code(0);
+    assert_eq!(launched(&world).argv[0], "amplifier");
+    world.rejoin(["resume", &id(1), "--agent", "amplifier"]).code(0);
+    assert_eq!(launched(&world).argv[0], "amplifier");
+}
+
+#[test]
+fn of_two_copies_the_newer_and_larger_one_is_taken_and_it_is_said_why_whatever_the_order_on_disk() {
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+        let world = one_id_three_times(&order);
+        let answer = world.rejoin(["resume", &id(1), "--agent", "claude"]).code(0);
+        assert_eq!(launched(&world).cwd, world.dir("beta"));
+        let said = answer.stderr();
+        assert!(said.contains("It has 2 copies") && said.contains("newest record and the most messages"), "{said}");
+
+        let shown: contract::Details = world.rejoin(["show", &format!("claude:{}", id(1)), "--json"]).code(0).json();
+        let [chosen, other] = shown.session.copies.as_slice() else { panic!("two copies") };
+        assert!(chosen.chosen && !other.chosen);
+        assert!(chosen.why.is_some() && other.why.is_none());
+        assert_eq!(other.compared, Some(Compared::Diverged));
+        assert!(other.diverged_at_record.is_some());
+        assert_eq!((chosen.messages, other.messages), (Some(8), Some(4)));
+    }
+}
+
+#[test]
+fn a_person_can_name_the_other_copy_by_its_number_or_its_path() {
+    let world = one_id_three_times(&[0, 1, 2]);
+    let claude = format!("claude:{}", id(1));
+    world.rejoin(["resume", &claude, "--copy", "2"]).code(0);
+    assert_eq!(launched(&world).cwd, world.dir("alpha"));
+    let path = world.home().join(".claude/projects").join(claude_slug(world.dir("alpha"))).join(id(1) + ".jsonl");
+    world.rejoin(["resume", &claude, "--copy", path.to_str().expect("a path")]).code(0);
+    assert_eq!(launched(&world).cwd, world.dir("alpha"));
+    let text = world.rejoin(["resume", &claude, "--copy", "3"]).code(5).stderr();
+    assert!(text.contains("has no copy 3; it has 2"), "{text}");
+    world.rejoin(["resume", &claude, "--copy", "0"]).code(2);
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_newer_copy_with_fewer_messages_is_not_taken_for_the_better_one() {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    world.add(Claude::session(id(1)).in_dir(&alpha).turn("one", "1").turn("two", "2").turn("three", "3"));
+    world.add(Claude::session(id(1)).in_dir(&beta).at("2026-02-20T10:00:00Z").turn("stub of a wrong resume", "hm"));
+    let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
+    assert_eq!((error.code.as_str(), error.candidates.len()), ("ambiguous-copy", 2));
+    let [first, second] = error.candidates.as_slice() else { panic!("two candidates") };
+    assert_eq!((first.messages, second.messages), (Some(2), Some(6)));
+    assert_eq!((first.copy, second.copy), (Some(1), Some(2)));
+    assert_eq!(second.differs.as_deref(), Some("differs from the first copy from record 1 on"));
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_beginning_of_several_ids_is_refused_with_all_of_them() {
+    let world = World::with_agents();
+    let dir = world.dir("alpha");
+    for end in ["1", "2"] {
+        world.add(Claude::session(format!("aaaaaaaa-0000-4000-8000-00000000000{end}")).in_dir(&dir).turn("x", "y"));
+    }
+    let error = world.rejoin(["resume", "aaaaaaaa", "--json"]).code(6).error();
+    assert_eq!(error.candidates.len(), 2);
+    world.rejoin(["resume", "aaaaaaaa-0000-4000-8000-000000000001"]).code(0);
+}
+
+#[test]
+fn a_launch_directory_that_is_gone_is_refused_with_what_is_left_of_it() {
+    let world = World::with_agents();
+    let repository = world.dir("repo");
+    std::fs::create_dir_all(repository.join(".git/worktrees/feature")).expect("a directory");
+    let worktree = world.dir("trees/feature");
+    put(&repository.join(".git/worktrees/feature/gitdir"), format!("{}\n", worktree.join(".git").display()));
+    world.add(Claude::session(id(1)).in_dir(&worktree).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&repository).turn("x", "y"));
+    std::fs::remove_dir(&worktree).expect("a directory to remove");
+
+    let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(text.contains("does not exist"), "{text}");
+    let offered = format!("--dir {}  (the main checkout that it was a worktree of)", repository.display());
+    assert!(text.contains(&offered), "{text}");
+    let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(plan.launch_dir.expect("a directory").exists, Some(false));
+    assert_eq!(plan.refusals[0].code, "missing-directory");
+    world.rejoin(["resume", &id(1), "--dir", repository.to_str().expect("a path")]).code(0);
+    assert_eq!(launched(&world).cwd, repository);
+}
+
+#[test]
+fn a_session_that_claims_a_directory_against_its_own_place_is_not_trusted() {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    world.add(Claude::session(id(1)).in_dir(&beta).filed_under(claude_slug(&alpha)).turn("planted", "yes"));
+    let error = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(error.contains("--trust goes there"), "{error}");
+    assert!(world.launched().is_none());
+    world.rejoin(["resume", &id(1), "--trust"]).code(0);
+    assert_eq!(launched(&world).cwd, beta);
+
+    let mismatched =
+        Amplifier::session(id(2)).in_dir(&alpha).turn("x", "y").metadata("working_dir", "/no/where".into());
+    world.add(mismatched.session_info(&beta));
+    world.rejoin(["resume", &id(2)]).code(7);
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn torn_empty_and_sidechain_files_are_what_they_are() {
+    let world = World::with_agents();
+    let dir = world.dir("alpha");
+    world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y").turn("half", "of it").torn());
+    world.add(Claude::session(id(2)).in_dir(&dir));
+    world.add(Claude::session(id(3)).in_dir(&dir).title("only a name"));
+    world.add(Claude::session(id(4)).in_dir(&dir).turn("x", "y").flat_subagent("agent-1a2b3c4d", "look", "seen"));
+    let ids: Vec<String> = world.rejoin(["list", "--json"]).code(0).sessions().into_iter().map(|s| s.id).collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    assert!(ids.contains(&id(1)) && ids.contains(&id(4)));
+    let answer = world.rejoin(["resume", &id(1)]).code(0);
+    assert!(answer.stderr().contains("cut off"), "{}", answer.stderr());
+    assert!(world.launched().is_some());
+    for other in [&id(2), &id(3), "agent-1a2b3c4d"] {
+        world.rejoin(["resume", other]).code(7);
+        assert!(world.launched().is_none(), "{other}");
+    }
+}
+
+#[test]
+fn two_directories_with_one_slug_keep_their_own_sessions() {
+    let world = World::with_agents();
+    let (under, dash) = (world.dir("my_proj"), world.dir("my-proj"));
+    assert_eq!(claude_slug(&under), claude_slug(&dash));
+    world.add(Claude::session(id(1)).in_dir(&under).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&dash).turn("x", "y"));
+    for (session, dir) in [(id(1), &under), (id(2), &dash)] {
+        world.rejoin(["resume", &session]).code(0);
+        assert_eq!(launched(&world).cwd, *dir);
+    }
+}
+
+#[test]
+fn without_the_agents_everything_is_listed_and_a_resume_says_what_is_missing() {
+    let world = World::new();
+    let dir = world.dir("alpha");
+    world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+    world.add(Amplifier::session(id(2)).in_dir(&dir).turn("x", "y"));
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 2);
+    let text = world.rejoin(["resume", &id(1)]).code(127).stderr();
+    assert!(text.contains("cannot find the program claude"), "{text}");
+}
+
+#[test]
+fn the_copy_that_a_wrong_resume_of_amplifier_left_does_not_win() {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    world.add(Amplifier::session(id(1)).in_dir(&alpha).turn("x", "y").session_info(&alpha));
+    let stray = Amplifier::session(id(1)).in_dir(&alpha).filed_under(amplifier_slug(&beta));
+    world.add(stray.at("2026-02-20T10:00:00Z").turn("later", "z").events_only());
+    world.rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(launched(&world).cwd, alpha);
+}
+
+#[test]
+fn the_sixth_resume_in_a_minute_waits_and_the_last_launch_is_remembered() {
+    let world = World::with_agents();
+    let dir = world.dir("alpha");
+    world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+    world.rejoin(["resume", "--last-launch"]).code(5);
+    for _ in 0..5 {
+        world.rejoin(["resume", &id(1)]).code(0);
+    }
+    launched(&world);
+    let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(text.contains("resumed 5 times in the last minute") && text.contains("wait 60 s"), "{text}");
+    assert!(world.launched().is_none());
+    world.with("REJOIN_NOW", "2026-03-01T12:01:00Z").rejoin(["resume", &id(1)]).code(0);
+    world.rejoin(["resume", &id(1), "--no-limit", "--", "--model", "m"]).code(0);
+    let last: contract::LastLaunch = world.rejoin(["resume", "--last-launch", "--json"]).code(0).json();
+    assert_eq!(last.argv, ["claude", "--resume", &id(1), "--model", "m"]);
+    assert_eq!(last.dir, dir.to_str().expect("a path"));
+}
+
+#[test]
+fn one_prompt_is_sent_in_each_agents_own_form_and_never_as_an_option() {
+    let world = World::with_agents();
+    let dir = world.dir("alpha");
+    world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+    world.add(Amplifier::session(id(2)).in_dir(&dir).turn("x", "y"));
+    let hostile = "--help $(touch x); `y`\n'";
+    world.rejoin(["resume", &id(1), "--prompt", hostile, "--", "--model", "m"]).code(0);
+    assert_eq!(launched(&world).argv, ["claude", "-p", "--resume", &id(1), "--model", "m", "--", hostile]);
+    world.rejoin(["resume", &id(2), "--prompt", "go on"]).code(0);
+    assert_eq!(launched(&world).argv, ["amplifier", "run", "--resume", &id(2), "go on"]);
+    world.rejoin(["resume", &id(1), "--prompt", " "]).code(2);
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn titles_and_places_in_the_list_mean_sessions_after_ids() {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    world.add(Claude::session(id(1)).in_dir(&alpha).turn("x", "y").title("Fix the parser"));
+    world.add(
+        Claude::session(id(2)).in_dir(&beta).at("2026-02-20T10:00:00Z").turn("x", "y").title("Fix the parser again"),
+    );
+    let dir = |selector: &str| {
+        world.rejoin(["resume", selector]).code(0);
+        launched(&world).cwd
+    };
+    assert_eq!(dir("Fix the parser"), alpha);
+    assert_eq!(dir("parser again"), beta);
+    assert_eq!(dir("1"), beta);
+    assert_eq!(dir("2"), alpha);
+    world.rejoin(["resume", "parser"]).code(6);
+    world.rejoin(["resume", "3"]).code(5);
+    let text = world.rejoin(["backfill", "1"]).code(2).stderr();
+    assert!(text.contains("place in the list"), "{text}");
+}
+
+#[test]
+fn hostile_ids_and_directories_are_one_argument_or_refused() {
+    let world = World::with_agents();
+    let evil = world.dir("a;b $(touch x)");
+    for name in ["--help", "$(touch x)", "a;b"] {
+        world.add(Amplifier::session(name).in_dir(&evil).turn("x", "y"));
+    }
+    world.rejoin(["resume", "amplifier:--help"]).code(7);
+    assert!(world.launched().is_none());
+    for name in ["$(touch x)", "a;b"] {
+        world.rejoin(["resume", name]).code(0);
+        let launch = launched(&world);
+        assert_eq!(launch.argv, ["amplifier", "session", "resume", name]);
+        assert_eq!(launch.cwd, evil);
+    }
+    for selector in ["../../x", "no\nsuch", &"x".repeat(10_000)] {
+        world.rejoin(["resume", selector]).code(5);
+    }
+    assert!(!evil.join("x").exists() && !world.dir("elsewhere").join("x").exists());
+}
