@@ -5,6 +5,7 @@
 
 mod contract;
 mod fixtures;
+mod unmet;
 mod world;
 
 mod backfill;
