@@ -187,6 +187,12 @@ impl Filter {
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
     }
 
+    /// Tells whether it looks for sessions of some place, time or agent other than Leo.
+    pub fn is_narrow(&self) -> bool {
+        let is_leos = self.agents.is_empty() || self.agents.contains(&AgentKind::Leo);
+        !is_leos || !self.dirs.is_empty() || self.since.is_some() || self.before.is_some()
+    }
+
     /// Tells whether a session's kind is shown.
     pub fn shows_kind(&self, session: &Session) -> bool {
         self.all || session.copy().kind.is_listed()

@@ -143,8 +143,6 @@ pub enum Health {
     TornTranscript,
     /// Its transcript has lines that cannot be read.
     BadLines,
-    /// A pointer names it, and it is found nowhere.
-    DanglingPointer,
     /// It carries no signature.
     Unsigned,
     /// Its signature does not match its content or this machine's key.
@@ -157,8 +155,6 @@ pub enum Health {
     Oversize,
     /// Its content is not what its agent writes.
     InvalidContent,
-    /// It could not be read.
-    Unreadable,
 }
 
 impl Health {
@@ -175,14 +171,12 @@ impl Health {
             Self::EmptySession => "empty",
             Self::TornTranscript => "torn",
             Self::BadLines => "bad lines",
-            Self::DanglingPointer => "dangling",
             Self::Unsigned => "unsigned",
             Self::SignatureInvalid => "bad signature",
             Self::UnsupportedVersion => "newer version",
             Self::MissingFields => "fields missing",
             Self::Oversize => "oversize",
             Self::InvalidContent => "invalid",
-            Self::Unreadable => "unreadable",
         }
     }
 
@@ -214,14 +208,12 @@ impl Health {
             Self::EmptySession => "empty-session",
             Self::TornTranscript => "torn-transcript",
             Self::BadLines => "bad-lines",
-            Self::DanglingPointer => "dangling-pointer",
             Self::Unsigned => "unsigned",
             Self::SignatureInvalid => "signature-invalid",
             Self::UnsupportedVersion => "unsupported-version",
             Self::MissingFields => "missing-fields",
             Self::Oversize => "oversize",
             Self::InvalidContent => "invalid-content",
-            Self::Unreadable => "unreadable",
         }
     }
 
@@ -238,14 +230,12 @@ impl Health {
             Self::EmptySession => "it has neither a prompt nor a reply",
             Self::TornTranscript => "the last line of its transcript was cut off",
             Self::BadLines => "its transcript has lines that cannot be read",
-            Self::DanglingPointer => "the session that the pointer names is found nowhere",
             Self::Unsigned => "it carries no signature, which JidoCode accepts with a warning",
             Self::SignatureInvalid => "its signature does not match its content and this machine's key",
             Self::UnsupportedVersion => "it was written by a newer version of its agent",
             Self::MissingFields => "fields that its agent requires are missing",
             Self::Oversize => "it is larger than its agent loads",
             Self::InvalidContent => "its content is not what its agent writes",
-            Self::Unreadable => "it could not be read",
         }
     }
 }

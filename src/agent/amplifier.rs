@@ -433,7 +433,10 @@ impl<'a> Reader<'a> {
         let env = self.context.env;
         let problem = match fsio::read_if_present(&path, session_info::MAX_BYTES) {
             Ok(None) => {
-                self.copy.health.insert(Health::SessionInfoMissing);
+                // Nobody writes one for a sub-session, which is resumed through its parent.
+                if self.copy.kind != SessionKind::Subagent {
+                    self.copy.health.insert(Health::SessionInfoMissing);
+                }
                 return;
             }
             Ok(Some(bytes)) => match session_info::parse(&bytes, |dir| env.expand(dir)) {

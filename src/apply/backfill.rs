@@ -36,7 +36,7 @@ pub fn apply_item(item: &Item) -> Done {
     let (working_dir, created_at) = match &item.action {
         Action::Write { working_dir, created_at, .. } => (working_dir, *created_at),
         Action::Keep => return Done::Kept,
-        Action::Refuse => return Done::Refused,
+        Action::Refuse { .. } => return Done::Refused,
     };
     if let Err(why) = look_again(&item.session_dir) {
         return Done::Failed(why);

@@ -46,8 +46,9 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         Format::Ndjson => render::ndjson(ui.data(), &report)?,
     }
     ui.flush()?;
-    let is_refused =
-        |(item, done): &(Item, Option<Done>)| item.action == Action::Refuse || matches!(done, Some(Done::Failed(_)));
+    let is_refused = |(item, done): &(Item, Option<Done>)| {
+        matches!(item.action, Action::Refuse { .. }) || matches!(done, Some(Done::Failed(_)))
+    };
     Ok(if outcome.iter().any(is_refused) { Exit::Partial } else { Exit::Ok })
 }
 

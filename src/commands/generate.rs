@@ -79,7 +79,8 @@ fn completions(shell: &str) -> anyhow::Result<Vec<u8>> {
     if let Some(completer) = Shells::builtins().completer(shell) {
         completer.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut text)?;
     }
-    Ok(text)
+    let start = text.iter().position(|byte| *byte != b'\n').unwrap_or_default();
+    Ok(text.split_off(start))
 }
 
 fn schema(name: &str) -> anyhow::Result<String> {

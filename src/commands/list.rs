@@ -11,7 +11,7 @@ use crate::render::json::{
 };
 use crate::render::table;
 use crate::scan::{self, Scan, Wanted};
-use crate::select::{self, ShortIds};
+use crate::select::{self, Filter, ShortIds};
 use crate::session::Session;
 use crate::ui::Ui;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
             let styles = ui.styles;
             table::sessions(ui.data(), env, &styles, &sessions, &short)?;
             ui.flush()?;
-            for note in notes(&sessions, hidden, beyond_limit, &scan) {
+            for note in notes(&sessions, hidden, beyond_limit, &scan, &filter) {
                 ui.note(&note);
             }
         }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 }
 
 /// Says on a terminal what the table leaves out.
-fn notes(sessions: &[Session], hidden: usize, beyond_limit: usize, scan: &Scan) -> Vec<String> {
+fn notes(sessions: &[Session], hidden: usize, beyond_limit: usize, scan: &Scan, filter: &Filter) -> Vec<String> {
     let mut notes = Vec::new();
     if sessions.is_empty() {
         notes.push("No sessions found.".to_owned());
@@ -60,10 +60,14 @@ fn notes(sessions: &[Session], hidden: usize, beyond_limit: usize, scan: &Scan) 
     if beyond_limit > 0 {
         notes.push(format!("{beyond_limit} more beyond --limit."));
     }
-    if hidden > 0 {
-        notes.push(format!("{hidden} sub-agents and empty sessions not shown; --all shows them."));
+    match hidden {
+        0 => {}
+        1 => notes.push("1 sub-agent or empty session not shown; --all shows it.".to_owned()),
+        _ => notes.push(format!("{hidden} sub-agents and empty sessions not shown; --all shows them.")),
     }
-    for pointer in &scan.dangling {
+    // A pointer to nowhere has no directory or time of a session to be filtered by.
+    let dangling = if filter.is_narrow() { &[] } else { scan.dangling.as_slice() };
+    for pointer in dangling {
         let id = pointer.session_id.as_deref().unwrap_or("no session");
         notes.push(format!("{} points to {id}, which is found nowhere.", pointer.path.display()));
     }

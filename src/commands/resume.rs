@@ -20,7 +20,7 @@ use crate::render::json::{self, FORMAT_VERSION, LastLaunchJson, LaunchDirJson, R
 use crate::render::{show, text};
 use crate::scan::{self, Wanted};
 use crate::select::Selector;
-use crate::session::{AgentKind, Evidence, Pointer, Session};
+use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -57,6 +57,9 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let line = resume.plan.shell_line(env);
         writeln!(ui.data(), "{line}")?;
         ui.flush()?;
+        if let Some(words) = &resume.plan.then_type {
+            ui.note(&format!("Then type there: {words}"));
+        }
         return Ok(Exit::Ok);
     }
     let program = launch::find_program(&resume.plan, env)?;
@@ -177,7 +180,12 @@ impl Resume {
             let item = backfill::plan(&session, None);
             backfill = matches!(item.action, Action::Write { .. }).then_some(item);
         }
-        let health = session.copy().health.iter().filter(|health| health.warns_before_resume());
+        let is_refused_for = |health: &Health| {
+            let contradicts = matches!(health, Health::MisfiledSession | Health::SessionInfoMismatch);
+            contradicts && !args.trust && args.dir.is_none()
+        };
+        let health = session.copy().health.iter();
+        let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
         Ok(Self { session: Some(session), plan, dir_source, backfill, warnings, identity: None })
     }

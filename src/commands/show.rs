@@ -14,7 +14,9 @@ use crate::cli::{Format, ShowArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::launch::{self, Request};
-use crate::render::json::{EvidenceJson, FORMAT_VERSION, HeaderJson, MessageJson, SessionJson};
+use crate::render::json::{
+    EvidenceJson, FORMAT_VERSION, MessageJson, SessionDetailsJson, SessionJson, ShowSummaryJson,
+};
 use crate::render::show;
 use crate::scan::Wanted;
 use crate::session::{Message, Session};
@@ -104,10 +106,8 @@ fn write_text(session: &Session, wants: &Messages, messages_only: bool, env: &En
 }
 
 fn write_ndjson(session: &Session, wants: &Messages, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
-    serde_json::to_writer(ui.data(), &HeaderJson { format_version: FORMAT_VERSION, kind: "session" })?;
-    writeln!(ui.data())?;
-    let plan = launch::plan(session, &Request::default(), env).ok();
-    serde_json::to_writer(ui.data(), &SessionJson::new(session, plan.as_ref()))?;
+    // The header is the answer without its messages, which follow line by line.
+    serde_json::to_writer(ui.data(), &details(session, &Messages::None, env))?;
     writeln!(ui.data())?;
     let mut count = 0_u64;
     each_message(session, wants, |message| -> anyhow::Result<()> {
@@ -115,8 +115,7 @@ fn write_ndjson(session: &Session, wants: &Messages, env: &Env, ui: &mut Ui) -> 
         serde_json::to_writer(ui.data(), &MessageJson::from(message))?;
         Ok(writeln!(ui.data())?)
     })?;
-    let summary = crate::render::json::ShowSummaryJson { kind: "summary", messages: count };
-    serde_json::to_writer(ui.data(), &summary)?;
+    serde_json::to_writer(ui.data(), &ShowSummaryJson { kind: "summary", messages: count })?;
     Ok(writeln!(ui.data())?)
 }
 
@@ -127,7 +126,7 @@ fn details<'a>(session: &'a Session, wants: &'a Messages, env: &'a Env) -> impl 
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             let Self(session, wants, env) = self;
             let plan = launch::plan(session, &Request::default(), env).ok();
-            let answer = crate::render::json::SessionDetailsJson {
+            let answer = SessionDetailsJson {
                 format_version: FORMAT_VERSION,
                 kind: "session",
                 session: SessionJson::new(session, plan.as_ref()),

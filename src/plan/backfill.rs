@@ -37,7 +37,10 @@ pub enum Action {
     /// It is good as it is.
     Keep,
     /// Nothing certain can be written.
-    Refuse,
+    Refuse {
+        /// Whether a directory that a person names would help.
+        wants_dir: bool,
+    },
 }
 
 /// Plans for one session; `given` is a directory that a person names, and whether it encodes to the project.
@@ -61,18 +64,23 @@ fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Acti
     }
     if !session.choice.is_decided {
         let reason = format!("it has {} copies: {}", session.copies.len(), session.choice.why);
-        return (Action::Refuse, reason);
+        return (Action::Refuse { wants_dir: false }, reason);
     }
     match &copy.liveness {
         Liveness::Idle => {}
-        Liveness::Live { pid } => return (Action::Refuse, format!("it is in use by process {pid}")),
-        Liveness::Maybe { why } => return (Action::Refuse, format!("it may be in use: {why}")),
+        Liveness::Live { pid } => {
+            return (Action::Refuse { wants_dir: false }, format!("it is in use by process {pid}"));
+        }
+        Liveness::Maybe { why } => return (Action::Refuse { wants_dir: false }, format!("it may be in use: {why}")),
     }
     let (working_dir, source, why) = match given {
         Some((dir, true)) => (dir.to_owned(), "option", "named with --dir".to_owned()),
         Some((dir, false)) => {
             let project = copy.place.project.as_deref().unwrap_or("no project");
-            return (Action::Refuse, format!("{} does not encode to its project {project}", dir.display()));
+            return (
+                Action::Refuse { wants_dir: false },
+                format!("{} does not encode to its project {project}", dir.display()),
+            );
         }
         None => match copy.launch_dir.as_ref().filter(|_| copy.is_filed_right) {
             Some(dir) => {
@@ -83,11 +91,11 @@ fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Acti
                     format!("from {}", from.map_or(dir.source, |from| from.detail.as_str())),
                 )
             }
-            None => return (Action::Refuse, no_evidence(&copy.evidence)),
+            None => return (Action::Refuse { wants_dir: true }, no_evidence(&copy.evidence)),
         },
     };
     let Some(created_at) = copy.created_at.as_ref().or(copy.active_at.as_ref()).map(|at| at.value) else {
-        return (Action::Refuse, "nothing tells when it was created".to_owned());
+        return (Action::Refuse { wants_dir: false }, "nothing tells when it was created".to_owned());
     };
     let what = if is_missing { "it has none" } else { "the one that it has is unusable" };
     (Action::Write { working_dir, created_at, source }, format!("{what}; {why}"))
@@ -133,7 +141,7 @@ mod tests {
     #[test]
     fn evidence_of_another_project_is_shown_and_does_not_count() {
         let item = plan(&with_evidence(amplifier(Health::SessionInfoInvalid), "/y", false), None);
-        assert_eq!(item.action, Action::Refuse);
+        assert_eq!(item.action, Action::Refuse { wants_dir: true });
         assert_eq!(item.evidence.len(), 1);
         assert_eq!(item.reason, "no directory that is recorded for it encodes to its project");
     }
@@ -142,7 +150,7 @@ mod tests {
     fn a_directory_that_a_person_names_must_encode_to_the_project_too() {
         let session = amplifier(Health::SessionInfoMissing);
         assert!(matches!(plan(&session, Some((Path::new("/x"), true))).action, Action::Write { source: "option", .. }));
-        assert_eq!(plan(&session, Some((Path::new("/x"), false))).action, Action::Refuse);
+        assert_eq!(plan(&session, Some((Path::new("/x"), false))).action, Action::Refuse { wants_dir: false });
     }
 
     #[test]
@@ -150,13 +158,13 @@ mod tests {
         assert_eq!(plan(&amplifier(Health::EmptySession), None).action, Action::Keep);
         let mut live = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
         live.copies[0].liveness = Liveness::Maybe { why: "its event log changed 3 s ago".to_owned() };
-        assert_eq!(plan(&live, None).action, Action::Refuse);
+        assert_eq!(plan(&live, None).action, Action::Refuse { wants_dir: false });
     }
 
     #[test]
     fn a_copy_that_evidence_does_not_choose_is_left_alone() {
         let mut session = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
         session.choice = Choice::new("nothing tells it from the next copy", false);
-        assert_eq!(plan(&session, None).action, Action::Refuse);
+        assert_eq!(plan(&session, None).action, Action::Refuse { wants_dir: false });
     }
 }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::json::{BackfillItemJson, BackfillJson, EvidenceJson, FORMAT_VERSION, HeaderJson, ProblemJson};
+use super::json::{
+    BackfillItemJson, BackfillJson, BackfillSummaryJson, EvidenceJson, FORMAT_VERSION, HeaderJson, ProblemJson,
+};
 use super::text;
 use crate::apply::backfill::Done;
 use crate::env::Env;
@@ -45,7 +47,7 @@ pub fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_
                 writeln!(out, "      {faint}{dir}  ({}; {verdict}){faint:#}", text::one_line(&evidence.detail))?;
             }
         }
-        if item.action == Action::Refuse {
+        if item.action == (Action::Refuse { wants_dir: true }) {
             writeln!(out, "      if you know its directory: rejoin backfill {} --dir DIR", text::shell_word(&item.id))?;
         }
     }
@@ -60,11 +62,22 @@ pub fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_
 
 /// Writes one object.
 pub fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &report_json(report, true))?;
+    let Counts { written, kept, refused, failed } = Counts::of(report.entries);
+    let answer = BackfillJson {
+        format_version: FORMAT_VERSION,
+        kind: kind(report),
+        items: report.entries.iter().map(|(item, done)| item_json(item, done.as_ref())).collect(),
+        written,
+        kept,
+        refused,
+        failed,
+        problems: problems(report),
+    };
+    serde_json::to_writer(&mut *out, &answer)?;
     writeln!(out)
 }
 
-/// Writes a header, a line an item, and a summary, which is the report without its items.
+/// Writes a header, a line an item, and a summary.
 pub fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &HeaderJson { format_version: FORMAT_VERSION, kind: kind(report) })?;
     writeln!(out)?;
@@ -72,7 +85,9 @@ pub fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
         serde_json::to_writer(&mut *out, &item_json(item, done.as_ref()))?;
         writeln!(out)?;
     }
-    serde_json::to_writer(&mut *out, &report_json(report, false))?;
+    let Counts { written, kept, refused, failed } = Counts::of(report.entries);
+    let summary = BackfillSummaryJson { kind: "summary", written, kept, refused, failed, problems: problems(report) };
+    serde_json::to_writer(&mut *out, &summary)?;
     writeln!(out)
 }
 
@@ -104,7 +119,7 @@ fn result(item: &Item, done: Option<&Done>) -> &'static str {
     match (done, &item.action) {
         (None, Action::Write { .. }) => "write",
         (None, Action::Keep) => "keep",
-        (None, Action::Refuse) => "refuse",
+        (None, Action::Refuse { .. }) => "refuse",
         (Some(Done::Written), _) => "written",
         (Some(Done::Kept), _) => "kept",
         (Some(Done::Refused), _) => "refused",
@@ -119,19 +134,8 @@ fn reason<'a>(item: &'a Item, done: Option<&'a Done>) -> &'a str {
     }
 }
 
-fn report_json<'a>(report: &Report<'a>, with_items: bool) -> BackfillJson<'a> {
-    let counts = Counts::of(report.entries);
-    let items = if with_items { report.entries } else { &[] };
-    BackfillJson {
-        format_version: FORMAT_VERSION,
-        kind: if with_items { kind(report) } else { "summary" },
-        items: items.iter().map(|(item, done)| item_json(item, done.as_ref())).collect(),
-        written: counts.written,
-        kept: counts.kept,
-        refused: counts.refused,
-        failed: counts.failed,
-        problems: report.problems.iter().map(ProblemJson::from).collect(),
-    }
+fn problems<'a>(report: &Report<'a>) -> Vec<ProblemJson<'a>> {
+    report.problems.iter().map(ProblemJson::from).collect()
 }
 
 fn item_json<'a>(item: &'a Item, done: Option<&'a Done>) -> BackfillItemJson<'a> {

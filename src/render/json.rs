@@ -87,6 +87,8 @@ pub struct ResumeJson<'a> {
     pub argv: &'a [String],
     /// The directory to start it in; `null` when it is not known.
     pub dir: Option<Cow<'a, str>>,
+    /// The exact bytes of a directory that is not UTF-8, in base64; else `null`.
+    pub dir_bytes_base64: Option<String>,
     /// Variables to remove from the environment.
     pub unset: &'a [&'static str],
     /// Variables to set in the environment.
@@ -209,6 +211,7 @@ pub fn resume(plan: &Plan) -> ResumeJson<'_> {
     ResumeJson {
         argv: &plan.argv,
         dir: plan.dir.as_ref().map(|dir| dir.to_string_lossy()),
+        dir_bytes_base64: plan.dir.as_deref().and_then(path_bytes),
         unset: &plan.unset,
         set: plan.set.iter().map(|(name, value)| (*name, value.to_string_lossy())).collect(),
         then_type: plan.then_type.as_deref(),
@@ -461,6 +464,24 @@ pub struct BackfillJson<'a> {
     pub kind: &'a str,
     /// Every session that was looked at.
     pub items: Vec<BackfillItemJson<'a>>,
+    /// How many files were written, or would be.
+    pub written: usize,
+    /// How many sessions have a good session-info.json already.
+    pub kept: usize,
+    /// How many were refused.
+    pub refused: usize,
+    /// How many could not be written.
+    pub failed: usize,
+    /// What could not be read.
+    pub problems: Vec<ProblemJson<'a>>,
+}
+
+/// The last line of an ndjson answer of `backfill`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BackfillSummary", deny_unknown_fields)]
+pub struct BackfillSummaryJson<'a> {
+    /// `summary`.
+    pub kind: &'a str,
     /// How many files were written, or would be.
     pub written: usize,
     /// How many sessions have a good session-info.json already.

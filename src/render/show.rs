@@ -73,7 +73,13 @@ pub fn session(
     page.evidence(copy)?;
     match plan {
         Ok(plan) => {
-            page.line("resume", &text::printable(&plan.shell_line(env)))?;
+            match (&plan.dir, session.launch_dir_exists) {
+                (None, _) => {
+                    page.warning("resume", "refused while its directory is unknown; if you know it, --dir DIR")?
+                }
+                (_, Some(false)) => page.warning("resume", "refused while its launch directory is gone; --dir DIR")?,
+                _ => page.line("resume", &text::printable(&plan.shell_line(env)))?,
+            }
             if let Some(words) = &plan.then_type {
                 page.line("then type", &text::one_line(words))?;
             }

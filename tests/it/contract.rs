@@ -115,6 +115,8 @@ pub(crate) struct Resume {
     pub(crate) argv: Vec<String>,
     #[serde(deserialize_with = "nullable")]
     pub(crate) dir: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) dir_bytes_base64: Option<String>,
     pub(crate) unset: Vec<String>,
     pub(crate) set: BTreeMap<String, String>,
     #[serde(deserialize_with = "nullable")]

@@ -130,7 +130,7 @@ The exit status of rejoin tells a script what happened:
     3  partly done: some items failed or were refused, the rest were done
     5  no such session
     6  ambiguous: several sessions, or several copies that evidence cannot rank; the candidates are listed
-    7  refused: the launch directory is unknown or gone, or the session cannot be resumed
+    7  refused: the launch directory is unknown, gone or not trusted; the session is live elsewhere, was resumed too often, or cannot be resumed
   126  the agent's program cannot be run
   127  the agent's program is not found
   130  interrupted
