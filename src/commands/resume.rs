@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::find::{self, Target};
+use super::find::{self, Answer, Target};
 use crate::agent;
 use crate::apply::launch_log;
 use crate::cli::ResumeArgs;
@@ -19,7 +19,6 @@ use crate::plan::backfill::{self, Action, Item};
 use crate::render::json::{self, FORMAT_VERSION, LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson};
 use crate::render::{show, text};
 use crate::scan::{self, Wanted};
-use crate::select::Selector;
 use crate::session::{AgentKind, Evidence, Pointer, Session};
 use crate::ui::Ui;
 
@@ -29,8 +28,14 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let request = request(args, ui)?;
     let filter = super::filter(&args.filter, None, true, env);
-    let selector = args.session.as_ref().unwrap_or(&Selector::Latest);
-    let mut resume = match find::one(selector, &filter, Wanted::RESUME, env, ui)? {
+    let target = match &args.session {
+        Some(selector) => find::one(selector, &filter, Wanted::RESUME, env, ui)?,
+        None => match find::picked(&filter, Wanted::RESUME, env, ui)? {
+            Answer::Session(session) => Target::Session(session),
+            Answer::Left(exit) => return Ok(exit),
+        },
+    };
+    let mut resume = match target {
         Target::Session(session) => Resume::of_session(*session, args, &request, env)?,
         Target::LostApp(pointer) if args.fresh => Resume::fresh(pointer, args, env),
         Target::LostApp(pointer) => {
