@@ -255,6 +255,12 @@ pub struct ResumeArgs {
     #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "dir"])]
     pub last_launch: bool,
 
+    /// Stay until the agent ends, return its status, and say so if it wrote to another session
+    ///
+    /// SIGTERM and SIGHUP are passed on to the agent, and the terminal's settings are put back after it.
+    #[arg(long, conflicts_with_all = ["print", "json", "last_launch"])]
+    pub wait: bool,
+
     /// For an app's directory: start a new session there if its old one is found nowhere
     #[arg(long)]
     pub fresh: bool,

@@ -29,6 +29,8 @@ pub enum Exit {
     Interrupted,
     /// A signal ended it: 128 and the signal's number.
     Signal(u8),
+    /// The status of the agent that was waited for.
+    Agent(u8),
 }
 
 impl Exit {
@@ -45,7 +47,7 @@ impl Exit {
             Self::CannotRun => 126,
             Self::ProgramNotFound => 127,
             Self::Interrupted => 130,
-            Self::Signal(status) => status,
+            Self::Signal(status) | Self::Agent(status) => status,
         }
     }
 }

@@ -32,6 +32,8 @@ pub mod select;
 pub mod session;
 pub mod signals;
 pub mod ui;
+pub mod wait;
+pub mod written;
 
 pub use apply::session_info::{read_working_dir, write_session_info};
 

@@ -21,6 +21,8 @@ use crate::render::{show, text};
 use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, Evidence, Pointer, Session};
 use crate::ui::Ui;
+use crate::wait;
+use crate::written::{self, Snapshot};
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.last_launch {
@@ -73,6 +75,9 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     ui.flush()?;
     if let Err(error) = launch_log::append(&log::file(env), &resume.launch(&dir, env)) {
         ui.warn(&format!("cannot note the launch: {error}"));
+    }
+    if args.wait {
+        return resume.wait(&program, &dir, env, ui);
     }
     match resume.plan.exec(&program, &dir, resume.identity)? {}
 }
@@ -267,6 +272,18 @@ impl Resume {
             words.push_str(&format!("\nType there: {line}"));
         }
         words
+    }
+
+    /// Stays until the agent ends, and says where it wrote if that is not where it was asked to.
+    fn wait(&self, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+        let before = self.session.as_ref().map(|session| Snapshot::take(env, session.agent));
+        let ended = wait::run(|| self.plan.spawn(program, dir, self.identity))?;
+        if let Some((session, before)) = self.session.as_ref().zip(before)
+            && let Some(message) = written::strayed(&before, &Snapshot::take(env, session.agent), session)
+        {
+            ui.warn(&message);
+        }
+        Ok(Exit::Agent(ended.status()))
     }
 
     fn launch(&self, dir: &Path, env: &Env) -> Launch {

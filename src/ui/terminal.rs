@@ -16,6 +16,9 @@ use crate::signals::Signals;
 /// The other screen, so that what stands on the usual one is untouched.
 const ENTER: &str = "\x1b[?1049h\x1b[2J";
 const LEAVE: &str = "\x1b[?25h\x1b[0m\x1b[?1049l";
+/// Takes back what a program that was killed may have left on: another screen, a hidden cursor, reports of the
+/// mouse, of the focus and of pasting, keys in another encoding, colours. What is off already stays so.
+const RESET: &str = "\x1b[?1047l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[?1l\x1b>\x1b[0m\r";
 /// What a terminal that does not tell its size is taken for.
 const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
 
@@ -47,6 +50,15 @@ impl Settings {
                 let _ = tcsetattr(fd, OptionalActions::Now, &self.0);
             }
         });
+    }
+}
+
+/// Switches off what a program may have left on that was killed while it had the screen.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+pub fn reset_screen() {
+    let mut err = io::stderr().lock();
+    if err.is_terminal() {
+        let _ = err.write_all(RESET.as_bytes()).and_then(|()| err.flush());
     }
 }
 
