@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
 
-use crate::agent::{self, Depth, ReadContext, StoreNotes, leo};
+use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes, leo};
 use crate::choose::choose;
 use crate::env::Env;
 use crate::evidence::ProjectDirs;
 use crate::format::compare::compare;
-use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session};
+use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session, Store};
 
 /// Every copy of every agent by name, nothing opened yet.
 #[derive(Debug, Default)]
@@ -56,10 +56,19 @@ impl Wanted {
 
 /// Finds every copy of the given agents, or of all when none is given.
 pub fn locate(env: &Env, agents: &[AgentKind]) -> Places {
+    locate_with(env, agents, |agent, store| agent.locate(store))
+}
+
+/// Finds every copy of one full id without looking at what else there is.
+pub fn locate_id(env: &Env, agents: &[AgentKind], id: &str) -> Places {
+    locate_with(env, agents, |agent, store| agent.locate_id(store, id))
+}
+
+fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> Found) -> Places {
     let mut places = Places::default();
     for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), agents)) {
         for store in agent.stores(env) {
-            let mut found = agent.locate(&Arc::new(store));
+            let mut found = look(*agent, &Arc::new(store));
             places.places.append(&mut found.places);
             places.problems.append(&mut found.problems);
         }

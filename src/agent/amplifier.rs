@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -59,6 +59,28 @@ impl Agent for Amplifier {
         let legacy = found.entries(&store.root.join("sessions"));
         for (entry, _) in legacy.into_iter().filter(|(_, kind)| kind.is_dir()) {
             add(&mut found, store, None, entry.path());
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        // Whatever is no name of its own would lead out of the directory of sessions.
+        if Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
+            return Found::default();
+        }
+        let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            let sessions = dir.join("sessions");
+            let (path, direct) = (sessions.join(id), dir.join(id));
+            if is_dir(&path) && is_dir(&sessions) {
+                add(found, store, Some(project), path);
+            } else if is_dir(&direct) && !is_dir(&sessions) && is_session_dir(&direct) {
+                add(found, store, Some(project), direct);
+            }
+        });
+        let legacy = store.root.join("sessions").join(id);
+        if is_dir(&legacy) {
+            add(&mut found, store, None, legacy);
         }
         found
     }

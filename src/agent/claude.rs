@@ -117,6 +117,27 @@ impl Agent for Claude {
         })
     }
 
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        if !is_session_id(id) {
+            return Found::default();
+        }
+        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            let path = dir.join(format!("{id}.jsonl"));
+            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+                let side_dir = Some(dir.join(id)).filter(|side_dir| side_dir.is_dir());
+                found.places.push(Located {
+                    store: Arc::clone(store),
+                    project: Some(Arc::clone(project)),
+                    id: id.to_owned(),
+                    path,
+                    side_dir,
+                    parent_id: None,
+                    is_subagent: false,
+                });
+            }
+        })
+    }
+
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
         let mut found = Found::default();

@@ -51,19 +51,20 @@ impl Agent for Jido {
             let path = entry.path();
             let Ok(name) = entry.file_name().into_string() else { continue };
             let Some(id) = name.strip_suffix(".json").filter(|id| jido::is_session_id(id)) else { continue };
-            if !kind.is_file() {
+            if kind.is_file() {
+                found.places.push(place(store, id, path));
+            } else {
                 found.problem(&path, "it is not a regular file");
-                continue;
             }
-            found.places.push(Located {
-                store: Arc::clone(store),
-                project: None,
-                id: id.to_owned(),
-                path,
-                side_dir: None,
-                parent_id: None,
-                is_subagent: false,
-            });
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let mut found = Found::default();
+        let path = store.root.join("sessions").join(format!("{id}.json"));
+        if jido::is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            found.places.push(place(store, id, path));
         }
         found
     }
@@ -180,6 +181,18 @@ impl Agent for Jido {
             Err(error) => error.to_string(),
         };
         copy.notes.push(note);
+    }
+}
+
+fn place(store: &Arc<Store>, id: &str, path: PathBuf) -> Located {
+    Located {
+        store: Arc::clone(store),
+        project: None,
+        id: id.to_owned(),
+        path,
+        side_dir: None,
+        parent_id: None,
+        is_subagent: false,
     }
 }
 

@@ -30,6 +30,9 @@ pub trait Agent: Sync {
     /// Finds every copy in a store by names alone; opens no file.
     fn locate(&self, store: &Arc<Store>) -> Found;
 
+    /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found;
+
     /// Reads the small files of a store that are about many sessions.
     fn notes(&self, _store: &Store, _env: &Env) -> StoreNotes {
         StoreNotes::default()

@@ -10,6 +10,7 @@ pub(crate) use copies::{candidates, take_copy};
 use path::by_path;
 pub(crate) use pick::{Answer, picked};
 
+use crate::agent::Depth;
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Places, Scan, Wanted};
@@ -19,6 +20,9 @@ use crate::ui::Ui;
 
 /// More candidates than these help nobody.
 const MOST_CANDIDATES: usize = 20;
+
+/// A UUID without its hyphens; what is shorter may be the beginning of an id.
+const SHORTEST_FULL_ID: usize = 32;
 
 /// What a selector led to.
 #[derive(Debug)]
@@ -57,6 +61,9 @@ fn by_text(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Target> {
+    if let Some(session) = by_full_id(agent, text, filter, wanted, env) {
+        return Ok(Target::Session(Box::new(session)));
+    }
     let places = scan::locate(env, &filter.agents);
     let resolution = select::resolve(agent, text, names(&places));
     let is_exact = places.places.iter().any(|place| place.id == text);
@@ -102,6 +109,20 @@ fn by_text(
             Err(refusal.hint("type the id of one, or more of its title").into())
         }
     }
+}
+
+/// Reads the session of a full id straight away, where that leaves nothing open.
+///
+/// Listing every store takes most of a resume's time, and scripts name full ids.
+fn by_full_id(agent: Option<AgentKind>, text: &str, filter: &Filter, wanted: Wanted, env: &Env) -> Option<Session> {
+    // A session's own evidence is enough for all but a thorough look, which asks its neighbours too.
+    if text.len() < SHORTEST_FULL_ID || wanted.depth == Depth::Thorough {
+        return None;
+    }
+    let places = scan::locate_id(env, &filter.agents, text);
+    let Resolution::One(agent, id) = select::resolve(agent, text, names(&places)) else { return None };
+    let scan = places.read_some(env, wanted, |place| place.agent() == agent && place.id == id);
+    the_only(scan, &id).ok().filter(|session| session.launch_dir().is_some())
 }
 
 /// Takes the session at a place of the listing that `list` shows with the same filters.
