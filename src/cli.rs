@@ -76,7 +76,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Resume a session with its agent, in the directory that it belongs to
     ///
-    /// The agent replaces this program, so the exit status is the agent's.
+    /// The agent replaces this program, so the exit status is the agent's. Without a SESSION, a
+    /// terminal shows a list to pick from: type to filter it, move with the arrows, take with enter.
     Resume(ResumeArgs),
     /// Write or repair the session-info.json of Amplifier sessions, from evidence
     ///
@@ -209,9 +210,9 @@ pub struct ShowArgs {
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
     /// Which session: an id or its beginning, AGENT:ID, `latest`, its place in the list, its title, its
-    /// file or directory, or an app's directory with a Leo pointer
-    #[arg(value_name = "SESSION", required_unless_present = "last_launch",
-          add = ArgValueCandidates::new(complete::session_ids))]
+    /// file or directory, or an app's directory with a Leo pointer; without it, a terminal shows a list to pick
+    /// from
+    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
     pub session: Option<Selector>,
 
     #[command(flatten)]
@@ -253,6 +254,12 @@ pub struct ResumeArgs {
     /// Print what was launched last; run nothing
     #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "dir"])]
     pub last_launch: bool,
+
+    /// Stay until the agent ends, return its status, and say so if it wrote to another session
+    ///
+    /// SIGTERM and SIGHUP are passed on to the agent, and the terminal's settings are put back after it.
+    #[arg(long, conflicts_with_all = ["print", "json", "last_launch"])]
+    pub wait: bool,
 
     /// For an app's directory: start a new session there if its old one is found nowhere
     #[arg(long)]

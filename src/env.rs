@@ -27,6 +27,8 @@ pub struct Env {
     pub hostname: String,
     /// The terminal's width in columns, if standard output is one.
     pub width: Option<u16>,
+    /// Whether standard input is a terminal.
+    pub stdin_is_terminal: bool,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
@@ -74,6 +76,7 @@ impl Env {
             zone: TimeZone::system(),
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             width,
+            stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: stdout.is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             variables,
@@ -208,6 +211,7 @@ pub(crate) mod tests {
             zone: TimeZone::UTC,
             hostname: "examplehost".to_owned(),
             width: Some(120),
+            stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_is_terminal: false,
             variables: BTreeMap::new(),

@@ -6,26 +6,50 @@ use std::process::ExitCode;
 
 /// How a run ended. The numbers are part of the interface (`rejoin help exit-codes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Exit {
     /// Done; an empty list is success.
-    Ok = 0,
+    Ok,
     /// Failed.
-    Failure = 1,
+    Failure,
     /// Wrong usage.
-    Usage = 2,
+    Usage,
     /// Some items failed, the rest were done.
-    Partial = 3,
+    Partial,
     /// No such session.
-    NotFound = 5,
+    NotFound,
     /// Several sessions, or several copies that evidence cannot rank.
-    Ambiguous = 6,
+    Ambiguous,
     /// Refused: the launch directory is gone, the session is live elsewhere, …
-    Refused = 7,
+    Refused,
     /// The agent's program cannot be run.
-    CannotRun = 126,
+    CannotRun,
     /// The agent's program is not found.
-    ProgramNotFound = 127,
+    ProgramNotFound,
+    /// A person left without an answer.
+    Interrupted,
+    /// A signal ended it: 128 and the signal's number.
+    Signal(u8),
+    /// The status of the agent that was waited for.
+    Agent(u8),
+}
+
+impl Exit {
+    /// Returns the number that the caller sees.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::Partial => 3,
+            Self::NotFound => 5,
+            Self::Ambiguous => 6,
+            Self::Refused => 7,
+            Self::CannotRun => 126,
+            Self::ProgramNotFound => 127,
+            Self::Interrupted => 130,
+            Self::Signal(status) | Self::Agent(status) => status,
+        }
+    }
 }
 
 /// Every exit code with its meaning, in the words of `rejoin help exit-codes` and of the man pages.
@@ -47,7 +71,7 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.code())
     }
 }
 
@@ -188,8 +212,9 @@ mod tests {
             Exit::Refused,
             Exit::CannotRun,
             Exit::ProgramNotFound,
+            Exit::Interrupted,
         ] {
-            assert!(EXIT_CODES.iter().any(|(code, _)| *code == exit as u8), "{exit:?}");
+            assert!(EXIT_CODES.iter().any(|(code, _)| *code == exit.code()), "{exit:?}");
         }
     }
 }

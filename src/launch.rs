@@ -1,11 +1,13 @@
 //! Resuming: the plan of what is started where, the checks before, and the hand-off.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
 use crate::agent;
 use crate::env::{Env, Program};
@@ -186,14 +188,22 @@ impl Plan {
     }
 
     /// Becomes the agent; returns only when that fails.
+    pub fn exec(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Infallible> {
+        let mut command = self.enter(program, dir, expected)?;
+        let error = command.exec();
+        Err(cannot_run(command.get_program(), &error).into())
+    }
+
+    /// Starts the agent as a child.
+    pub fn spawn(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Child> {
+        let mut command = self.enter(program, dir, expected)?;
+        command.spawn().map_err(|error| cannot_run(command.get_program(), &error).into())
+    }
+
+    /// Enters the launch directory and makes the agent's command.
     ///
     /// The directory is entered through a handle, so that what was checked is what is entered.
-    pub fn exec(
-        &self,
-        program: &Path,
-        dir: &Path,
-        expected: Option<Identity>,
-    ) -> Result<std::convert::Infallible, anyhow::Error> {
+    fn enter(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Command> {
         use rustix::fs::{Mode, OFlags};
         let enter = |error: rustix::io::Errno| PathError::new("enter", dir, error.into());
         let handle = rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -208,15 +218,18 @@ impl Plan {
         }
         let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
         rustix::process::fchdir(&handle).map_err(enter)?;
-        let mut command = std::process::Command::new(&program);
+        let mut command = Command::new(&program);
         command.arg0(&self.argv[0]).args(&self.argv[1..]).env("PWD", dir).env_remove("OLDPWD");
         for name in &self.unset {
             command.env_remove(name);
         }
         command.envs(&self.set);
-        let error = command.exec();
-        let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::ProgramNotFound } else { Exit::CannotRun };
-        let message = format!("cannot run {}: {}", program.display(), crate::error::reason(&error));
-        Err(Refusal::new(exit, "cannot-run", message).into())
+        Ok(command)
     }
+}
+
+fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
+    let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::ProgramNotFound } else { Exit::CannotRun };
+    let message = format!("cannot run {}: {}", program.display(), crate::error::reason(error));
+    Refusal::new(exit, "cannot-run", message)
 }

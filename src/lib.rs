@@ -23,13 +23,17 @@ pub mod fsio;
 pub mod launch;
 pub mod launch_log;
 pub mod moved;
+pub mod picker;
 pub mod plan;
 pub mod process;
 pub mod render;
 pub mod scan;
 pub mod select;
 pub mod session;
+pub mod signals;
 pub mod ui;
+pub mod wait;
+pub mod written;
 
 pub use apply::session_info::{read_working_dir, write_session_info};
 

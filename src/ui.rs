@@ -1,5 +1,7 @@
 //! The terminal: answers go to standard output, the conversation to standard error.
 
+pub mod terminal;
+
 use std::io::{self, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -65,6 +67,11 @@ impl Ui {
             styles: styles(wants(io::stdout().is_terminal())),
             err_styles: styles(wants(io::stderr().is_terminal())),
         }
+    }
+
+    /// Returns how things look on standard error.
+    pub fn err_styles(&self) -> &Styles {
+        &self.err_styles
     }
 
     /// Returns the stream of the answer.

@@ -162,6 +162,10 @@ impl Agent for Amplifier {
         transcript_path(&place.path)
     }
 
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        ["transcript.jsonl", "events.jsonl"].map(|name| place.path.join(name)).to_vec()
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
             return each_line(&path, &mut |line| {

@@ -47,6 +47,11 @@ pub trait Agent: Sync {
     /// Returns the line-wise file that holds a copy's conversation, where there is one to compare.
     fn transcript(&self, place: &Located) -> Option<PathBuf>;
 
+    /// Returns the files that grow while a session goes on; not all of them need to exist.
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        self.transcript(place).into_iter().collect()
+    }
+
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 

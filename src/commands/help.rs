@@ -34,5 +34,6 @@ pub(crate) fn exit_codes() -> String {
         text.push_str(&format!("  {code:>3}  {meaning}\n"));
     }
     text.push_str("\nA successful `rejoin resume` becomes the agent, so its status is the agent's.\n");
+    text.push_str("With --wait, an agent that a signal killed gives 128 and the signal's number.\n");
     text
 }

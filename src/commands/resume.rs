@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::find::{self, Target};
+use super::find::{self, Answer, Target};
 use crate::agent;
 use crate::apply::launch_log;
 use crate::cli::ResumeArgs;
@@ -19,9 +19,10 @@ use crate::plan::backfill::{self, Action, Item};
 use crate::render::json::{self, FORMAT_VERSION, LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson};
 use crate::render::{show, text};
 use crate::scan::{self, Wanted};
-use crate::select::Selector;
 use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
 use crate::ui::Ui;
+use crate::wait;
+use crate::written::{self, Snapshot};
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.last_launch {
@@ -29,8 +30,14 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let request = request(args, ui)?;
     let filter = super::filter(&args.filter, None, true, env);
-    let selector = args.session.as_ref().unwrap_or(&Selector::Latest);
-    let mut resume = match find::one(selector, &filter, Wanted::RESUME, env, ui)? {
+    let target = match &args.session {
+        Some(selector) => find::one(selector, &filter, Wanted::RESUME, env, ui)?,
+        None => match find::picked(&filter, Wanted::RESUME, env, ui)? {
+            Answer::Session(session) => Target::Session(session),
+            Answer::Left(exit) => return Ok(exit),
+        },
+    };
+    let mut resume = match target {
         Target::Session(session) => Resume::of_session(*session, args, &request, env)?,
         Target::LostApp(pointer) if args.fresh => Resume::fresh(pointer, args, env),
         Target::LostApp(pointer) => {
@@ -71,6 +78,9 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     ui.flush()?;
     if let Err(error) = launch_log::append(&log::file(env), &resume.launch(&dir, env)) {
         ui.warn(&format!("cannot note the launch: {error}"));
+    }
+    if args.wait {
+        return resume.wait(&program, &dir, env, ui);
     }
     match resume.plan.exec(&program, &dir, resume.identity)? {}
 }
@@ -270,6 +280,18 @@ impl Resume {
             words.push_str(&format!("\nType there: {line}"));
         }
         words
+    }
+
+    /// Stays until the agent ends, and says where it wrote if that is not where it was asked to.
+    fn wait(&self, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+        let before = self.session.as_ref().map(|session| Snapshot::take(env, session.agent));
+        let ended = wait::run(|| self.plan.spawn(program, dir, self.identity))?;
+        if let Some((session, before)) = self.session.as_ref().zip(before)
+            && let Some(message) = written::strayed(&before, &Snapshot::take(env, session.agent), session)
+        {
+            ui.warn(&message);
+        }
+        Ok(Exit::Agent(ended.status()))
     }
 
     fn launch(&self, dir: &Path, env: &Env) -> Launch {

@@ -450,7 +450,7 @@ pub struct RefusalJson<'a> {
 impl<'a> From<&'a Refusal> for RefusalJson<'a> {
     fn from(refusal: &'a Refusal) -> Self {
         let Refusal { code, message, hint, .. } = refusal;
-        Self { code, exit: refusal.exit as u8, message, hint: hint.as_deref() }
+        Self { code, exit: refusal.exit.code(), message, hint: hint.as_deref() }
     }
 }
 
@@ -544,7 +544,7 @@ pub fn error(error: &anyhow::Error) -> String {
         format_version: FORMAT_VERSION,
         kind: "error",
         code: refusal.map_or("failed", |refusal| refusal.code),
-        exit: refusal.map_or(Exit::Failure, |refusal| refusal.exit) as u8,
+        exit: refusal.map_or(Exit::Failure, |refusal| refusal.exit).code(),
         message: &message,
         hint: refusal.and_then(|refusal| refusal.hint.as_deref()),
         candidates: refusal.map_or(&[], |refusal| &refusal.candidates),

@@ -21,3 +21,4 @@ mod regression;
 mod resume;
 mod selectors;
 mod shapes;
+mod terminal;

@@ -136,6 +136,7 @@ The exit status of rejoin tells a script what happened:
   130  interrupted
 
 A successful `rejoin resume` becomes the agent, so its status is the agent's.
+With --wait, an agent that a signal killed gives 128 and the signal's number.
 
 "#]]);
     let page = world.rejoin(["generate", "man", "rejoin-resume"]).code(0).stdout();

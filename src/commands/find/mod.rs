@@ -2,11 +2,13 @@
 
 mod copies;
 mod path;
+mod pick;
 
 use std::path::Path;
 
 pub(crate) use copies::{candidates, take_copy};
 use path::by_path;
+pub(crate) use pick::{Answer, picked};
 
 use crate::agent::Depth;
 use crate::env::Env;
@@ -92,12 +94,7 @@ fn by_text(
         }
     }
     match titled.as_slice() {
-        [only] => {
-            let Session { agent, id, .. } = &scan.sessions[*only];
-            let again = scan::locate(env, &[*agent]);
-            let scan = again.read_some(env, wanted, |place| place.agent() == *agent && place.id == *id);
-            Ok(Target::Session(Box::new(the_only(scan, id)?)))
-        }
+        [only] => Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?))),
         [] => {
             crate::commands::warn_of_problems(ui, &scan);
             let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
@@ -138,9 +135,14 @@ fn by_number(
 ) -> Result<Option<Session>, Refusal> {
     let listed = listed(filter, env, ui);
     let Some(session) = listed.into_iter().nth(number - 1) else { return Ok(None) };
-    let again = scan::locate(env, &[session.agent]);
-    let scan = again.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id);
-    the_only(scan, &session.id).map(Some)
+    again(&session, wanted, env).map(Some)
+}
+
+/// Reads a session of a listing once more, as far as is wanted.
+fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
+    let places = scan::locate(env, &[session.agent]);
+    let scan = places.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id);
+    the_only(scan, &session.id)
 }
 
 /// Reads what `list` shows with these filters, in its order.
@@ -172,10 +174,12 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
 }
 
 fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Session, Refusal> {
-    by_number(1, filter, wanted, env, ui)?.ok_or_else(|| {
-        let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes the filters");
-        refusal.hint("`rejoin list` shows what there is")
-    })
+    by_number(1, filter, wanted, env, ui)?.ok_or_else(nothing_passes)
+}
+
+fn nothing_passes() -> Refusal {
+    let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes the filters");
+    refusal.hint("`rejoin list` shows what there is")
 }
 
 fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) -> Refusal {

@@ -1,0 +1,43 @@
+//! Without a selector: a person picks on the terminal.
+
+use anyhow::Context as _;
+
+use super::{again, listed};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::picker::{self, Picked};
+use crate::scan::Wanted;
+use crate::select::Filter;
+use crate::session::Session;
+use crate::ui::Ui;
+
+/// What came of asking a person.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// This session.
+    Session(Box<Session>),
+    /// None; the run ends like this.
+    Left(Exit),
+}
+
+/// Lets a person pick one of the sessions that pass the filters; without a terminal that is wrong usage.
+pub(crate) fn picked(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Answer> {
+    let is_dumb = env.variable("TERM").is_none_or(|term| term == "dumb");
+    if !env.stdin_is_terminal || !env.stderr_is_terminal || is_dumb {
+        let why = if is_dumb {
+            "this terminal cannot show a list to pick from"
+        } else {
+            "there is no terminal to pick one on"
+        };
+        let refusal = Refusal::new(Exit::Usage, "usage", format!("no SESSION is named, and {why}"));
+        return Err(refusal.hint("name one; `latest` is the newest, and `rejoin list` shows what there is").into());
+    }
+    let sessions = listed(filter, env, ui);
+    if sessions.is_empty() {
+        return Err(super::nothing_passes().into());
+    }
+    match picker::pick(&sessions, env, ui.err_styles()).context("cannot use the terminal")? {
+        Picked::Session(at) => Ok(Answer::Session(Box::new(again(&sessions[at], wanted, env)?))),
+        Picked::Left(exit) => Ok(Answer::Left(exit)),
+    }
+}

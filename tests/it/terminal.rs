@@ -1,0 +1,357 @@
+//! At a terminal: a person who presses keys, an agent that leaves things behind, signals in between.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use pty_process::Size;
+use pty_process::blocking::Pty;
+use rustix::process::{Pid, Signal, kill_process};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::fixtures::{Amplifier, Claude, id};
+use crate::world::World;
+
+/// What must not take longer than this, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A program at a terminal, and the person in front of it.
+struct Seat {
+    pty: Pty,
+    child: Child,
+    output: Receiver<Vec<u8>>,
+    /// All that the terminal was sent, and how much of it has been looked at.
+    sent: Vec<u8>,
+    looked_at: usize,
+}
+
+impl Seat {
+    /// Runs a command at a terminal of its own, which also is its controlling one.
+    fn run(command: &Command, columns: u16, rows: u16) -> Self {
+        let (pty, other_end) = pty_process::blocking::open().expect("a terminal");
+        pty.resize(Size::new(rows, columns)).expect("a size");
+        let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        let child = pty_process::blocking::Command::new(command.get_program())
+            .args(command.get_args())
+            .current_dir(command.get_current_dir().expect("a directory"))
+            .env_clear()
+            .envs(variables)
+            .spawn(other_end)
+            .expect("a running program");
+        let mut terminal = File::from(pty.as_fd().try_clone_to_owned().expect("the terminal"));
+        let (send, output) = channel();
+        std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(count @ 1..) = terminal.read(&mut part) {
+                if send.send(part[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { pty, child, output, sent: Vec::new(), looked_at: 0 }
+    }
+
+    /// Presses keys.
+    fn types(&mut self, keys: &str) {
+        self.pty.write_all(keys.as_bytes()).expect("keys to press");
+    }
+
+    /// Waits until the terminal has been sent this text since the last time.
+    #[track_caller]
+    fn sees(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let new = &self.sent[self.looked_at..];
+            if let Some(at) = new.windows(text.len()).position(|part| part == text.as_bytes()) {
+                self.looked_at += at + text.len();
+                return;
+            }
+            match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(part) => self.sent.extend(part),
+                Err(_) => panic!("no {text:?} in {:?}", String::from_utf8_lossy(&self.sent[self.looked_at..])),
+            }
+        }
+    }
+
+    /// Waits for the end and returns the status with all that the terminal was sent.
+    #[track_caller]
+    fn ends(mut self) -> (Option<i32>, String) {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                break status;
+            }
+            if Instant::now() > deadline {
+                let _ = self.child.kill();
+                panic!("it goes on and on: {:?}", String::from_utf8_lossy(&self.sent));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        while let Ok(part) = self.output.recv_timeout(Duration::from_millis(200)) {
+            self.sent.extend(part);
+        }
+        (status.code(), String::from_utf8(self.sent).expect("output in UTF-8"))
+    }
+}
+
+/// Runs the program as a shell would, which looks at the terminal's settings before and after.
+fn shell(world: &World, args: &str) -> Seat {
+    let script = format!(
+        "trap : INT; stty -a > '{root}/before'; sh -c 'echo $$ > \"{root}/pid\"; exec \"$0\" {args}' \"$0\"; \
+         status=$?; stty -a > '{root}/after'; exit $status",
+        root = world.root().display()
+    );
+    let mut command = world.from(world.dir("elsewhere")).command("/bin/sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_rejoin")]);
+    Seat::run(&command, 80, 24)
+}
+
+/// Sends a signal to the program that `shell` runs.
+fn signal(world: &World, signal: Signal) {
+    let pid = std::fs::read_to_string(world.root().join("pid")).expect("a process id");
+    let pid = Pid::from_raw(pid.trim().parse().expect("a number")).expect("a process id");
+    kill_process(pid, signal).expect("a process");
+}
+
+#[track_caller]
+fn settings_are_as_before(world: &World) {
+    let read = |name: &str| {
+        let settings = std::fs::read_to_string(world.root().join(name)).expect("settings");
+        // The first line is the size, which is nobody's setting.
+        settings.lines().skip(1).collect::<Vec<_>>().join("\n")
+    };
+    let before = read("before");
+    assert!(before.contains("icanon"), "{before}");
+    assert_eq!(before, read("after"));
+}
+
+/// A world with two sessions, of which the one of `parser` was active last.
+fn two_sessions() -> World {
+    let world = World::with_agents();
+    let (parser, docs) = (world.dir("parser"), world.dir("docs"));
+    world.add(Claude::session(id(1)).in_dir(parser).at("2026-02-02T10:00:00Z").turn("Fix the parser", "It is fixed."));
+    world.add(Claude::session(id(2)).in_dir(docs).turn("Write the docs", "They are written."));
+    world
+}
+
+#[test]
+fn what_was_typed_finds_the_session_and_enter_resumes_it() {
+    let world = two_sessions();
+    let mut seat = shell(&world, "resume");
+    seat.sees("2 of 2 sessions");
+    seat.sees("> claude  Fix the parser");
+    seat.sees("It is fixed.");
+    seat.types("DOCS wri");
+    seat.sees("1 of 2 sessions");
+    seat.sees("> claude  Write the docs");
+    seat.sees("They are written.");
+    seat.types("\r");
+    let (status, rest) = seat.ends();
+    assert_eq!(status, Some(0), "{rest}");
+    let launch = world.launched().expect("a launch");
+    assert_eq!(launch.argv, ["claude", "--resume", &id(2)]);
+    assert_eq!(launch.cwd, world.dir("docs"));
+    settings_are_as_before(&world);
+}
+
+#[test]
+fn arrows_move_and_a_smaller_terminal_still_takes_what_is_highlighted() {
+    let world = two_sessions();
+    let mut seat = shell(&world, "resume --print");
+    seat.sees("> claude  Fix the parser");
+    seat.types("\x1b[B");
+    seat.sees("> claude  Write the docs");
+    seat.pty.resize(Size::new(2, 20)).expect("a size");
+    seat.sees("> Write the docs");
+    seat.types("\x1b[A");
+    seat.sees("> Fix the parser");
+    seat.types("\r");
+    let (status, rest) = seat.ends();
+    assert_eq!(status, Some(0), "{rest}");
+    assert!(rest.contains(&format!("claude --resume {}", id(1))), "{rest}");
+    settings_are_as_before(&world);
+}
+
+#[test]
+fn who_leaves_launches_nothing() {
+    for key in ["\x1b", "\x03"] {
+        let world = two_sessions();
+        let mut seat = shell(&world, "resume");
+        seat.sees("2 of 2 sessions");
+        seat.types(key);
+        let (status, rest) = seat.ends();
+        assert_eq!(status, Some(130), "{key:?}: {rest}");
+        assert!(rest.ends_with("\x1b[?25h\x1b[0m\x1b[?1049l"), "{rest:?}");
+        assert!(world.launched().is_none());
+        settings_are_as_before(&world);
+    }
+}
+
+#[test]
+fn a_picker_that_is_told_to_end_leaves_the_terminal_as_it_was() {
+    for (sent, expected) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let world = two_sessions();
+        let mut seat = shell(&world, "resume");
+        seat.sees("2 of 2 sessions");
+        signal(&world, sent);
+        let (status, rest) = seat.ends();
+        assert_eq!(status, Some(expected), "{rest}");
+        assert!(rest.ends_with("\x1b[?1049l"), "{rest:?}");
+        assert!(world.launched().is_none());
+        settings_are_as_before(&world);
+    }
+}
+
+#[test]
+fn filters_decide_what_can_be_picked() {
+    let world = two_sessions();
+    world.add(Amplifier::session(id(3)).in_dir(world.dir("docs")).turn("Name the thing", "Named."));
+    let mut seat = shell(&world, "resume --agent amplifier");
+    seat.sees("1 of 1 sessions");
+    seat.types("\x1b");
+    assert_eq!(seat.ends().0, Some(130));
+    let (status, output) = shell(&world, "resume --since 1h").ends();
+    assert_eq!(status, Some(5));
+    assert!(output.contains("no session passes the filters"), "{output}");
+}
+
+#[test]
+fn without_a_terminal_a_session_must_be_named() {
+    let world = two_sessions();
+    world.rejoin(["resume"]).code(2).stdout_eq("").stderr_eq(snapbox::str![[r#"
+error: no SESSION is named, and there is no terminal to pick one on
+hint: name one; `latest` is the newest, and `rejoin list` shows what there is
+
+"#]]);
+    assert_eq!(world.rejoin(["resume", "--json"]).code(2).error().code, "usage");
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn escape_codes_in_titles_and_messages_do_not_reach_the_screen() {
+    let world = World::with_agents();
+    let evil = "ok\x1b]52;c;ZXZpbA==\x07\u{9b}2J\u{202e}";
+    world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn(evil, evil).title(evil));
+    let mut seat = shell(&world, "resume");
+    seat.sees("assistant");
+    seat.sees(": ok\\u{1b}]52");
+    seat.types("\x1b");
+    let (_, rest) = seat.ends();
+    let (status, list) = shell(&world, "list").ends();
+    assert_eq!(status, Some(0));
+    assert!(list.contains("ok\\u{1b}]52"), "{list:?}");
+    for hostile in ["\x1b]", "\x07", "\u{9b}", "\u{202e}"] {
+        assert!(!rest.contains(hostile) && !list.contains(hostile), "{hostile:?}: {rest:?} {list:?}");
+    }
+}
+
+#[test]
+fn the_table_fits_the_terminal() {
+    let world = World::with_agents();
+    let dir = world.dir("a-directory/with/a/rather/long/name");
+    world.add(Claude::session(id(1)).in_dir(dir).turn(&"日本語 and more words ".repeat(9), "Yes."));
+    for columns in [60, 80, 132] {
+        let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(["--color", "never", "list"]);
+        let (status, table) = Seat::run(&command, columns, 24).ends();
+        assert_eq!(status, Some(0));
+        assert!(table.contains("日本語"), "{table}");
+        for line in table.lines() {
+            assert!(line.width() <= usize::from(columns), "{columns}: {line}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_leaves_the_terminal_in_disorder_is_cleaned_up_after() {
+    for (end, expected) in [("exit 3", 3), ("kill -KILL $$", 137)] {
+        let world = two_sessions();
+        world.install("claude", &format!("stty raw -echo; printf '\\033[?25l'; {end}"));
+        let (status, output) = shell(&world, "resume --wait latest").ends();
+        assert_eq!(status, Some(expected), "{output}");
+        assert_eq!(output.contains("\x1b[?25h"), expected == 137, "a screen is reset after a kill only: {output:?}");
+        settings_are_as_before(&world);
+    }
+}
+
+#[test]
+fn signals_reach_the_agent_and_its_status_is_returned() {
+    let script = "trap 'exit 7' INT; trap 'exit 9' TERM; trap 'exit 11' HUP; echo READY; while :; do sleep 0.05; done";
+    for (sent, expected) in [(None, 7), (Some(Signal::TERM), 9), (Some(Signal::HUP), 11)] {
+        let world = two_sessions();
+        world.install("claude", script);
+        let mut seat = shell(&world, "resume --wait latest");
+        seat.sees("READY");
+        match sent {
+            None => seat.types("\x03"),
+            Some(sent) => signal(&world, sent),
+        }
+        assert_eq!(seat.ends().0, Some(expected), "{sent:?}");
+        settings_are_as_before(&world);
+    }
+}
+
+#[test]
+fn an_agent_that_was_picked_gets_its_signals_too() {
+    let world = two_sessions();
+    world.install("claude", "trap 'exit 7' INT; echo READY; while :; do sleep 0.05; done");
+    let mut seat = shell(&world, "resume --wait");
+    seat.sees("2 of 2 sessions");
+    seat.types("\r");
+    seat.sees("READY");
+    seat.types("\x03");
+    assert_eq!(seat.ends().0, Some(7));
+    settings_are_as_before(&world);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agent_that_stops_itself_takes_the_shell_back_and_goes_on_with_it() {
+    let world = two_sessions();
+    world.install("claude", "echo READY; kill -STOP $$; exit 5");
+    let mut seat = shell(&world, "resume --wait latest");
+    seat.sees("READY");
+    let pid = std::fs::read_to_string(world.root().join("pid")).expect("a process id");
+    let stat = format!("/proc/{}/stat", pid.trim());
+    let deadline = Instant::now() + PATIENCE;
+    while !std::fs::read_to_string(&stat).expect("a process").contains(") T ") {
+        assert!(Instant::now() < deadline, "it does not stop");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&world, Signal::CONT);
+    assert_eq!(seat.ends().0, Some(5));
+}
+
+#[test]
+fn what_is_launched_is_the_same_with_and_without_waiting() {
+    let world = two_sessions();
+    let launch = |args: &[&str]| {
+        world.with("CLAUDECODE", "1").with("OLDPWD", "/").rejoin(args).code(0);
+        let launch = world.launched().expect("a launch");
+        let variables = ["CLAUDECODE", "OLDPWD", "PWD", "HOME"].map(|name| launch.variable(name).map(str::to_owned));
+        (launch.argv, launch.cwd, variables)
+    };
+    let usual = launch(&["resume", "latest", "--no-limit"]);
+    assert_eq!(launch(&["resume", "latest", "--no-limit", "--wait"]), usual);
+    assert_eq!(usual.1, world.dir("parser"));
+    assert_eq!(usual.2[..2], [None, None]);
+}
+
+#[test]
+fn it_is_said_when_the_agent_wrote_to_something_else() {
+    let grow = |world: &World, path: &Path| {
+        world.install("claude", &format!("echo '{{}}' >> '{}'", path.display()));
+        world.rejoin(["resume", "--wait", "--no-limit", "latest"]).code(0).stderr()
+    };
+    let world = two_sessions();
+    let asked = world.home().join(".claude/projects").join(crate::fixtures::claude_slug(world.dir("parser")));
+    let said = grow(&world, &asked.join(format!("{}.jsonl", id(1))));
+    assert!(!said.contains("warning"), "{said}");
+    let said = grow(&world, &asked.join(format!("{}.jsonl", id(9))));
+    assert!(said.contains(&format!("warning: the agent started a new session, {}", id(9))), "{said}");
+    assert!(said.contains(&format!("{}.jsonl stayed as it was", id(1))), "{said}");
+}
