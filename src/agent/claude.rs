@@ -162,7 +162,7 @@ impl Agent for Claude {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut file = Jsonl::open(&place.path)?;
+        let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
         let path = place.path.clone();
         let fail = |error| PathError::new("read", &path, error);
         let mut copy = Copy::new(place);
@@ -314,6 +314,8 @@ fn is_exec(entrypoint: &str) -> bool {
 
 /// How far from the end titles are looked for, as far as the program's own picker looks (SDK: 64 KiB).
 const TITLE_WINDOW: usize = 64 * 1024;
+/// What is read of the end at once: the title window, and most often the whole of the line that it cuts.
+const TAIL: usize = 96 * 1024;
 /// Records near the end that are looked into even when every field has been seen: times are not in order.
 const LAST_RECORDS: u32 = 6;
 /// Records near the end that the model is looked for in.

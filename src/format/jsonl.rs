@@ -16,8 +16,8 @@ use memchr::{memchr, memrchr};
 use crate::error::PathError;
 use crate::fsio;
 
-/// The first look from either end.
-const FIRST_WINDOW: usize = 16 * 1024;
+/// The first look from either end, unless more of the end is wanted.
+const FIRST_WINDOW: usize = 8 * 1024;
 /// How far a window grows at most; what is not seen in it is not known.
 const LAST_WINDOW: usize = 1024 * 1024;
 /// How much a window grows at a time.
@@ -32,6 +32,7 @@ pub struct Jsonl {
     len: u64,
     modified: Option<Timestamp>,
     head: Vec<u8>,
+    tail: usize,
 }
 
 impl Jsonl {
@@ -39,7 +40,7 @@ impl Jsonl {
     pub fn open(path: &Path) -> Result<Self, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
-        Ok(Self { file, len: metadata.len(), modified, head: Vec::new() })
+        Ok(Self { file, len: metadata.len(), modified, head: Vec::new(), tail: FIRST_WINDOW })
     }
 
     /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
@@ -49,6 +50,12 @@ impl Jsonl {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Says how much of the end will be looked at in any case: it is then read at once, and with it the
+    /// whole of a file that is no larger.
+    pub fn with_tail(self, tail: usize) -> Self {
+        Self { tail, ..self }
     }
 
     /// Returns the size in bytes at the time of opening.
@@ -86,7 +93,11 @@ impl Jsonl {
             if self.head.len() >= LAST_WINDOW {
                 return Ok(false);
             }
-            let wanted = if self.head.is_empty() { FIRST_WINDOW } else { self.head.len() * GROWTH };
+            let wanted = match self.head.len() {
+                0 if self.len <= self.tail as u64 => self.tail,
+                0 => FIRST_WINDOW,
+                length => (length * GROWTH).min(LAST_WINDOW),
+            };
             self.grow_head(wanted)?;
         }
     }
@@ -98,10 +109,10 @@ impl Jsonl {
         let (mut window, mut start) = if self.head.len() as u64 >= self.len {
             (std::mem::take(&mut self.head), 0)
         } else {
-            let start = self.len.saturating_sub(FIRST_WINDOW as u64);
+            let start = self.len.saturating_sub(self.tail as u64);
             (self.read_range(start, self.len)?, start)
         };
-        let mut width = FIRST_WINDOW;
+        let mut width = self.tail;
         let mut is_ended = window.last() == Some(&b'\n');
         if is_ended {
             window.pop();
@@ -125,7 +136,7 @@ impl Jsonl {
                 return Ok(());
             }
             // Only the line that the old window cut is kept; what was shown is not held on to.
-            width *= GROWTH;
+            width = (width * GROWTH).min(LAST_WINDOW);
             let earlier = start.saturating_sub(width as u64);
             let mut longer = self.read_range(earlier, start)?;
             longer.append(&mut window);
@@ -301,6 +312,34 @@ mod tests {
             assert_eq!(backward.len(), 3, "{length}");
             assert_eq!(backward[1].0.len(), length);
             assert_eq!(backward[2].0, "first");
+        }
+    }
+
+    #[test]
+    fn how_much_of_the_end_is_read_at_once_changes_nothing_in_what_is_shown() {
+        let text: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
+        for length in [10, 1000, 5000, text.len()] {
+            let (_dir, path) = file(&text.as_bytes()[..length]);
+            for tail in [1, 999, 1000, 1001, 96 * 1024] {
+                let mut file = Jsonl::open(&path).expect("a file").with_tail(tail);
+                let (mut forward, mut backward) = (Vec::new(), Vec::new());
+                let from_start = |line: &[u8]| {
+                    forward.push(line.to_vec());
+                    false
+                };
+                assert!(file.from_start(from_start).expect("lines"));
+                let from_end = |line: &[u8], _| {
+                    backward.push(line.to_vec());
+                    false
+                };
+                file.from_end(from_end).expect("lines");
+                backward.reverse();
+                assert_eq!(
+                    forward.concat().len() + forward.len(),
+                    length + usize::from(!text[..length].ends_with('\n'))
+                );
+                assert_eq!(forward, backward, "{length} bytes, {tail} of the end");
+            }
         }
     }
 
