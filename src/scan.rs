@@ -1,7 +1,8 @@
 //! All agents at once: finds the copies by name, reads those that are wanted in parallel, and puts
 //! the copies of one id together.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -222,11 +223,12 @@ fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) 
 
 /// Looks once at each directory, however many sessions share it.
 fn look_at_launch_dirs(sessions: &mut [Session]) {
-    let dirs: BTreeSet<PathBuf> = sessions.iter().filter_map(Session::launch_dir).map(Path::to_owned).collect();
-    let exists: HashMap<PathBuf, bool> =
-        dirs.into_par_iter().map(|dir| (dir.is_dir(), dir)).map(|(is, dir)| (dir, is)).collect();
+    // Compared as bytes: taking thousands of paths apart costs more than looking twice at a few.
+    let dirs: HashSet<&OsStr> = sessions.iter().filter_map(Session::launch_dir).map(Path::as_os_str).collect();
+    let exists: HashMap<OsString, bool> =
+        dirs.into_par_iter().map(|dir| (dir.to_owned(), Path::new(dir).is_dir())).collect();
     for session in sessions {
-        session.launch_dir_exists = session.launch_dir().and_then(|dir| exists.get(dir).copied());
+        session.launch_dir_exists = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
         session.assess();
     }
 }
@@ -236,13 +238,13 @@ impl Scan {
     ///
     /// Those whose session is found nowhere are kept aside.
     pub fn add_pointers(&mut self, env: &Env) {
-        let known: BTreeSet<&Path> = self
+        let known: HashSet<&OsStr> = self
             .sessions
             .iter()
             .filter(|session| session.agent == AgentKind::Claude && session.launch_dir_exists == Some(true))
-            .flat_map(|session| session.copy().directories())
+            .flat_map(|session| session.copy().directories().map(Path::as_os_str))
             .collect();
-        let (pointers, mut found) = leo::pointers(env, known.into_iter());
+        let (pointers, mut found) = leo::pointers(env, known.into_iter().map(Path::new));
         self.problems.append(&mut found.problems);
         for pointer in pointers {
             self.tie(pointer);
