@@ -48,6 +48,8 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         (Format::Ndjson, _) => write_ndjson(ui.data(), env, &sessions, hidden, beyond_limit, &scan)?,
     }
     ui.flush()?;
+    // The process ends here; giving back each session's memory by itself would take longer than printing it.
+    std::mem::forget((sessions, scan));
     Ok(Exit::Ok)
 }
 
