@@ -35,15 +35,12 @@ pub fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
 /// Reads a regular file that must not be larger than `limit` bytes.
 pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
     let (file, metadata) = open_regular(path)?;
-    let too_large = || PathError::new("read", path, io::Error::other(format!("it is larger than {limit} bytes")));
     if metadata.len() > limit {
-        return Err(too_large());
+        return Err(PathError::new("read", path, io::Error::other(format!("it is larger than {limit} bytes"))));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| PathError::new("read", path, error))?;
-    if bytes.len() as u64 > limit {
-        return Err(too_large());
-    }
+    // Its length is known, so its end needs no further read; what is appended meanwhile is not wanted.
+    file.take(metadata.len()).read_to_end(&mut bytes).map_err(|error| PathError::new("read", path, error))?;
     Ok(bytes)
 }
 

@@ -1,12 +1,15 @@
 //! All agents at once: finds the copies by name, reads those that are wanted in parallel, and puts
 //! the copies of one id together.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
+use rayon::iter::{
+    Either, IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefMutIterator as _,
+    ParallelIterator as _,
+};
 
 use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes, leo};
 use crate::choose::choose;
@@ -101,16 +104,28 @@ fn read(env: &Env, places: Vec<Located>, others: &[Located], wanted: Wanted, mut
     let mut copies = read_copies(env, places, &notes, wanted, &mut problems);
     add_project_evidence(env, &mut copies, others, &notes, wanted);
 
-    let mut groups: BTreeMap<(AgentKind, String), Vec<Copy>> = BTreeMap::new();
-    for copy in copies {
-        groups.entry((copy.place.agent(), copy.place.id.clone())).or_default().push(copy);
-    }
-    let mut sessions: Vec<Session> =
-        groups.into_iter().map(|((agent, id), copies)| session(agent, id, copies, wanted)).collect();
+    let mut sessions = group(copies, wanted);
     look_at_launch_dirs(&mut sessions);
     problems.sort();
     problems.dedup();
     Scan { sessions, dangling: Vec::new(), problems }
+}
+
+/// Puts the copies of one id together, in order of agent and id.
+fn group(mut copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
+    let key = |copy: &Copy| (copy.place.agent(), copy.place.id.clone());
+    copies.sort_by(|a, b| (a.place.agent(), &a.place.id).cmp(&(b.place.agent(), &b.place.id)));
+    let mut sessions = Vec::with_capacity(copies.len());
+    let mut rest = copies.into_iter().peekable();
+    while let Some(first) = rest.next() {
+        let (agent, id) = key(&first);
+        let mut copies = vec![first];
+        while let Some(copy) = rest.next_if(|copy| copy.place.agent() == agent && copy.place.id == id) {
+            copies.push(copy);
+        }
+        sessions.push(session(agent, id, copies, wanted));
+    }
+    sessions
 }
 
 /// The small files of each store, read once.
@@ -143,31 +158,28 @@ fn read_copies(
     problems: &mut Vec<Problem>,
 ) -> Vec<Copy> {
     let nothing = StoreNotes::default();
-    let read: Vec<Result<Copy, Problem>> = places
-        .into_par_iter()
-        .map(|place| {
-            let path = place.path.clone();
-            let notes = notes.0.get(&place.store.root).unwrap_or(&nothing);
-            let context = ReadContext { env, notes, depth: wanted.depth };
-            let Some(agent) = agent::by_kind(place.agent()) else {
-                return Err(Problem { path, reason: "no agent reads it".to_owned() });
-            };
-            let copy = agent.read(place, &context).and_then(|mut copy| {
-                if wanted.counts {
-                    agent.count(&mut copy)?;
-                }
-                Ok(copy)
-            });
-            copy.map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
-        })
-        .collect();
-    let mut copies = Vec::with_capacity(read.len());
-    for result in read {
-        match result {
-            Ok(copy) => copies.push(copy),
-            Err(problem) => problems.push(problem),
-        }
-    }
+    let read = |place: Located| -> Result<Copy, Problem> {
+        let path = place.path.clone();
+        let notes = notes.0.get(&place.store.root).unwrap_or(&nothing);
+        let context = ReadContext { env, notes, depth: wanted.depth };
+        let Some(agent) = agent::by_kind(place.agent()) else {
+            return Err(Problem { path, reason: "no agent reads it".to_owned() });
+        };
+        let copy = agent.read(place, &context).and_then(|mut copy| {
+            if wanted.counts {
+                agent.count(&mut copy)?;
+            }
+            Ok(copy)
+        });
+        copy.map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
+    };
+    // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
+    let results = places.into_par_iter().with_max_len(32).map(read);
+    let (copies, mut failed): (Vec<Copy>, Vec<Problem>) = results.partition_map(|result| match result {
+        Ok(copy) => Either::Left(copy),
+        Err(problem) => Either::Right(problem),
+    });
+    problems.append(&mut failed);
     copies
 }
 

@@ -269,7 +269,8 @@ fn slug(dir: &str) -> String {
 struct Reader<'a> {
     copy: Copy,
     context: &'a ReadContext<'a>,
-    files: BTreeMap<String, (u64, Option<Timestamp>)>,
+    /// The regular files by name, with the sizes of those that were opened: a look at each file costs time.
+    files: BTreeMap<String, Option<u64>>,
     created: Vec<Fact<Timestamp>>,
     is_empty: bool,
 }
@@ -281,14 +282,13 @@ impl<'a> Reader<'a> {
         let mut size_bytes = 0;
         for entry in std::fs::read_dir(&place.path).map_err(fail)? {
             let entry = entry.map_err(fail)?;
-            let Ok(metadata) = entry.metadata() else { continue };
-            if metadata.is_dir() {
+            let kind = entry.file_type().map_err(fail)?;
+            if kind.is_dir() {
                 size_bytes += super::tree_size(&entry.path());
-            } else if metadata.is_file() {
-                size_bytes += metadata.len();
-                if let Ok(name) = entry.file_name().into_string() {
-                    let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
-                    files.insert(name, (metadata.len(), modified));
+            } else if kind.is_file() {
+                match entry.file_name().into_string() {
+                    Ok(name) => drop(files.insert(name, None)),
+                    Err(_) => size_bytes += entry.metadata().map_or(0, |metadata| metadata.len()),
                 }
             }
         }
@@ -318,10 +318,13 @@ impl<'a> Reader<'a> {
             }
             // What cannot be read of it is missed, but the conversation is there all the same.
             match fsio::read_bounded(&self.path(name), MAX_METADATA) {
-                Ok(bytes) => match serde_json::from_slice::<Metadata<'_>>(&bytes) {
-                    Ok(metadata) => return self.take_metadata(&metadata, name),
-                    Err(_) => self.copy.notes.push(format!("{name} cannot be read as JSON")),
-                },
+                Ok(bytes) => {
+                    self.note_size(name, bytes.len() as u64);
+                    match serde_json::from_slice::<Metadata<'_>>(&bytes) {
+                        Ok(metadata) => return self.take_metadata(&metadata, name),
+                        Err(_) => self.copy.notes.push(format!("{name} cannot be read as JSON")),
+                    }
+                }
                 Err(error) => self.copy.notes.push(format!("{name} cannot be read: {}", error.reason())),
             }
         }
@@ -353,6 +356,7 @@ impl<'a> Reader<'a> {
         let path = self.path(name);
         let fail = |error| PathError::new("read", &path, error);
         let mut file = Jsonl::open(&path)?;
+        self.note_size(name, file.len());
         self.copy.transcript_bytes = file.len();
         let (mut prompt, mut first_at, mut has_reply) = (None, None, false);
         let is_whole = file
@@ -388,10 +392,14 @@ impl<'a> Reader<'a> {
     }
 
     fn read_events(&mut self) -> Result<(), PathError> {
-        let Some((_, modified)) = self.files.get("events.jsonl").copied() else { return Ok(()) };
+        if !self.files.contains_key("events.jsonl") {
+            return Ok(());
+        }
         let path = self.path("events.jsonl");
         let fail = |error| PathError::new("read", &path, error);
         let mut file = Jsonl::open(&path)?;
+        self.note_size("events.jsonl", file.len());
+        let modified = file.modified();
         let has_transcript = self.copy.transcript_bytes > 0;
         let wants_dir = self.context.depth == Depth::Thorough || !self.copy.evidence.iter().any(|found| found.counts);
         if !has_transcript || wants_dir {
@@ -433,9 +441,18 @@ impl<'a> Reader<'a> {
     }
 
     fn read_session_info(&mut self) {
-        let path = self.path(session_info::FILE_NAME);
         let env = self.context.env;
-        let problem = match fsio::read_if_present(&path, session_info::MAX_BYTES) {
+        let name = session_info::FILE_NAME;
+        let read = match self.copy.place.path.join(name) {
+            path if self.files.contains_key(name) => fsio::read_if_present(&path, session_info::MAX_BYTES),
+            // A link or a FIFO of that name is there, though it is none that can be read.
+            path if path.symlink_metadata().is_ok() => fsio::read_bounded(&path, 0).map(Some),
+            _ => Ok(None),
+        };
+        if let Ok(Some(bytes)) = &read {
+            self.note_size(name, bytes.len() as u64);
+        }
+        let problem = match read {
             Ok(None) => {
                 // Nobody writes one for a sub-session, which is resumed through its parent.
                 if self.copy.kind != SessionKind::Subagent {
@@ -464,6 +481,12 @@ impl<'a> Reader<'a> {
         self.copy.notes.push(format!("session-info.json cannot be used: {problem}"));
     }
 
+    fn note_size(&mut self, name: &str, bytes: u64) {
+        if let Some(size) = self.files.get_mut(name) {
+            *size = Some(bytes);
+        }
+    }
+
     fn note_activity(&mut self, at: Option<Timestamp>, source: &'static str) {
         let newest = self.copy.active_at.as_ref().map(|fact| fact.value);
         if let Some(at) = at.filter(|at| newest.is_none_or(|newest| *at > newest)) {
@@ -488,9 +511,18 @@ impl<'a> Reader<'a> {
         // The client's `created` is the end of the first turn, so an earlier time is nearer the truth.
         copy.created_at =
             self.created.into_iter().filter(|fact| fact.value < Timestamp::MAX).min_by_key(|fact| fact.value);
-        if copy.active_at.is_none() {
-            let newest = self.files.values().filter_map(|(_, modified)| *modified).max();
-            copy.active_at = newest.map(|at| Fact::new(at, "mtime"));
+        let has_time = copy.active_at.is_some();
+        for (name, size) in &self.files {
+            if let (Some(size), true) = (size, has_time) {
+                copy.size_bytes += size;
+                continue;
+            }
+            let Ok(metadata) = copy.place.path.join(name).symlink_metadata() else { continue };
+            copy.size_bytes += metadata.len();
+            let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+            if !has_time && modified > copy.active_at.as_ref().map(|at| at.value) {
+                copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+            }
         }
         if self.is_empty {
             if copy.kind != SessionKind::Subagent {
