@@ -18,7 +18,7 @@ use crate::format::claude::{Record, Registration, is_slug_of};
 use crate::format::json::Text;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::fsio;
-use crate::launch::Plan;
+use crate::launch::{Plan, Request};
 use crate::process;
 use crate::session::{
     AgentKind, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind, Store,
@@ -268,12 +268,16 @@ impl Agent for Claude {
 }
 
 /// Returns the plan of a new session in a directory, in the store that the client itself would take.
-pub(super) fn anew(dir: PathBuf, env: &Env) -> Plan {
+pub(super) fn anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
     let mut set = BTreeMap::new();
     if env.foreign_home {
         set.insert("HOME", env.home.clone().into_os_string());
     }
-    Plan { argv: vec!["claude".to_owned()], dir: Some(dir), unset: NESTED.to_vec(), set, then_type: None }
+    let mut argv = vec!["claude".to_owned()];
+    argv.extend(request.prompt.is_some().then(|| "-p".to_owned()));
+    argv.extend(request.args.iter().cloned());
+    argv.extend(as_last_argument(request.prompt.as_deref()));
+    Plan { argv, dir: Some(dir), unset: NESTED.to_vec(), set, then_type: None }
 }
 
 fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: &str, found: &mut Found) {

@@ -12,6 +12,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::env::Env;
 use crate::error::{PathError, reason};
+use crate::launch::{Plan, Request};
 use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, Store};
 
 mod amplifier;
@@ -102,8 +103,8 @@ pub fn by_kind(kind: AgentKind) -> Option<&'static dyn Agent> {
 }
 
 /// Returns the plan of a new session of Claude Code in a directory.
-pub fn claude_anew(dir: PathBuf, env: &Env) -> crate::launch::Plan {
-    claude::anew(dir, env)
+pub fn claude_anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
+    claude::anew(dir, request, env)
 }
 
 /// How much of a copy is read.

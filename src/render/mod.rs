@@ -2,6 +2,7 @@
 
 pub mod backfill;
 pub mod json;
+pub mod resume;
 pub mod show;
 pub mod table;
 pub mod text;

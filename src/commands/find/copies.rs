@@ -44,3 +44,22 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
     session.put_first(at);
     Ok(())
 }
+
+/// Returns a session whose copy is chosen, by a person or by evidence.
+pub(crate) fn with_a_chosen_copy(
+    mut session: Session,
+    wanted: Option<&CopySelector>,
+    env: &Env,
+) -> Result<Session, Refusal> {
+    if let Some(wanted) = wanted {
+        take_copy(&mut session, wanted, env)?;
+    }
+    if session.choice.is_decided {
+        return Ok(session);
+    }
+    let Session { agent, id, copies, choice, .. } = &session;
+    let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
+    let refusal = Refusal::new(Exit::Ambiguous, "ambiguous-copy", message);
+    let refusal = refusal.hint("say which one with --copy N; `rejoin show` tells more of them");
+    Err(refusal.candidates(candidates(&session, false)))
+}

@@ -6,7 +6,8 @@ mod pick;
 
 use std::path::Path;
 
-pub(crate) use copies::{candidates, take_copy};
+use copies::candidates;
+pub(crate) use copies::{take_copy, with_a_chosen_copy};
 use path::by_path;
 pub(crate) use pick::{Answer, picked};
 

@@ -1,0 +1,90 @@
+//! What must hold before a session is resumed; each refusal has its own message, code and hint.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::launch_log::{self, Launch, TooMany};
+use crate::session::{Liveness, Session};
+
+/// Refuses to take over a session that a running process holds.
+pub fn check_liveness(session: &Session) -> Result<Option<String>, Refusal> {
+    match &session.copy().liveness {
+        Liveness::Idle => Ok(None),
+        Liveness::Maybe { why } => Ok(Some(format!("the session may be in use: {why}"))),
+        Liveness::Live { pid } => {
+            let message = format!("{} session {} is in use by process {pid}", session.agent, session.id);
+            Err(Refusal::new(Exit::Refused, "live", message).hint("end it there first, or resume anyway with --force"))
+        }
+    }
+}
+
+/// Refuses to enter a directory that a session claims against its own place in the store.
+///
+/// A planted session could otherwise have the settings and hooks of any directory run.
+pub fn check_trust(session: &Session) -> Result<(), Refusal> {
+    let copy = session.copy();
+    let Some(dir) = copy.launch_dir.as_ref().filter(|_| !copy.is_filed_right) else { return Ok(()) };
+    let project = copy.place.project.as_deref().unwrap_or_default();
+    let message = format!(
+        "session {} says that it belongs to {}, but it lies in the project {project}, which that does not encode to",
+        session.id,
+        dir.value.display()
+    );
+    let hint = "look at it with `rejoin show`; --trust goes there, --dir DIR goes elsewhere";
+    Err(Refusal::new(Exit::Refused, "untrusted-directory", message).hint(hint))
+}
+
+/// Refuses when a session, or all together, were resumed too often in the last minute.
+pub fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
+    let Some(too_many) = launch_log::limit(launches, session.agent, &session.id, env.now) else { return Ok(()) };
+    let TooMany { count, of_one, wait_seconds } = too_many;
+    let what = if of_one { format!("session {} was", session.id) } else { "sessions were".to_owned() };
+    let message = format!("{what} resumed {count} times in the last minute");
+    let hint = format!("wait {wait_seconds} s, or pass --no-limit; something may be resuming in a loop");
+    Err(Refusal::new(Exit::Refused, "too-many-resumes", message).hint(hint))
+}
+
+/// Checks that the launch directory can be entered.
+pub fn check_dir(dir: &Path) -> Result<(), Refusal> {
+    let refuse =
+        |code, why: &str| Refusal::new(Exit::Refused, code, format!("the launch directory {} {why}", dir.display()));
+    match dir.metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(refuse("not-a-directory", "is not a directory").hint("start elsewhere with --dir DIR")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(refuse("missing-directory", "does not exist")
+                .hint("if it was moved, name its new place with --dir DIR"))
+        }
+        Err(error) => Err(refuse("missing-directory", &format!("cannot be entered: {}", crate::error::reason(&error)))
+            .hint("start elsewhere with --dir DIR")),
+    }
+}
+
+/// What a directory was when it was checked; anything else by the same name is not entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+    owner: (u32, u32),
+    mode: u32,
+}
+
+impl Identity {
+    /// Looks at a directory.
+    pub fn of(dir: &Path) -> Option<Self> {
+        dir.metadata().ok().map(|metadata| Self::from(&metadata))
+    }
+}
+
+impl From<&std::fs::Metadata> for Identity {
+    fn from(metadata: &std::fs::Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            owner: (metadata.uid(), metadata.gid()),
+            mode: metadata.mode(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A resume as a whole: the session, the plan, what is refused, and what is written first.
+
+use std::path::{Path, PathBuf};
+
+use super::checks::{self, Identity};
+use super::{Plan, Request};
+use crate::agent;
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::launch_log::{self as log, Launch};
+use crate::moved;
+use crate::plan::backfill::{self, Action, Item};
+use crate::render::text;
+use crate::scan::{self, Wanted};
+use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
+
+/// A resume that is ready to be printed or carried out.
+#[derive(Clone, Debug)]
+pub struct Resume {
+    /// The session; `None` for a new one.
+    pub session: Option<Session>,
+    /// What is started, and where.
+    pub plan: Plan,
+    /// Where the launch directory comes from, as in `launch_dir.source` of the JSON contract.
+    pub dir_source: &'static str,
+    /// The session-info.json that is written first.
+    pub backfill: Option<Item>,
+    /// What may not be as it should be, though the resume goes on.
+    pub warnings: Vec<String>,
+    /// What the launch directory was when it was checked.
+    pub identity: Option<Identity>,
+}
+
+/// What a person overrides.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The directory to start in.
+    pub dir: Option<PathBuf>,
+    /// Whether a session that is in use is taken over.
+    pub force: bool,
+    /// Whether a directory is entered that the session's own place contradicts.
+    pub trust: bool,
+    /// Whether the limit on resumes is passed over.
+    pub no_limit: bool,
+}
+
+impl Resume {
+    /// Plans how a session with a chosen copy is resumed.
+    pub fn of_session(mut session: Session, options: &Options, request: &Request, env: &Env) -> Result<Self, Refusal> {
+        let Some(agent) = agent::by_kind(session.agent) else {
+            return Err(Refusal::new(Exit::Refused, "not-resumable", format!("no agent resumes {}", session.id)));
+        };
+        agent.verify(&mut session.copies[0], env);
+        let mut warnings = Vec::new();
+        let project = session.copy().place.project.clone();
+        let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
+        // The caller's directory is no evidence, but one that encodes to the project is where the agent would look.
+        if session.launch_dir().is_none()
+            && let Some(cwd) = env.cwd.clone().filter(encodes)
+        {
+            let detail = "the caller's directory".to_owned();
+            session.copies[0].evidence.push(Evidence { dir: cwd, source: "caller", detail, counts: true });
+            agent.decide_launch_dir(&mut session.copies[0]);
+        }
+        let mut plan = super::plan(&session, request, env).map_err(|why| {
+            Refusal::new(
+                Exit::Refused,
+                "not-resumable",
+                format!("{} session {} cannot be resumed: {why}", session.agent, session.id),
+            )
+        })?;
+        let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
+        let mut backfill = None;
+        if let Some(dir) = &options.dir {
+            let dir = env.resolve(dir);
+            if project.is_some() && !encodes(&dir) {
+                warnings.push(format!(
+                    "{} is not filed under {}, so {} may not find it there",
+                    session.id,
+                    dir.display(),
+                    session.agent
+                ));
+            }
+            plan.dir = Some(dir);
+            dir_source = "option";
+        } else if session.agent == AgentKind::Amplifier {
+            let item = backfill::plan(&session, None);
+            backfill = matches!(item.action, Action::Write { .. }).then_some(item);
+        }
+        let is_refused_for = |health: &Health| {
+            let contradicts = matches!(health, Health::MisfiledSession | Health::SessionInfoMismatch);
+            contradicts && !options.trust && options.dir.is_none()
+        };
+        let health = session.copy().health.iter();
+        let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
+        warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
+        Ok(Self { session: Some(session), plan, dir_source, backfill, warnings, identity: None })
+    }
+
+    /// Plans a new session in the directory of an app whose old one is lost.
+    pub fn fresh(pointer: Pointer, options: &Options, request: &Request, env: &Env) -> Self {
+        let dir = options.dir.as_deref().map_or(pointer.dir, |dir| env.resolve(dir));
+        let plan = agent::claude_anew(dir, request, env);
+        Self { session: None, plan, dir_source: "pointer", backfill: None, warnings: Vec::new(), identity: None }
+    }
+
+    /// Makes every check and returns each refusal; the first is the one to tell.
+    pub fn check(&mut self, options: &Options, env: &Env) -> Vec<Refusal> {
+        let mut refusals = Vec::new();
+        if let Some(session) = &self.session {
+            if !options.force {
+                match checks::check_liveness(session) {
+                    Ok(warning) => self.warnings.extend(warning),
+                    Err(refusal) => refusals.push(refusal),
+                }
+            }
+            if !options.trust && options.dir.is_none() {
+                refusals.extend(checks::check_trust(session).err());
+            }
+            if !options.no_limit {
+                // A log that cannot be read must not keep anybody from working.
+                let launches = log::read(&log::file(env)).unwrap_or_default();
+                refusals.extend(checks::check_limit(session, &launches, env).err());
+            }
+        }
+        self.identity = self.plan.dir.as_deref().and_then(Identity::of);
+        match &self.plan.dir {
+            Some(dir) => refusals.extend(checks::check_dir(dir).err()),
+            None => {
+                let id = self.session.as_ref().map_or("", |session| session.id.as_str());
+                let message = format!("nothing tells which directory session {id} belongs to");
+                refusals.push(
+                    Refusal::new(Exit::Refused, "unknown-directory", message)
+                        .hint("if you know it, start there with --dir DIR"),
+                );
+            }
+        }
+        refusals
+    }
+
+    /// Adds what is left of a launch directory that is gone.
+    pub fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
+        let Some(gone) = self.plan.dir.as_deref().filter(|_| refusal.code == "missing-directory") else {
+            return refusal;
+        };
+        let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
+        let known = scan.sessions.iter().flat_map(|session| session.copy().directories()).map(Path::to_owned).collect();
+        let found = moved::instead_of(gone, &known);
+        if found.is_empty() {
+            return refusal;
+        }
+        let lines = found.iter().map(|found| {
+            let dir = found.dir.to_string_lossy();
+            format!("\n      --dir {}  ({})", text::shell_word(&dir), found.why)
+        });
+        let hint = format!(
+            "if it was moved, name its new place with --dir DIR; what is left of it:{}",
+            lines.collect::<String>()
+        );
+        refusal.hint(hint)
+    }
+
+    /// Returns the line for the log of launches.
+    pub fn launch(&self, dir: &Path, env: &Env) -> Launch {
+        let session = self.session.as_ref();
+        Launch {
+            format_version: log::VERSION,
+            at: env.now,
+            agent: session.map_or(AgentKind::Claude, |session| session.agent),
+            id: session.map(|session| session.id.clone()),
+            path: session.map(|session| session.copy().place.path.clone()),
+            dir: dir.to_owned(),
+            argv: self.plan.argv.clone(),
+        }
+    }
+}
