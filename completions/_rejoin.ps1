@@ -1,4 +1,3 @@
-
 Register-ArgumentCompleter -Native -CommandName rejoin -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
 

@@ -1,4 +1,3 @@
-
 _clap_complete_rejoin() {
     local IFS=$'\013'
     local _CLAP_COMPLETE_INDEX=${COMP_CWORD}

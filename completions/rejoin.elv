@@ -1,4 +1,3 @@
-
 set edit:completion:arg-completer[rejoin] = { |@words|
     var index = (count $words)
     set index = (- $index 1)
