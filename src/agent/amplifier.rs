@@ -25,7 +25,7 @@ use crate::session::{
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
 const MAX_METADATA: u64 = 16 * 1024 * 1024;
-/// An event log that changed this recently may belong to a running agent: there is no lock to ask.
+/// A session with an event this recent may belong to a running agent: there is no lock to ask.
 const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
 /// The agent.
@@ -424,17 +424,21 @@ impl<'a> Reader<'a> {
                 self.add_evidence(&dir, "events", "events.jsonl");
             }
         }
-        let mut newest = None;
+        let (mut newest, mut has_ended) = (None, false);
         file.from_end(|line, _| {
-            newest = serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.at());
+            let event = serde_json::from_slice::<Event<'_>>(line).ok();
+            newest = event.as_ref().and_then(Event::at);
+            has_ended = event.is_some_and(|event| event.is_end());
             newest.is_some()
         })
         .map_err(fail)?;
         self.note_activity(newest, "events");
 
-        let age = modified.map(|modified| self.context.env.now.duration_since(modified));
-        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
-            let why = format!("its event log changed {} s ago", age.as_secs());
+        // The times inside are asked first: a copy or a backup has new file times.
+        let last = newest.or(modified);
+        let age = last.map(|last| self.context.env.now.duration_since(last));
+        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE && !has_ended) {
+            let why = format!("its last event was {} s ago, and none says that it ended", age.as_secs());
             self.copy.liveness = Liveness::Maybe { why };
         }
         Ok(())

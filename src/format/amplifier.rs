@@ -187,6 +187,11 @@ impl Event<'_> {
         self.data.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
     }
 
+    /// Tells whether the client ended with it.
+    pub fn is_end(&self) -> bool {
+        self.event.get() == Some("session:end")
+    }
+
     /// Returns the exact time in the event's own data, equal in both lines where one event is logged twice.
     pub fn stamp(&self) -> Option<String> {
         self.data().timestamp.get().map(str::to_owned)

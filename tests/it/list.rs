@@ -340,17 +340,28 @@ fn a_session_that_a_running_process_registered_is_live_and_not_resumed() {
 }
 
 #[test]
-fn an_event_log_that_changed_just_now_may_belong_to_a_running_agent() {
+fn a_session_with_an_event_just_now_may_belong_to_a_running_agent() {
     let world = World::with_agents();
     let app = world.dir("app");
-    let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
-    let log = std::fs::File::options().write(true).open(session.join("events.jsonl")).expect("a log");
-    let now: jiff::Timestamp = crate::world::NOW.parse().expect("a time");
-    log.set_modified((now - jiff::SignedDuration::from_secs(30)).into()).expect("a time");
+    let event =
+        |name: &str| format!("{{\"ts\": \"2026-03-01T11:59:30.000+00:00\", \"event\": \"{name}\", \"data\": {{}}}}\n");
+    let running = Amplifier::session(id(1)).in_dir(&app).turn("x", "y").file("events.jsonl", event("llm:request"));
+    let session = world.add(running);
     assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions()[0].liveness, Liveness::Maybe);
     world.rejoin(["backfill", &id(1)]).code(3);
     let answer = world.rejoin(["resume", &id(1)]).code(0);
     assert!(answer.stderr().contains("warning: the session may be in use"), "{}", answer.stderr());
     assert!(world.launched().is_some());
     assert!(!session.join("session-info.json").exists(), "a session that may be live is not changed");
+}
+
+#[test]
+fn a_session_that_ended_just_now_is_idle() {
+    let world = World::with_agents();
+    let ended = "{\"ts\": \"2026-03-01T11:59:30.000+00:00\", \"event\": \"session:end\", \"data\": {}}\n";
+    let app = world.dir("app");
+    let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y").file("events.jsonl", ended));
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions()[0].liveness, Liveness::Idle);
+    world.rejoin(["resume", &id(1)]).code(0);
+    assert!(session.join("session-info.json").exists());
 }
