@@ -142,8 +142,11 @@ fn time(command: &mut Command) -> io::Result<Duration> {
     Ok(elapsed)
 }
 
-fn read_all(child: &mut Child) -> io::Result<u64> {
-    child.stdout.take().map_or(Ok(0), |mut stdout| io::copy(&mut stdout, &mut io::sink()))
+/// Reads as much at a time as a pipe holds, so that the reader holds up nothing.
+fn read_all(child: &mut Child) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    while child.stdout.as_mut().map_or(Ok(0), |stdout| stdout.read(&mut buffer))? > 0 {}
+    Ok(())
 }
 
 /// Returns the most memory that a run held, in a run of its own; only Linux tells.
@@ -153,12 +156,12 @@ fn peak_memory(home: &Home, args: &[&str]) -> io::Result<Option<u64>> {
     let stdout = child.stdout.take();
     let reader = std::thread::spawn(move || stdout.map(|mut stdout| io::copy(&mut stdout, &mut io::sink())));
     let mut peak = None;
-    // The figure only grows, and is gone when the process ends.
+    // The figure is gone when the process ends, and may be zero right before.
     while child.try_wait()?.is_none() {
         let text = fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        peak = kibibytes.map(|kibibytes| kibibytes * 1024).or(peak);
+        peak = peak.max(kibibytes.map(|kibibytes| kibibytes * 1024));
     }
     // What was read does not matter, only that the program could write it.
     let _ = reader.join();
