@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use serde_json::value::to_raw_value;
+
 use crate::cli::{Format, ListArgs};
 use crate::env::Env;
 use crate::error::Exit;
@@ -84,11 +87,14 @@ fn write_json(
     beyond_limit: usize,
     scan: &Scan,
 ) -> io::Result<()> {
-    let plans: Vec<_> = sessions.iter().map(|session| launch::plan(session, &Request::default(), env).ok()).collect();
+    let in_json = |session: &Session| {
+        let plan = launch::plan(session, &Request::default(), env).ok();
+        to_raw_value(&SessionJson::new(session, plan.as_ref()))
+    };
     let list = SessionListJson {
         format_version: FORMAT_VERSION,
         kind: "session-list",
-        sessions: sessions.iter().zip(&plans).map(|(session, plan)| SessionJson::new(session, plan.as_ref())).collect(),
+        sessions: sessions.par_iter().map(in_json).collect::<Result<_, _>>()?,
         hidden,
         beyond_limit,
         dangling_pointers: dangling(scan),

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::error::{Candidate, Exit, Refusal};
 use crate::launch::Plan;
@@ -260,7 +261,8 @@ pub struct SessionListJson<'a> {
     /// `session-list`.
     pub kind: &'a str,
     /// The sessions in the order that was asked for.
-    pub sessions: Vec<SessionJson<'a>>,
+    #[schemars(with = "Vec<SessionJson<'a>>")]
+    pub sessions: Vec<Box<RawValue>>,
     /// How many sessions passed the filters but are not shown without `--all`.
     pub hidden: usize,
     /// How many sessions were cut off by `--limit`.
