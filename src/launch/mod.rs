@@ -138,7 +138,8 @@ impl Plan {
                 .hint("look at it and try again")
                 .into());
         }
-        let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+        // Links are left alone: a launcher may look at the name that it was called by.
+        let program = std::path::absolute(program).unwrap_or_else(|_| program.to_owned());
         rustix::process::fchdir(&handle).map_err(enter)?;
         let mut command = Command::new(&program);
         command.arg0(&self.argv[0]).args(&self.argv[1..]).env("PWD", dir).env_remove("OLDPWD");
@@ -154,4 +155,54 @@ fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
     let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::ProgramNotFound } else { Exit::CannotRun };
     let message = format!("cannot run {}: {}", program.display(), crate::error::reason(error));
     Refusal::new(exit, "cannot-run", message)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_was_swapped_or_changed_after_the_check_is_not_entered() {
+        let root = tempfile::tempdir().expect("a directory");
+        let (dir, other) = (root.path().join("a"), root.path().join("b"));
+        std::fs::create_dir(&dir).expect("a directory");
+        std::fs::create_dir(&other).expect("a directory");
+        let set_mode = |mode| {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(&dir, mode).expect("a mode");
+        };
+        set_mode(0o755);
+        let checked = Identity::of(&dir);
+        let plan = Plan {
+            argv: vec!["true".to_owned()],
+            dir: Some(dir.clone()),
+            unset: Vec::new(),
+            set: BTreeMap::new(),
+            then_type: None,
+        };
+        let refused = |plan: &Plan| {
+            let error = plan.enter(Path::new("/bin/true"), &dir, checked).expect_err("a refusal");
+            error.downcast_ref::<Refusal>().map(|refusal| (refusal.exit, refusal.code))
+        };
+        set_mode(0o711);
+        assert_eq!(refused(&plan), Some((Exit::Refused, "directory-changed")));
+        std::fs::rename(&dir, root.path().join("c")).expect("a move");
+        std::fs::rename(&other, &dir).expect("a move");
+        assert_eq!(refused(&plan), Some((Exit::Refused, "directory-changed")));
+    }
+
+    #[test]
+    fn the_line_for_a_shell_quotes_what_a_shell_would_read_otherwise() {
+        let plan = Plan {
+            argv: ["claude", "--resume", "a;b"].map(str::to_owned).to_vec(),
+            dir: Some("/x/it's $(touch y)".into()),
+            unset: vec!["CLAUDECODE"],
+            set: BTreeMap::from([("HOME", "/h o".into())]),
+            then_type: None,
+        };
+        // A variable that is not set needs no removing.
+        let line = plan.shell_line(&crate::env::tests::fixed());
+        assert_eq!(line, r"cd '/x/it'\''s $(touch y)' && env HOME='/h o' claude --resume 'a;b'");
+    }
 }

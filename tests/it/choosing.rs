@@ -151,8 +151,14 @@ fn torn_empty_and_sidechain_files_are_what_they_are() {
     world.add(Claude::session(id(2)).in_dir(&dir));
     world.add(Claude::session(id(3)).in_dir(&dir).title("only a name"));
     world.add(Claude::session(id(4)).in_dir(&dir).turn("x", "y").flat_subagent("agent-1a2b3c4d", "look", "seen"));
+    // A directory whose transcript is gone, and a transcript that another agent's configuration file does not know.
+    let orphan =
+        world.add(Claude::session(id(5)).in_dir(&dir).turn("x", "y").subagent("agent-5e6f7a8b", "look", "seen"));
+    std::fs::remove_file(orphan).expect("a file to remove");
+    put(&world.home().join(".claude.json"), r#"{"projects": {}}"#);
     let ids: Vec<String> = world.rejoin(["list", "--json"]).code(0).sessions().into_iter().map(|s| s.id).collect();
     assert_eq!(ids.len(), 2, "{ids:?}");
+    world.rejoin(["resume", &id(5)]).code(5);
     assert!(ids.contains(&id(1)) && ids.contains(&id(4)));
     let answer = world.rejoin(["resume", &id(1)]).code(0);
     assert!(answer.stderr().contains("cut off"), "{}", answer.stderr());
