@@ -1,0 +1,262 @@
+//! Amplifier: `~/.amplifier/projects/<slug>/sessions/<id>/` with metadata.json, transcript.jsonl,
+//! events.jsonl and session-info.json, any of which may be missing.
+//!
+//! Facts: microsoft/amplifier-app-cli f16375fc, amplifier-foundation d0d96f70, hooks-logging 20c9f06f,
+//! ramparte/amplifier-distro 17dd3e00, and the real client 0.1.1.
+
+mod reader;
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use reader::Reader;
+
+use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
+use crate::env::Env;
+use crate::error::PathError;
+use crate::evidence;
+use crate::format::amplifier::{Entry, Event, PointerRecord};
+use crate::format::jsonl::each_line;
+use crate::fsio;
+use crate::session::{AgentKind, Copy, Evidence, Health, Located, Message, Problem, SessionKind, Store};
+
+/// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
+const MAX_METADATA: u64 = 16 * 1024 * 1024;
+/// The agent.
+pub(super) struct Amplifier;
+
+impl Agent for Amplifier {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Amplifier
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        // The client ignores AMPLIFIER_HOME for sessions: HOME alone decides.
+        vec![Store { agent: self.kind(), root: env.home.join(".amplifier"), set: BTreeMap::new(), unset: Vec::new() }]
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            let children = found.entries(dir);
+            let has_sessions = children.iter().any(|(entry, kind)| kind.is_dir() && entry.file_name() == "sessions");
+            if has_sessions {
+                let sessions = found.entries(&dir.join("sessions"));
+                let sessions = sessions.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path());
+                sessions.for_each(|path| add(found, store, Some(project), path));
+            } else {
+                // Some readers accept sessions right below the project (amplifier-distro, discovery).
+                let sessions = children.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path());
+                sessions.filter(|path| is_session_dir(path)).for_each(|path| add(found, store, Some(project), path));
+            }
+        });
+        // The naming hook still looks in the place that had no projects.
+        let legacy = found.entries(&store.root.join("sessions"));
+        for (entry, _) in legacy.into_iter().filter(|(_, kind)| kind.is_dir()) {
+            add(&mut found, store, None, entry.path());
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        // Whatever is no name of its own would lead out of the directory of sessions.
+        if Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
+            return Found::default();
+        }
+        let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            let sessions = dir.join("sessions");
+            let (path, direct) = (sessions.join(id), dir.join(id));
+            if is_dir(&path) && is_dir(&sessions) {
+                add(found, store, Some(project), path);
+            } else if is_dir(&direct) && !is_dir(&sessions) && is_session_dir(&direct) {
+                add(found, store, Some(project), direct);
+            }
+        });
+        let legacy = store.root.join("sessions").join(id);
+        if is_dir(&legacy) {
+            add(&mut found, store, None, legacy);
+        }
+        found
+    }
+
+    fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        for name in ["slack-sessions.json", "teams-sessions.json", "web-chat-sessions.json"] {
+            let path = store.root.join("server").join(name);
+            let records = match fsio::read_if_present(&path, MAX_METADATA) {
+                Ok(None) => continue,
+                Ok(Some(bytes)) => {
+                    serde_json::from_slice::<Vec<PointerRecord>>(&bytes).map_err(|error| error.to_string())
+                }
+                Err(error) => Err(error.reason()),
+            };
+            match records {
+                Ok(records) => {
+                    for record in records {
+                        let Some((id, dir)) = record.session_id.zip(record.working_dir.filter(|dir| !dir.is_empty()))
+                        else {
+                            continue;
+                        };
+                        let dir = env.expand(Path::new(&dir));
+                        let evidence = Evidence { dir, source: "pointer", detail: name.to_owned(), counts: false };
+                        notes.dirs.entry(id).or_default().push(evidence);
+                    }
+                }
+                Err(reason) => notes.problems.push(Problem { path, reason }),
+            }
+        }
+        notes
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut reader = Reader::open(place, context)?;
+        reader.read_metadata();
+        reader.read_transcript()?;
+        reader.read_events()?;
+        reader.read_session_info();
+        Ok(reader.finish())
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
+        if let Some(path) = transcript_path(&copy.place.path) {
+            each_line(&path, &mut |line| {
+                match line.and_then(|line| serde_json::from_slice::<Entry<'_>>(line).ok()) {
+                    Some(entry) => {
+                        prompts += u64::from(entry.prompt().is_some());
+                        replies += u64::from(entry.is_reply());
+                    }
+                    None => has_bad_lines = true,
+                }
+                ControlFlow::Continue(())
+            })?;
+        } else {
+            // This client logs every event twice, so equal ones count once.
+            let mut seen = HashSet::new();
+            each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
+                if let Some(event) = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok()) {
+                    if let Some(prompt) = event.prompt() {
+                        prompts += u64::from(seen.insert((event.stamp(), prompt)));
+                    } else if let Some(reply) = event.reply() {
+                        replies += u64::from(seen.insert((event.stamp(), reply)));
+                    }
+                }
+                ControlFlow::Continue(())
+            })?;
+        }
+        copy.prompts = Some(prompts);
+        copy.replies = Some(replies);
+        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
+            copy.health.insert(Health::BadLines);
+        }
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        transcript_path(&place.path)
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        ["transcript.jsonl", "events.jsonl"].map(|name| place.path.join(name)).to_vec()
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        if let Some(path) = transcript_path(&copy.place.path) {
+            return each_line(&path, &mut |line| {
+                let entry = line.and_then(|line| serde_json::from_slice::<Entry<'_>>(line).ok());
+                entry.into_iter().flat_map(|entry| entry.messages()).try_for_each(&mut *see)
+            });
+        }
+        let mut seen = HashSet::new();
+        each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
+            let event = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok());
+            let Some((stamp, message)) = event.and_then(|event| Some((event.stamp(), event.message()?))) else {
+                return ControlFlow::Continue(());
+            };
+            if seen.insert((stamp, message.text.clone())) { see(message) } else { ControlFlow::Continue(()) }
+        })
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        is_filed_under(project, dir)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |evidence| evidence.source == "session-info");
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if copy.kind == SessionKind::Subagent {
+            return Err("a sub-session is resumed through the session that made it".to_owned());
+        }
+        if copy.place.project.is_none() {
+            return Err("it lies outside every project, where Amplifier does not look".to_owned());
+        }
+        let id = &copy.place.id;
+        if id.starts_with('-') || id.contains(['\\', '\n']) {
+            return Err("its id could be taken for an option".to_owned());
+        }
+        // Only `run` takes a prompt; `session resume` always opens a conversation.
+        let words =
+            if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
+        let argv = words.into_iter().chain([id.as_str()]).map(str::to_owned).collect();
+        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+    }
+}
+
+fn add(found: &mut Found, store: &Arc<Store>, project: Option<&Arc<str>>, path: PathBuf) {
+    let Some(id) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else {
+        return found.problem(&path, "its name is not UTF-8, so it cannot be an id");
+    };
+    if id.starts_with('.') {
+        return;
+    }
+    found.places.push(Located {
+        store: Arc::clone(store),
+        project: project.cloned(),
+        // Top-level ids have no underscore (amplifier-app-cli, is_top_level_session); metadata may say otherwise.
+        is_subagent: id.contains('_'),
+        id,
+        path,
+        side_dir: None,
+        parent_id: None,
+    });
+}
+
+fn is_session_dir(path: &Path) -> bool {
+    ["metadata.json", "transcript.jsonl", "events.jsonl", "session-info.json"]
+        .iter()
+        .any(|name| path.join(name).is_file())
+}
+
+/// Returns the transcript, or its backup where only that is left, as the client does.
+fn transcript_path(dir: &Path) -> Option<PathBuf> {
+    ["transcript.jsonl", "transcript.jsonl.backup"].into_iter().map(|name| dir.join(name)).find(|path| path.is_file())
+}
+
+/// Tells whether a directory encodes to a project by one of the four rules that writers have used.
+fn is_filed_under(project: &str, dir: &Path) -> bool {
+    let Some(text) = dir.to_str() else { return false };
+    let encodes = |text: &str| {
+        // The client and hooks-logging; the servers of both distros replace the slashes only.
+        slug(text) == project || text.replace('/', "-") == project
+    };
+    if encodes(text) {
+        return true;
+    }
+    // hooks-handoff of microsoft/amplifier-distro files under the last component alone.
+    if !project.starts_with('-') && dir.file_name().is_some_and(|name| name == project) {
+        return true;
+    }
+    // The client resolves links first. Only a path that exists can be resolved.
+    dir.canonicalize().is_ok_and(|resolved| resolved != dir && resolved.to_str().is_some_and(encodes))
+}
+
+/// Encodes a directory as `get_project_slug` does (amplifier-app-cli): it cannot be decoded again.
+fn slug(dir: &str) -> String {
+    let slug: String =
+        dir.chars().filter(|c| *c != ':').map(|c| if matches!(c, '/' | '\\') { '-' } else { c }).collect();
+    if slug.starts_with('-') { slug } else { format!("-{slug}") }
+}

@@ -1,0 +1,124 @@
+//! What can be wrong with a session: codes for scripts, marks for tables, sentences for people.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that is wrong with a session; the names are `doctor`'s finding codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// One id has several copies.
+    DuplicateSession,
+    /// The project it lies in is not the one its recorded directory encodes to.
+    MisfiledSession,
+    /// Its launch directory is gone.
+    MissingDirectory,
+    /// Nothing tells its launch directory.
+    UnknownDirectory,
+    /// It has no session-info.json.
+    SessionInfoMissing,
+    /// Its session-info.json is unusable.
+    SessionInfoInvalid,
+    /// Its session-info.json names a directory that does not encode to its project.
+    SessionInfoMismatch,
+    /// Neither a prompt nor a reply.
+    EmptySession,
+    /// The last line of its transcript was cut off.
+    TornTranscript,
+    /// Its transcript has lines that cannot be read.
+    BadLines,
+    /// It carries no signature.
+    Unsigned,
+    /// Its signature does not match its content or this machine's key.
+    SignatureInvalid,
+    /// It was written by a newer version of its agent.
+    UnsupportedVersion,
+    /// Fields that its agent requires are missing.
+    MissingFields,
+    /// It is larger than its agent loads.
+    Oversize,
+    /// Its content is not what its agent writes.
+    InvalidContent,
+}
+
+impl Health {
+    /// Returns the short mark for a table.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::DuplicateSession => "duplicate",
+            Self::MisfiledSession => "misfiled",
+            Self::MissingDirectory => "dir gone",
+            Self::UnknownDirectory => "dir unknown",
+            Self::SessionInfoMissing => "no info",
+            Self::SessionInfoInvalid => "bad info",
+            Self::SessionInfoMismatch => "info mismatch",
+            Self::EmptySession => "empty",
+            Self::TornTranscript => "torn",
+            Self::BadLines => "bad lines",
+            Self::Unsigned => "unsigned",
+            Self::SignatureInvalid => "bad signature",
+            Self::UnsupportedVersion => "newer version",
+            Self::MissingFields => "fields missing",
+            Self::Oversize => "oversize",
+            Self::InvalidContent => "invalid",
+        }
+    }
+
+    /// Tells whether it means that a resume may not do what is expected.
+    pub fn warns_before_resume(self) -> bool {
+        matches!(
+            self,
+            Self::MisfiledSession
+                | Self::SessionInfoMismatch
+                | Self::TornTranscript
+                | Self::SignatureInvalid
+                | Self::Oversize
+                | Self::UnsupportedVersion
+                | Self::MissingFields
+                | Self::InvalidContent
+        )
+    }
+
+    /// Returns the stable code, as in JSON.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::DuplicateSession => "duplicate-session",
+            Self::MisfiledSession => "misfiled-session",
+            Self::MissingDirectory => "missing-directory",
+            Self::UnknownDirectory => "unknown-directory",
+            Self::SessionInfoMissing => "session-info-missing",
+            Self::SessionInfoInvalid => "session-info-invalid",
+            Self::SessionInfoMismatch => "session-info-mismatch",
+            Self::EmptySession => "empty-session",
+            Self::TornTranscript => "torn-transcript",
+            Self::BadLines => "bad-lines",
+            Self::Unsigned => "unsigned",
+            Self::SignatureInvalid => "signature-invalid",
+            Self::UnsupportedVersion => "unsupported-version",
+            Self::MissingFields => "missing-fields",
+            Self::Oversize => "oversize",
+            Self::InvalidContent => "invalid-content",
+        }
+    }
+
+    /// Tells what it means, in a sentence without a period.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::DuplicateSession => "the id has several copies",
+            Self::MisfiledSession => "it lies in a project that its recorded directory does not encode to",
+            Self::MissingDirectory => "its launch directory does not exist here",
+            Self::UnknownDirectory => "nothing tells which directory it was started in",
+            Self::SessionInfoMissing => "it has no session-info.json",
+            Self::SessionInfoInvalid => "its session-info.json is unusable",
+            Self::SessionInfoMismatch => "its session-info.json names a directory of another project",
+            Self::EmptySession => "it has neither a prompt nor a reply",
+            Self::TornTranscript => "the last line of its transcript was cut off",
+            Self::BadLines => "its transcript has lines that cannot be read",
+            Self::Unsigned => "it carries no signature, which JidoCode accepts with a warning",
+            Self::SignatureInvalid => "its signature does not match its content and this machine's key",
+            Self::UnsupportedVersion => "it was written by a newer version of its agent",
+            Self::MissingFields => "fields that its agent requires are missing",
+            Self::Oversize => "it is larger than its agent loads",
+            Self::InvalidContent => "its content is not what its agent writes",
+        }
+    }
+}
