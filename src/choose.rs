@@ -191,6 +191,20 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_a_file_decides_nothing() {
+        let touched = |path: &str, minute: u8| {
+            let mut copy = copy(path, true, minute, 4);
+            copy.active_at = copy.active_at.map(|at| Fact::new(at.value, "mtime"));
+            copy
+        };
+        for (one, two) in [(1, 9), (9, 1)] {
+            let mut copies = vec![touched("/1", one), touched("/2", two)];
+            assert!(!choose(&mut copies, |_, _| None).is_decided);
+            assert_eq!(copies[0].place.path.to_str(), Some("/1"));
+        }
+    }
+
+    #[test]
     fn identical_copies_need_no_decision() {
         let (path, why) = chosen(vec![copy("/2", true, 1, 4), copy("/1", true, 1, 4)], Comparison::Identical);
         assert_eq!((path.as_deref(), why.as_str()), (Some("/1"), "its copies are identical"));

@@ -2,6 +2,7 @@
 //!
 //! One JSON object a line in `launches.jsonl` of the state directory; `apply` writes it.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::env::Env;
 use crate::error::PathError;
-use crate::format::jsonl::Jsonl;
+use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::AgentKind;
 
 /// How long a launch counts.
@@ -35,6 +36,9 @@ pub struct Launch {
     pub dir: PathBuf,
     /// The program and its arguments.
     pub argv: Vec<String>,
+    /// The git remote of the directory, by which it can be found again after it was moved.
+    #[serde(default)]
+    pub git_remote: Option<String>,
 }
 
 /// The version that this program writes.
@@ -56,6 +60,17 @@ pub fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
     })
     .map_err(|error| PathError::new("read", path, error))?;
     Ok(launches)
+}
+
+/// Returns the git remote that a directory had when it was last launched in.
+pub fn remote_of(path: &Path, dir: &Path) -> Result<Option<String>, PathError> {
+    let mut remote = None;
+    each_line(path, &mut |line| {
+        let launch = line.and_then(|line| serde_json::from_slice::<Launch>(line).ok());
+        remote = launch.filter(|launch| launch.dir == dir).and_then(|launch| launch.git_remote).or(remote.take());
+        ControlFlow::Continue(())
+    })?;
+    Ok(remote)
 }
 
 /// Why a session must not be resumed just now.
@@ -105,6 +120,7 @@ mod tests {
             path: None,
             dir: "/x".into(),
             argv: vec!["claude".to_owned()],
+            git_remote: None,
         };
         ids_and_ages.iter().map(launch).collect()
     }

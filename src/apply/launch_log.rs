@@ -55,6 +55,7 @@ mod tests {
             path: None,
             dir: "/x".repeat(500).into(),
             argv: Vec::new(),
+            git_remote: None,
         };
         for number in 0..600 {
             append(&path, &launch(number)).expect("a line");

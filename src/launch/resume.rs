@@ -145,7 +145,8 @@ impl Resume {
         };
         let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
         let known = scan.sessions.iter().flat_map(|session| session.copy().directories()).map(Path::to_owned).collect();
-        let found = moved::instead_of(gone, &known);
+        let remote = log::remote_of(&log::file(env), gone).ok().flatten();
+        let found = moved::instead_of(gone, &known, remote.as_deref());
         if found.is_empty() {
             return refusal;
         }
@@ -171,6 +172,7 @@ impl Resume {
             path: session.map(|session| session.copy().place.path.clone()),
             dir: dir.to_owned(),
             argv: self.plan.argv.clone(),
+            git_remote: moved::remote_of(dir),
         }
     }
 }

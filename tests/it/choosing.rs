@@ -126,6 +126,20 @@ fn a_launch_directory_that_is_gone_is_refused_with_what_is_left_of_it() {
 }
 
 #[test]
+fn a_project_that_was_moved_is_found_by_its_git_remote() {
+    let world = World::with_agents();
+    let (old, new) = (world.dir("old/app"), world.root().join("new-app"));
+    put(&old.join(".git/config"), "[remote \"origin\"]\n\turl = git@host:ana/app.git\n");
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    world.rejoin(["resume", &id(1)]).code(0);
+    launched(&world);
+    std::fs::rename(&old, &new).expect("a move");
+    world.add(Claude::session(id(2)).in_dir(&new).turn("x", "y"));
+    let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(text.contains(&format!("--dir {}  (a checkout of the same git remote)", new.display())), "{text}");
+}
+
+#[test]
 fn a_session_that_claims_a_directory_against_its_own_place_is_not_trusted() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
