@@ -39,6 +39,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         trust: args.trust,
         // Nothing is launched, so nothing can run in a loop.
         no_limit: args.no_limit || args.print,
+        has_terminal: env.stdin_is_terminal || args.print || args.json,
     };
     let mut resume = match target {
         Target::Session(session) => {

@@ -42,6 +42,8 @@ pub struct Options {
     pub trust: bool,
     /// Whether the limit on resumes is passed over.
     pub no_limit: bool,
+    /// Whether somebody can type to the agent.
+    pub has_terminal: bool,
 }
 
 impl Resume {
@@ -122,6 +124,11 @@ impl Resume {
                 let launches = log::read(&log::file(env)).unwrap_or_default();
                 refusals.extend(checks::check_limit(session, &launches, env).err());
             }
+        }
+        if let Some(words) = self.plan.then_type.as_ref().filter(|_| !options.has_terminal) {
+            let message = format!("the session is resumed by typing {words} to the agent, and there is no terminal");
+            let hint = "run it in a terminal; --print shows what to run there";
+            refusals.push(Refusal::new(Exit::Refused, "needs-terminal", message).hint(hint));
         }
         self.identity = self.plan.dir.as_deref().and_then(Identity::of);
         match &self.plan.dir {

@@ -60,8 +60,9 @@ fn an_unsigned_session_is_accepted_with_a_note() {
     let details: Details = world.rejoin(["show", "latest", "--json"]).code(0).json();
     assert_eq!(details.session.health, ["unsigned"]);
     assert!(details.session.resumable);
-    world.rejoin(["resume", "latest"]).code(0);
-    assert_eq!(world.launched().expect("a launch").cwd, app);
+    let plan: ResumePlan = world.rejoin(["resume", "latest", "--json"]).code(0).json();
+    assert!(plan.refusals.is_empty());
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
 }
 
 #[test]
@@ -147,10 +148,13 @@ fn it_is_resumed_by_its_own_command_which_is_said() {
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
     assert_eq!(plan.resume.argv, ["jido_code"]);
     assert_eq!(plan.resume.then_type, Some(format!("/resume {}", id(1))));
-    let answer = world.rejoin(["resume", &id(1)]).code(0);
-    let launch = world.launched().expect("a launch");
-    assert_eq!((launch.argv.as_slice(), launch.cwd), (&["jido_code".to_owned()][..], app));
-    assert!(answer.stderr().contains(&format!("/resume {}", id(1))), "{}", answer.stderr());
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    let printed = world.rejoin(["resume", &id(1), "--print"]).code(0);
+    assert!(printed.stderr().contains(&format!("/resume {}", id(1))), "{}", printed.stderr());
+    // Without a terminal nobody could type that line; `terminal` has the launch.
+    let answer = world.rejoin(["resume", &id(1)]).code(7);
+    assert!(answer.stderr().contains("there is no terminal"), "{}", answer.stderr());
+    assert!(world.launched().is_none());
     assert_eq!(std::fs::read(&path).expect("the session is still there"), before);
 }
 

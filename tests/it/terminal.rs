@@ -13,7 +13,7 @@ use pty_process::blocking::Pty;
 use rustix::process::{Pid, Signal, kill_process};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::fixtures::{Amplifier, Claude, id};
+use crate::fixtures::{Amplifier, Claude, Jido, id};
 use crate::world::World;
 
 /// What must not take longer than this, however busy the machine is.
@@ -156,6 +156,20 @@ fn what_was_typed_finds_the_session_and_enter_resumes_it() {
     assert_eq!(launch.argv, ["claude", "--resume", &id(2)]);
     assert_eq!(launch.cwd, world.dir("docs"));
     settings_are_as_before(&world);
+}
+
+#[test]
+fn jidocode_is_started_in_the_project_with_the_line_to_type_shown() {
+    let world = World::new();
+    world.install("jido_code", "");
+    let app = world.dir("app");
+    world.add(Jido::session(id(1)).in_dir(&app));
+    let mut seat = shell(&world, &format!("resume {}", id(1)));
+    seat.sees(&format!("Type there: /resume {}", id(1)));
+    let (status, rest) = seat.ends();
+    assert_eq!(status, Some(0), "{rest}");
+    let launch = world.launched().expect("a launch");
+    assert_eq!((launch.argv.as_slice(), launch.cwd), (&["jido_code".to_owned()][..], app));
 }
 
 #[test]
