@@ -73,6 +73,7 @@ enum Why {
     Longer,
     NewerAndLarger,
     Newer,
+    UsualStore,
 }
 
 impl Why {
@@ -85,6 +86,7 @@ impl Why {
                 "the copies went different ways, and it has the newest record and the most messages"
             }
             Self::Newer => "its last record is the newest",
+            Self::UsualStore => "it lies in the store that its agent uses by itself",
         }
     }
 }
@@ -111,7 +113,7 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
     }
     match comparison {
         // Equal words in two places: which directory the agent should work in is what nobody can tell.
-        Some(Comparison::Identical) if launch_dir(a) == launch_dir(b) => Judgement::Same,
+        Some(Comparison::Identical) if launch_dir(a) == launch_dir(b) => usual_or(a, b, Judgement::Same),
         Some(Comparison::Identical) => Judgement::Open,
         Some(Comparison::Longer { .. }) => Judgement::Better(Why::Longer),
         Some(Comparison::Shorter { .. }) => Judgement::Worse,
@@ -127,8 +129,18 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
         None => match active_at(a).cmp(&active_at(b)) {
             std::cmp::Ordering::Greater => Judgement::Better(Why::Newer),
             std::cmp::Ordering::Less => Judgement::Worse,
+            std::cmp::Ordering::Equal if launch_dir(a) == launch_dir(b) => usual_or(a, b, Judgement::Open),
             std::cmp::Ordering::Equal => Judgement::Open,
         },
+    }
+}
+
+/// Prefers the store that the agent uses by itself to a backup or another account's.
+fn usual_or(a: &Copy, b: &Copy, otherwise: Judgement) -> Judgement {
+    match (a.place.store.is_usual, b.place.store.is_usual) {
+        (true, false) => Judgement::Better(Why::UsualStore),
+        (false, true) => Judgement::Worse,
+        _ => otherwise,
     }
 }
 
@@ -212,6 +224,16 @@ mod tests {
         elsewhere.launch_dir = Some(Fact::new("/x".into(), "transcript"));
         let (path, _) = chosen(vec![elsewhere, copy("/1", true, 1, 4)], Comparison::Identical);
         assert_eq!(path, None, "they would be resumed in different directories");
+    }
+
+    #[test]
+    fn of_identical_copies_a_backup_of_the_store_is_not_the_one() {
+        let mut backup = copy("/home/.claude-backup/x", true, 1, 4);
+        let mut store = (*backup.place.store).clone();
+        store.is_usual = false;
+        backup.place.store = std::sync::Arc::new(store);
+        let (path, _) = chosen(vec![backup, copy("/home/.claude/x", true, 1, 4)], Comparison::Identical);
+        assert_eq!(path.as_deref(), Some("/home/.claude/x"));
     }
 
     #[test]

@@ -42,7 +42,13 @@ impl Agent for Jido {
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store { agent: self.kind(), root: env.home.join(".jido_code"), set: BTreeMap::new(), unset: Vec::new() }]
+        vec![Store {
+            agent: self.kind(),
+            root: env.home.join(".jido_code"),
+            is_usual: true,
+            set: BTreeMap::new(),
+            unset: Vec::new(),
+        }]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

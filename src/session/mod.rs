@@ -146,6 +146,8 @@ pub struct Store {
     pub agent: AgentKind,
     /// The directory; it may be a link, nothing below it is followed.
     pub root: PathBuf,
+    /// Whether the agent uses it when nobody tells it otherwise.
+    pub is_usual: bool,
     /// Variables that the agent needs to find this store.
     pub set: BTreeMap<&'static str, OsString>,
     /// Variables that would lead the agent to another store.
@@ -491,7 +493,13 @@ pub(crate) mod tests {
 
     /// A copy for unit tests, of which nothing but the id is known.
     pub(crate) fn copy(id: &str) -> Copy {
-        let store = Store { agent: AgentKind::Claude, root: "/s".into(), set: BTreeMap::new(), unset: Vec::new() };
+        let store = Store {
+            agent: AgentKind::Claude,
+            root: "/s".into(),
+            is_usual: true,
+            set: BTreeMap::new(),
+            unset: Vec::new(),
+        };
         Copy::new(Located {
             store: Arc::new(store),
             project: Some("-p".into()),

@@ -34,7 +34,13 @@ impl Agent for Amplifier {
 
     fn stores(&self, env: &Env) -> Vec<Store> {
         // The client ignores AMPLIFIER_HOME for sessions: HOME alone decides.
-        vec![Store { agent: self.kind(), root: env.home.join(".amplifier"), set: BTreeMap::new(), unset: Vec::new() }]
+        vec![Store {
+            agent: self.kind(),
+            root: env.home.join(".amplifier"),
+            is_usual: true,
+            set: BTreeMap::new(),
+            unset: Vec::new(),
+        }]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

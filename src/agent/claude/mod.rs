@@ -68,7 +68,8 @@ impl Agent for Claude {
         roots
             .into_iter()
             .map(|root| {
-                let mut store = Store { agent: self.kind(), set: BTreeMap::new(), unset: Vec::new(), root };
+                let is_usual = root == *chosen.as_ref().unwrap_or(&default);
+                let mut store = Store { agent: self.kind(), set: BTreeMap::new(), unset: Vec::new(), is_usual, root };
                 // The variable moves the client's global file too, even when it names the default place.
                 if store.root == default && chosen.as_ref() != Some(&default) {
                     store.unset = vec!["CLAUDE_CONFIG_DIR"];
