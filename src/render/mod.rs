@@ -2,6 +2,7 @@
 
 pub mod backfill;
 pub mod json;
+pub mod list;
 pub mod resume;
 pub mod show;
 pub mod table;
