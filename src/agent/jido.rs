@@ -18,7 +18,7 @@ use crate::format::jido::{self, JidoRole, JidoSession, LoadError, MAX_FILE_BYTES
 use crate::format::jido_signature::{APP_SALTS, SignatureCheck, check, derive_key};
 use crate::format::json::Text;
 use crate::fsio;
-use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 
 /// The machine's secret is 64 characters; JidoCode makes a new one when it is shorter than 32.
 const MAX_SECRET: u64 = 4096;
@@ -115,6 +115,10 @@ impl Agent for Jido {
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(place.path.clone())
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.clone()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

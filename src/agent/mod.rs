@@ -13,7 +13,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::env::Env;
 use crate::error::{PathError, reason};
 use crate::launch::{Plan, Request};
-use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, Store};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, Store};
 
 mod amplifier;
 mod claude;
@@ -52,6 +52,10 @@ pub trait Agent: Sync {
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         self.transcript(place).into_iter().collect()
     }
+
+    /// Returns every path that belongs to a copy and exists, itself included, or why its agent alone can remove it:
+    /// then the text names the agent's own command.
+    fn belongings(&self, place: &Located) -> Result<Belongings, String>;
 
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
@@ -209,6 +213,11 @@ impl Found {
         walked.into_iter().for_each(|part| found.extend(part));
         found
     }
+}
+
+/// Tells whether there is something at a path, even a link that leads nowhere.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// Returns the bytes of every regular file below a directory, without following links.

@@ -35,6 +35,27 @@ pub enum AgentKind {
     Claude,
     /// JidoCode.
     Jido,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// OpenCode.
+    #[value(name = "opencode")]
+    OpenCode,
+    /// Qwen Code.
+    Qwen,
+    /// Copilot CLI.
+    Copilot,
+    /// Pi.
+    Pi,
+    /// Vibe.
+    Vibe,
+    /// Kimi CLI.
+    Kimi,
+    /// Goose.
+    Goose,
+    /// Crush.
+    Crush,
     /// Leo, whose pointers name sessions of Claude Code.
     Leo,
 }
@@ -46,6 +67,16 @@ impl AgentKind {
             Self::Amplifier => "amplifier",
             Self::Claude => "claude",
             Self::Jido => "jido",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
+            Self::Qwen => "qwen",
+            Self::Copilot => "copilot",
+            Self::Pi => "pi",
+            Self::Vibe => "vibe",
+            Self::Kimi => "kimi",
+            Self::Goose => "goose",
+            Self::Crush => "crush",
             Self::Leo => "leo",
         }
     }
@@ -476,6 +507,15 @@ impl Role {
             Self::System => "system",
         }
     }
+}
+
+/// What goes where a session goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Belongings {
+    /// What belongs to one copy; a directory stands for everything in it.
+    pub own: Vec<PathBuf>,
+    /// What belongs to the session whichever copy is meant, so that it stays as long as one copy does.
+    pub shared: Vec<PathBuf>,
 }
 
 /// Something that could not be read, and why.

@@ -20,7 +20,7 @@ use crate::evidence;
 use crate::format::amplifier::{Entry, Event, PointerRecord};
 use crate::format::jsonl::each_line;
 use crate::fsio;
-use crate::session::{AgentKind, Copy, Evidence, Health, Located, Message, Problem, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Located, Message, Problem, SessionKind, Store};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
 const MAX_METADATA: u64 = 16 * 1024 * 1024;
@@ -166,6 +166,10 @@ impl Agent for Amplifier {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         ["transcript.jsonl", "events.jsonl"].map(|name| place.path.join(name)).to_vec()
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.clone()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

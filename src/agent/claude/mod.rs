@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use ends::{Ends, TAIL};
 
-use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument};
+use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -22,7 +22,7 @@ use crate::fsio;
 use crate::launch::{Plan, Request};
 use crate::process;
 use crate::session::{
-    AgentKind, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind, Store,
+    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind, Store,
 };
 
 /// A registration is a few hundred bytes.
@@ -232,6 +232,28 @@ impl Agent for Claude {
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(place.path.clone())
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        let mut own = vec![place.path.clone()];
+        own.extend(place.side_dir.clone());
+        if place.is_subagent {
+            // What the client notes of a sub-agent lies beside its transcript.
+            own.push(place.path.with_extension("meta.json"));
+        }
+        // The client keys these by the session alone (2.1.330; `todos` and `debug` in older ones).
+        let (root, id) = (&place.store.root, &place.id);
+        let mut shared: Vec<PathBuf> = ["file-history", "session-env", "tasks", "uploads", "image-cache"]
+            .iter()
+            .map(|dir| root.join(dir).join(id))
+            .chain([root.join("debug").join(format!("{id}.txt"))])
+            .collect();
+        let todos = Found::default().entries(&root.join("todos")).into_iter().map(|(entry, _)| entry);
+        let is_own = |name: &[u8]| name.starts_with(id.as_bytes()) && name.get(id.len()) == Some(&b'-');
+        shared.extend(todos.filter(|entry| is_own(entry.file_name().as_encoded_bytes())).map(|entry| entry.path()));
+        own.retain(|path| is_there(path));
+        shared.retain(|path| !place.is_subagent && is_there(path));
+        Ok(Belongings { own, shared })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
