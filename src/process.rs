@@ -1,6 +1,17 @@
 //! What the system knows of a process, for telling whether a session is in use.
 
+use std::collections::HashMap;
+use std::fs::Metadata;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::FlockOperation;
+
+/// The table of locks has a line of some 60 bytes each.
+const MAX_LOCKS: u64 = 1024 * 1024;
+/// What `open` calls reading and writing, in the flags of `/proc/PID/fdinfo`.
+const WRITES: u32 = 0o3;
 
 /// Returns when a process started, in clock ticks since boot: field 22 of `/proc/PID/stat`.
 ///
@@ -29,9 +40,137 @@ pub fn exists(pid: u32) -> bool {
     }
 }
 
+/// Who holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// Nobody does, or there is no such file.
+    Free,
+    /// This process.
+    HeldBy(u32),
+    /// Some process that cannot be seen from here, such as one in another container.
+    Held,
+}
+
+/// The locks on files that the system knows of, read once: `/proc/locks`.
+#[derive(Clone, Debug, Default)]
+pub struct Locks(HashMap<(u64, u64), u32>);
+
+impl Locks {
+    /// Reads the table; where there is none it is empty, and locks are tried instead.
+    pub fn read() -> Self {
+        let Ok((file, _)) = crate::fsio::open_regular("/proc/locks".as_ref()) else { return Self::default() };
+        let mut table = String::new();
+        if file.take(MAX_LOCKS).read_to_string(&mut table).is_err() {
+            return Self::default();
+        }
+        Self(table.lines().filter_map(lock).collect())
+    }
+
+    /// Tells who holds the lock of a file (`flock`); that the file exists says nothing.
+    ///
+    /// The table is asked first, because it names the process. It does not show every process, so a lock that it
+    /// does not show is tried, shared and only for this moment; nothing is written.
+    pub fn holder(&self, path: &Path) -> Lock {
+        let Ok((file, metadata)) = crate::fsio::open_regular(path) else { return Lock::Free };
+        if let Some(pid) = self.0.get(&identity(&metadata)) {
+            // The table names who took it, who may have left it to another process and ended.
+            let pid = Some(*pid).filter(|pid| exists(*pid)).or_else(|| opener(path, |_| true));
+            return pid.map_or(Lock::Held, Lock::HeldBy);
+        }
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
+            Err(rustix::io::Errno::WOULDBLOCK) => Lock::Held,
+            _ => Lock::Free,
+        }
+    }
+}
+
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Reads `1: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF`; `->` marks one that only waits.
+fn lock(line: &str) -> Option<((u64, u64), u32)> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    words.next().filter(|kind| *kind == "FLOCK")?;
+    let pid = words.nth(2)?.parse().ok()?;
+    let mut place = words.next()?.split(':');
+    let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
+    let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
+    let device = rustix::fs::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
+    Some(((device, inode), pid))
+}
+
+/// Returns a process that has a file open for writing, among those that may be looked into.
+pub fn writer(path: &Path) -> Option<u32> {
+    opener(path, |info| opened_with(info).is_some_and(|flags| flags & WRITES != 0))
+}
+
+/// Returns a process that has a file open in such a way; the way is told by a file in `/proc/PID/fdinfo`.
+fn opener(path: &Path, is_meant: impl Fn(&Path) -> bool) -> Option<u32> {
+    let path = path.canonicalize().ok()?;
+    let processes = std::fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| {
+        let process = Path::new("/proc").join(pid.to_string());
+        let files = std::fs::read_dir(process.join("fd")).into_iter().flatten().filter_map(Result::ok);
+        files
+            .filter(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == path))
+            .any(|file| is_meant(&process.join("fdinfo").join(file.file_name())))
+    })
+}
+
+fn opened_with(info: &Path) -> Option<u32> {
+    let (file, _) = crate::fsio::open_regular(info).ok()?;
+    let mut text = String::new();
+    file.take(4096).read_to_string(&mut text).ok()?;
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    u32::from_str_radix(flags.trim(), 8).ok()
+}
+
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_counts_only_while_it_is_held() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x.lock");
+        assert_eq!(Locks::read().holder(&path), Lock::Free, "there is none");
+        let file = std::fs::File::create(&path).expect("a file");
+        assert_eq!(Locks::read().holder(&path), Lock::Free, "nobody holds it");
+        file.lock().expect("a lock");
+        assert_eq!(Locks::default().holder(&path), Lock::Held, "tried, without the table");
+        if cfg!(target_os = "linux") {
+            assert_eq!(Locks::read().holder(&path), Lock::HeldBy(std::process::id()));
+        }
+        file.unlock().expect("no lock");
+        assert_eq!(Locks::read().holder(&path), Lock::Free, "it was let go");
+    }
+
+    #[test]
+    fn a_line_of_the_table_names_the_file_and_the_process() {
+        let device = rustix::fs::makedev(0xfd, 1);
+        assert_eq!(lock("7: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF"), Some(((device, 1_234_567), 4193)));
+        for other in
+            ["7: -> FLOCK  ADVISORY  WRITE 4193 fd:01:1 0 EOF", "8: POSIX  ADVISORY  READ 1 00:2e:9 0 0", "", "1:"]
+        {
+            assert_eq!(lock(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn only_who_writes_to_a_file_counts() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x.jsonl");
+        let file = std::fs::File::create(&path).expect("a file");
+        if cfg!(target_os = "linux") {
+            assert_eq!(writer(&path), Some(std::process::id()));
+        }
+        drop(file);
+        let _reader = std::fs::File::open(&path).expect("a file");
+        assert_eq!(writer(&path), None);
+    }
 
     #[test]
     fn this_process_exists_and_has_a_start_time() {

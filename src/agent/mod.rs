@@ -13,10 +13,11 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::env::Env;
 use crate::error::{PathError, reason};
 use crate::launch::{Plan, Request};
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, Store};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store};
 
 mod amplifier;
 mod claude;
+mod codex;
 mod jido;
 pub mod leo;
 
@@ -70,6 +71,11 @@ pub trait Agent: Sync {
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
 
+    /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
+    fn joins(&self, _copy: &Copy) -> bool {
+        false
+    }
+
     /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
     fn verify(&self, _copy: &mut Copy, _env: &Env) {}
 }
@@ -98,7 +104,7 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido]
+    &[&amplifier::Amplifier, &claude::Claude, &codex::Codex, &jido::Jido]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
@@ -138,6 +144,10 @@ pub struct StoreNotes {
     pub live: HashMap<String, Vec<LiveRecord>>,
     /// Directories that pointers name, by session id.
     pub dirs: HashMap<String, Vec<Evidence>>,
+    /// Names that sessions were given, by session id.
+    pub names: HashMap<String, Fact<String>>,
+    /// Whether sessions are in use, by session id, where a lock tells.
+    pub locked: HashMap<String, Liveness>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }

@@ -41,8 +41,10 @@ pub struct Jsonl {
     file: File,
     /// What was unpacked of a packed file.
     unpacked: Option<Unpacked>,
-    bytes: u64,
+    /// The size on disk.
     len: u64,
+    /// Where the content ends, which is further for a packed file.
+    end: u64,
     modified: Option<Timestamp>,
     head: Vec<u8>,
     tail: usize,
@@ -63,13 +65,13 @@ impl Jsonl {
     pub fn open(path: &Path) -> Result<Self, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
-        let (bytes, mut len, mut unpacked) = (metadata.len(), metadata.len(), None);
+        let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
         if path.extension().is_some_and(|extension| extension == PACKED) {
             let ends = Unpacked::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
-            len = ends.len;
+            end = ends.len;
             unpacked = Some(ends);
         }
-        Ok(Self { file, unpacked, bytes, len, modified, head: Vec::new(), tail: FIRST_WINDOW })
+        Ok(Self { file, unpacked, len, end, modified, head: Vec::new(), tail: FIRST_WINDOW })
     }
 
     /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
@@ -89,12 +91,12 @@ impl Jsonl {
 
     /// Returns the size on disk in bytes at the time of opening.
     pub fn len(&self) -> u64 {
-        self.bytes
+        self.len
     }
 
     /// Tells whether the file has no bytes.
     pub fn is_empty(&self) -> bool {
-        self.bytes == 0
+        self.len == 0
     }
 
     /// Returns what [`Jsonl::from_start`] has looked at: lines, and most often the beginning of another one.
@@ -120,7 +122,7 @@ impl Jsonl {
                     return Ok(false);
                 }
             }
-            if self.head.len() as u64 >= self.len {
+            if self.head.len() as u64 >= self.end {
                 let rest = &self.head[start..];
                 return Ok(rest.is_empty() || !see(rest));
             }
@@ -128,7 +130,7 @@ impl Jsonl {
                 return Ok(false);
             }
             let wanted = match self.head.len() {
-                0 if self.len <= self.tail as u64 => self.tail,
+                0 if self.end <= self.tail as u64 => self.tail,
                 0 => FIRST_WINDOW,
                 length => (length * GROWTH).min(LAST_WINDOW),
             };
@@ -143,11 +145,11 @@ impl Jsonl {
         if self.is_cut() {
             return Ok(());
         }
-        let (mut window, mut start) = if self.head.len() as u64 >= self.len {
+        let (mut window, mut start) = if self.head.len() as u64 >= self.end {
             (std::mem::take(&mut self.head), 0)
         } else {
-            let start = self.len.saturating_sub(self.tail as u64);
-            (self.read_range(start, self.len)?, start)
+            let start = self.end.saturating_sub(self.tail as u64);
+            (self.read_range(start, self.end)?, start)
         };
         let mut width = self.tail;
         let mut is_ended = window.last() == Some(&b'\n');
@@ -202,11 +204,11 @@ impl Jsonl {
     }
 
     fn grow_head(&mut self, wanted: usize) -> io::Result<()> {
-        let end = (wanted as u64).min(self.len);
+        let end = (wanted as u64).min(self.end);
         let more = self.read_range(self.head.len() as u64, end)?;
         if more.is_empty() {
             // The file shrank while it was read: what is there is all there is.
-            self.len = self.head.len() as u64;
+            self.end = self.head.len() as u64;
         }
         self.head.extend_from_slice(&more);
         Ok(())
