@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memmem, memrchr};
 use zstd::Decoder;
 
 use crate::error::PathError;
@@ -181,6 +181,27 @@ impl Jsonl {
             longer.append(&mut window);
             (window, start) = (longer, earlier);
         }
+    }
+
+    /// Returns the last line that holds some bytes, where the windows from the end did not reach it: it looks at no
+    /// more than `limit` bytes of the end, and finds no line of more than 128 KiB.
+    pub fn last_line_with(&self, bytes: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
+        let (lowest, reach) = (self.end.saturating_sub(limit), 64 * 1024);
+        let mut start = self.end;
+        while start > lowest && self.unpacked.is_none() {
+            // Windows overlap, so that bytes across an edge are found too.
+            let end = (start + bytes.len() as u64).min(self.end);
+            start = start.saturating_sub(LAST_WINDOW as u64).max(lowest);
+            let Some(found) = memmem::rfind(&self.read_range(start, end)?, bytes) else { continue };
+            let found = start + found as u64;
+            let from = found.saturating_sub(reach);
+            let around = self.read_range(from, (found + reach).min(self.end))?;
+            let (before, after) = around.split_at(usize::try_from(found - from).map_err(io::Error::other)?);
+            let line_start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+            let line_end = before.len() + memchr(b'\n', after).unwrap_or(after.len());
+            return Ok(Some(around[line_start..line_end].to_vec()));
+        }
+        Ok(None)
     }
 
     /// Turns to reading the whole file from its start, line by line.
@@ -564,6 +585,23 @@ mod tests {
         assert!(!is_whole.expect("lines"));
         assert_eq!(seen, [b"first"]);
         assert_eq!(all_from_end(&path), []);
+    }
+
+    #[test]
+    fn a_line_that_the_windows_do_not_reach_is_found_by_what_it_holds() {
+        for filling in [0, 10, LAST_WINDOW - 12, LAST_WINDOW - 6, LAST_WINDOW, 3 * LAST_WINDOW + 5] {
+            let text = format!("first wanted\n{{a wanted one}}\n{}\n", "x".repeat(filling));
+            let (_dir, path) = file(text.as_bytes());
+            let find = |limit| {
+                let line = Jsonl::open(&path).expect("a file").last_line_with(b"wanted", limit).expect("a look");
+                line.map(|line| String::from_utf8(line).expect("text"))
+            };
+            assert_eq!(find(u64::MAX).as_deref(), Some("{a wanted one}"), "{filling}");
+            assert_eq!(find(filling as u64), None, "{filling}");
+        }
+        let (_dir, path) = file(b"wanted");
+        let found = Jsonl::open(&path).expect("a file").last_line_with(b"wanted", 100).expect("a look");
+        assert_eq!(found.as_deref(), Some(b"wanted".as_slice()));
     }
 
     #[test]

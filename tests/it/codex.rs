@@ -140,6 +140,19 @@ fn it_is_launched_where_its_last_turn_worked() {
 }
 
 #[test]
+fn the_last_turn_is_found_however_much_came_of_it() {
+    let (one, two) = ("/home/ana/one", "/home/ana/two");
+    let quoted = r#"{"type":"turn_context","payload":{"cwd":"/elsewhere"}}"#;
+    for (times, expected) in [(1, two), (60, two), (400, one)] {
+        let mut session = Codex::session(id(1)).in_dir(one).turn("one", "1").cd(two).prompt("two");
+        for _ in 0..times {
+            session = session.tool(quoted, &"x".repeat(50_000));
+        }
+        assert_eq!(self::one(session).launch_path(), Some(expected), "{times}: within 16 MiB");
+    }
+}
+
+#[test]
 fn it_is_resumed_by_its_full_id_from_anywhere() {
     let world = World::new();
     world.install("codex", "");

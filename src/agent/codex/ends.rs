@@ -78,6 +78,18 @@ impl Ends {
         }
     }
 
+    /// Tells whether the end shows where the last turn worked; a long one can begin far before it.
+    pub(super) fn knows_last_turn(&self) -> bool {
+        self.late_turn.cwd.is_some()
+    }
+
+    /// Takes the record by which the last turn begins.
+    pub(super) fn see_last_turn(&mut self, line: &[u8]) {
+        if let Some(turn) = Record::parse(line).and_then(|record| record.turn()) {
+            self.late_turn = Turn { cwd: turn.cwd, model: self.late_turn.model.take().or(turn.model) };
+        }
+    }
+
     pub(super) fn is_done_with_end(&self) -> bool {
         self.late_turn.cwd.is_some()
             && self.late_turn.model.is_some()

@@ -30,6 +30,10 @@ use crate::session::{
 const TAIL: usize = 64 * 1024;
 /// How far the line after a first one that is larger than any window is looked for.
 const MOST_SKIPPED: u64 = 64 * 1024 * 1024;
+/// How far back the beginning of the last turn is looked for.
+const LONGEST_TURN: u64 = 16 * 1024 * 1024;
+/// What only the record holds by which a turn begins: inside a string the quotes would be escaped.
+const TURN: &[u8] = br#""type":"turn_context""#;
 /// `sessions/YYYY/MM/DD`.
 const DEEPEST: usize = 3;
 /// The daemon's file is some hundred bytes.
@@ -124,6 +128,15 @@ impl Agent for Codex {
             ends.is_done_with_end()
         })
         .map_err(fail)?;
+        if !ends.knows_last_turn() && !ends.is_whole {
+            match Jsonl::open(&path)?.last_line_with(TURN, LONGEST_TURN).map_err(fail)? {
+                Some(line) => ends.see_last_turn(&line),
+                None if copy.transcript_bytes > LONGEST_TURN => {
+                    copy.notes.push("its last turn is too long to see where it began".to_owned());
+                }
+                None => {}
+            }
+        }
         ends.fill(&mut copy, is_archived(&path));
 
         copy.title = context.notes.names.get(&copy.place.id).cloned();
@@ -352,8 +365,37 @@ fn read_start(file: &mut Jsonl) -> std::io::Result<Ends> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_belongs_to_a_copy_goes_with_it_and_what_belongs_to_the_session_with_its_last_copy() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (root, id) = (dir.path(), "01a1fff5-96db-71a1-b8b1-d7008cddc9ea");
+        let put = |name: &str| {
+            let path = root.join(name.replace("ID", id));
+            std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            std::fs::write(&path, "").expect("a file");
+            path
+        };
+        let own = [put("sessions/2026/02/01/rollout-x-ID.jsonl"), put("sessions/2026/02/01/rollout-x-ID.jsonl.zst")];
+        let archived = put("archived_sessions/rollout-x-ID.jsonl.zst");
+        let shared = [put("shell_snapshots/ID.1.sh"), put("tui-thread-reference-capabilities/ID")];
+        for other in ["thread-writer-locks/ID.lock", "shell_snapshots/IDx.sh", "shell_snapshots/other.sh", "auth.json"]
+        {
+            put(other);
+        }
+        let env = crate::env::tests::fixed();
+        let store = Store { root: root.to_owned(), ..Codex.stores(&env).remove(0) };
+        let found = Codex.locate(&Arc::new(store));
+        let mut places: Vec<&Located> = found.places.iter().collect();
+        places.sort_by_key(|place| place.path != own[0]);
+        assert_eq!(places.len(), 2);
+        let belongings = places.iter().map(|place| Codex.belongings(place).expect("belongings")).collect::<Vec<_>>();
+        assert_eq!(belongings[0], Belongings { own: own.to_vec(), shared: shared.to_vec() });
+        assert_eq!(belongings[1], Belongings { own: vec![archived], shared: shared.to_vec() });
+    }
 
     #[test]
     fn the_id_is_the_end_of_a_rollouts_name() {
