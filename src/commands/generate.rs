@@ -42,7 +42,17 @@ fn names(what: Generated) -> Vec<String> {
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
         Generated::Schema => {
-            ["session-list", "session", "resume-plan", "last-launch", "backfill", "error"].map(str::to_owned).to_vec()
+            let names = [
+                "session-list",
+                "session",
+                "resume-plan",
+                "last-launch",
+                "backfill",
+                "doctor",
+                "doctor-checks",
+                "error",
+            ];
+            names.map(str::to_owned).to_vec()
         }
     }
 }
@@ -90,6 +100,8 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
         "last-launch" => schema_for!(json::LastLaunchJson<'_>),
         "backfill" => schema_for!(json::BackfillJson<'_>),
+        "doctor" => schema_for!(json::doctor::DoctorJson<'_>),
+        "doctor-checks" => schema_for!(json::doctor::ChecksJson<'_>),
         _ => schema_for!(json::ErrorJson<'_>),
     };
     Ok(serde_json::to_string_pretty(&schema)? + "\n")
