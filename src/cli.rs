@@ -8,6 +8,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::check::Code;
 use crate::complete;
 use crate::select::{CopySelector, Selector, SortKey};
 use crate::session::AgentKind;
@@ -92,6 +93,11 @@ pub enum Command {
     Undo(UndoArgs),
     /// Show, restore or purge what runs of this program took away
     Trash(TrashArgs),
+    /// Find every known trouble of sessions and stores, with the evidence and what to type against it
+    ///
+    /// It writes nothing. The exit status is 4 when there is an error or a warning, with --strict
+    /// also when there is something worth knowing.
+    Doctor(DoctorArgs),
     /// Print a man page, a completion script or a JSON schema
     #[command(hide = true)]
     Generate(GenerateArgs),
@@ -413,6 +419,42 @@ pub struct TrashPurgeArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Make only this check (can be repeated)
+    #[arg(long, value_name = "CODE", action = ArgAction::Append, hide_possible_values = true)]
+    pub check: Vec<Code>,
+
+    /// Only what is about this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only what is about this directory and those below it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// List the checks with what they mean; look at nothing
+    #[arg(long, conflicts_with_all = ["check", "agent", "dir", "strict", "deep", "expires_within"])]
+    pub list_checks: bool,
+
+    /// End with status 4 even if there is nothing but what is worth knowing
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Read every transcript whole, however large it is
+    #[arg(long)]
+    pub deep: bool,
+
+    /// Report sessions that their agent will delete within this many days
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    pub expires_within: u16,
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]

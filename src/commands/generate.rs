@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// The schemas by name.
-const SCHEMAS: [&str; 10] = [
+const SCHEMAS: [&str; 12] = [
     "session-list",
     "session",
     "resume-plan",
@@ -43,6 +43,8 @@ const SCHEMAS: [&str; 10] = [
     "run-list",
     "trash-list",
     "purge",
+    "doctor",
+    "doctor-checks",
     "error",
 ];
 
@@ -106,6 +108,8 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "run-list" => schema_for!(undo::RunListJson<'_>),
         "trash-list" => schema_for!(trash::TrashListJson<'_>),
         "purge" => schema_for!(trash::PurgeJson<'_>),
+        "doctor" => schema_for!(json::doctor::DoctorJson<'_>),
+        "doctor-checks" => schema_for!(json::doctor::ChecksJson<'_>),
         _ => schema_for!(json::ErrorJson<'_>),
     };
     Ok(serde_json::to_string_pretty(&schema)? + "\n")

@@ -1,6 +1,7 @@
 //! One file a verb: collect, ask the core, render.
 
 pub(crate) mod backfill;
+pub(crate) mod doctor;
 pub(crate) mod find;
 pub(crate) mod generate;
 pub(crate) mod help;
