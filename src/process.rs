@@ -1,10 +1,11 @@
 //! What the system knows of a process, for telling whether a session is in use.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
 
@@ -74,7 +75,7 @@ impl Locks {
         let Ok((file, metadata)) = crate::fsio::open_regular(path) else { return Lock::Free };
         if let Some(pid) = self.0.get(&identity(&metadata)) {
             // The table names who took it, who may have left it to another process and ended.
-            let pid = Some(*pid).filter(|pid| exists(*pid)).or_else(|| opener(path, |_| true));
+            let pid = Some(*pid).filter(|pid| exists(*pid)).or_else(|| openers(&[path], |_| true).into_values().next());
             return pid.map_or(Lock::Held, Lock::HeldBy);
         }
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -100,31 +101,63 @@ fn lock(line: &str) -> Option<((u64, u64), u32)> {
     Some(((device, inode), pid))
 }
 
-/// Returns a process that has a file open for writing, among those that may be looked into.
-pub fn writer(path: &Path) -> Option<u32> {
-    opener(path, |info| opened_with(info).is_some_and(|flags| flags & WRITES != 0))
+/// Returns which of these files a process has open for writing, among those that may be looked into, and which process.
+pub fn writers(files: &[&Path]) -> BTreeMap<PathBuf, u32> {
+    openers(files, |open| opened_with(open).is_some_and(|flags| flags & WRITES != 0))
 }
 
-/// Returns a process that has a file open in such a way; the way is told by a file in `/proc/PID/fdinfo`.
-fn opener(path: &Path, is_meant: impl Fn(&Path) -> bool) -> Option<u32> {
-    let path = path.canonicalize().ok()?;
-    let processes = std::fs::read_dir("/proc").ok()?.filter_map(Result::ok);
-    let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.find(|pid| {
-        let process = Path::new("/proc").join(pid.to_string());
-        let files = std::fs::read_dir(process.join("fd")).into_iter().flatten().filter_map(Result::ok);
-        files
-            .filter(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == path))
-            .any(|file| is_meant(&process.join("fdinfo").join(file.file_name())))
-    })
+fn openers(files: &[&Path], is_meant: impl Fn(&Path) -> bool) -> BTreeMap<PathBuf, u32> {
+    let wanted = identities(files);
+    // By name first: what is meant by none of them may lie where a look at it takes long.
+    let names: HashSet<&OsStr> = files.iter().filter_map(|path| path.file_name()).collect();
+    let is_named =
+        |open: &Path| open.read_link().is_ok_and(|target| target.file_name().is_some_and(|it| names.contains(it)));
+    let named = open_files().filter(|(_, open)| is_named(open));
+    // This process only looks.
+    let found = named.filter(|(pid, _)| *pid != std::process::id()).filter_map(|(pid, open)| {
+        let path = wanted.get(&identity(&open.metadata().ok()?))?;
+        is_meant(&open).then(|| ((*path).to_owned(), pid))
+    });
+    found.collect()
 }
 
-fn opened_with(info: &Path) -> Option<u32> {
-    let (file, _) = crate::fsio::open_regular(info).ok()?;
+/// Tells files by what they are, because paths may lead over links or into another name space.
+fn identities<'p>(files: &[&'p Path]) -> BTreeMap<(u64, u64), &'p Path> {
+    let metadata = files.iter().filter_map(|path| Some((identity(&path.symlink_metadata().ok()?), *path)));
+    metadata.collect()
+}
+
+/// Returns how a file was opened, of a path such as `/proc/PID/fd/3`.
+fn opened_with(open: &Path) -> Option<u32> {
+    let info = open.parent()?.with_file_name("fdinfo").join(open.file_name()?);
+    let (file, _) = crate::fsio::open_regular(&info).ok()?;
     let mut text = String::new();
     file.take(4096).read_to_string(&mut text).ok()?;
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
     u32::from_str_radix(flags.trim(), 8).ok()
+}
+
+/// Returns which of these files some process has open, as far as the system tells.
+pub fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
+    let wanted = identities(files);
+    if wanted.is_empty() {
+        return BTreeSet::new();
+    }
+    open_files()
+        .filter_map(|(_, open)| open.metadata().ok())
+        .filter_map(|metadata| wanted.get(&identity(&metadata)).map(|path| (*path).to_owned()))
+        .collect()
+}
+
+/// Returns the processes that may be looked into, each with every file that it has open as `/proc/PID/fd/N`.
+///
+/// Such an entry is a link to what is open; following it opens nothing.
+fn open_files() -> impl Iterator<Item = (u32, PathBuf)> {
+    let entries = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    let processes = entries(Path::new("/proc")).filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    processes.flat_map(move |pid| {
+        entries(&Path::new("/proc").join(pid.to_string()).join("fd")).map(move |open| (pid, open.path()))
+    })
 }
 
 #[cfg(test)]
@@ -163,13 +196,36 @@ mod tests {
     fn only_who_writes_to_a_file_counts() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.jsonl");
-        let file = std::fs::File::create(&path).expect("a file");
-        if cfg!(target_os = "linux") {
-            assert_eq!(writer(&path), Some(std::process::id()));
+        for (redirection, writes) in [(">>", true), ("<>", true), ("<", false)] {
+            let script = format!("exec 8{redirection} \"$0\" && echo open && read line");
+            std::fs::write(&path, "").expect("a file");
+            let mut command = std::process::Command::new("sh");
+            let mut child = command
+                .args(["-c", &script])
+                .arg(&path)
+                .stdin(std::process::Stdio::piped())
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .expect("a shell");
+            let mut said = [0; 5];
+            child.stdout.take().expect("a pipe").read_exact(&mut said).expect("a word");
+            let expected = if writes && cfg!(target_os = "linux") { vec![(path.clone(), child.id())] } else { vec![] };
+            assert_eq!(writers(&[&path]).into_iter().collect::<Vec<_>>(), expected, "{redirection}");
+            drop(child.stdin.take());
+            child.wait().expect("an end");
         }
+    }
+
+    #[test]
+    fn a_file_that_this_process_has_open_is_held() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (open, closed) = (dir.path().join("open"), dir.path().join("closed"));
+        std::fs::write(&closed, "x").expect("a file");
+        let file = std::fs::File::create(&open).expect("a file");
+        let expected = if has_start_ticks() { BTreeSet::from([open.clone()]) } else { BTreeSet::new() };
+        assert_eq!(held(&[&open, &closed]), expected);
         drop(file);
-        let _reader = std::fs::File::open(&path).expect("a file");
-        assert_eq!(writer(&path), None);
+        assert_eq!(held(&[&open, &closed]), BTreeSet::new());
     }
 
     #[test]

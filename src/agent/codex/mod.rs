@@ -266,12 +266,18 @@ impl Agent for Codex {
         daemon.pid == pid && is_same
     }
 
-    fn verify(&self, copy: &mut Copy, _env: &Env) {
+    fn verify(&self, copy: &mut Copy, env: &Env) {
+        self.verify_all(&mut [copy], env);
+    }
+
+    fn verify_all(&self, copies: &mut [&mut Copy], _env: &Env) {
         // Older versions take no lock; that they have the file open is all there is.
-        if copy.liveness == Liveness::Idle
-            && let Some(pid) = process::writer(&copy.place.path)
-        {
-            copy.liveness = Liveness::Live { pid };
+        let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.clone()).collect();
+        let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+        for copy in copies.iter_mut().filter(|copy| copy.liveness == Liveness::Idle) {
+            if let Some(pid) = writers.get(&copy.place.path) {
+                copy.liveness = Liveness::Live { pid: *pid };
+            }
         }
     }
 }
