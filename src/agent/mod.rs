@@ -17,6 +17,7 @@ use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Pr
 
 mod amplifier;
 mod claude;
+mod copilot;
 mod jido;
 pub mod leo;
 
@@ -98,7 +99,7 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido]
+    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.

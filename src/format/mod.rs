@@ -4,6 +4,8 @@ pub mod amplifier;
 pub mod claude;
 pub mod compare;
 pub mod content;
+pub mod copilot;
+pub mod flat_yaml;
 pub mod jido;
 pub mod jido_signature;
 pub mod json;
