@@ -20,6 +20,7 @@ mod claude;
 mod copilot;
 mod jido;
 pub mod leo;
+mod pi;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
@@ -99,7 +100,7 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido]
+    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido, &pi::Pi]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.

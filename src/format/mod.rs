@@ -10,4 +10,5 @@ pub mod jido;
 pub mod jido_signature;
 pub mod json;
 pub mod jsonl;
+pub mod pi;
 pub mod session_info;
