@@ -72,6 +72,12 @@ pub trait Agent: Sync {
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
 
+    /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
+    /// a terminal it then does nothing, and calls that a success.
+    fn asks_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
     fn verify(&self, _copy: &mut Copy, _env: &Env) {}
 }

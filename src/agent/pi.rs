@@ -180,6 +180,10 @@ impl Agent for Pi {
         let argv = ["pi", "--session", &copy.place.id].map(str::to_owned).to_vec();
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
     }
+
+    fn asks_elsewhere(&self) -> bool {
+        true
+    }
 }
 
 /// Returns the directory for all sessions that Pi's settings name.
