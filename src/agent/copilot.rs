@@ -357,3 +357,29 @@ impl Ends {
         copy.last_dir = last.map(|dir| Fact::new(dir, "events")).or_else(|| copy.start_dir.clone());
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+    use crate::env::tests::fixed;
+
+    #[test]
+    fn a_sessions_directory_and_its_lock_belong_to_it_and_nothing_of_the_others() {
+        let root = tempfile::tempdir().expect("a directory");
+        let state = root.path().join("session-state");
+        let [id, other] = ["aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb"];
+        let locks = state.join(".session-operation-locks");
+        std::fs::create_dir_all(&locks).expect("a directory");
+        for id in [id, other] {
+            std::fs::create_dir(state.join(id)).expect("a directory");
+            std::fs::write(locks.join(format!("{id}.lock")), "").expect("a file");
+        }
+        let store = Store { root: root.path().to_owned(), ..Copilot.stores(&fixed()).remove(0) };
+        let place = Copilot.locate_id(&Arc::new(store), id).places.remove(0);
+        let own = vec![state.join(id), locks.join(format!("{id}.lock"))];
+        assert_eq!(Copilot.belongings(&place), Ok(Belongings { own: own.clone(), shared: Vec::new() }));
+        std::fs::remove_file(&own[1]).expect("a file");
+        assert_eq!(Copilot.belongings(&place).map(|found| found.own), Ok(own[..1].to_vec()));
+    }
+}
