@@ -2,13 +2,15 @@
 //!
 //! Facts: measured on 0.87.1; the variables and settings from earendil-works/pi 005aeb97.
 
+mod ends;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use ends::{Ends, TAIL};
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
@@ -19,20 +21,12 @@ use crate::format::json::Text;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::pi::{Branch, Record, id_of_file, is_session_id, is_slug_of};
 use crate::fsio;
-use crate::session::{
-    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
-};
+use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
 
 /// The variable of a directory that holds sessions without projects.
 const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 const MAX_SETTINGS: u64 = 1024 * 1024;
-/// How far from the end the name is looked for, and what is read of the end at once.
-const TAIL: usize = 64 * 1024;
-/// Records near the end that are looked into for the newest time.
-const LAST_RECORDS: u32 = 6;
-/// A session with a record this recent may be in use: Pi keeps no lock and registers nowhere.
-const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
 /// The agent.
 pub(super) struct Pi;
@@ -227,115 +221,4 @@ fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
         return found;
     }
     Found::in_projects(&store.root, |dir, project, found| look(dir, Some(project), found))
-}
-
-/// What the two ends of a file tell.
-#[derive(Default)]
-struct Ends {
-    is_whole: bool,
-    has_first_line: bool,
-    header: Option<Header>,
-    prompt: Option<String>,
-    has_reply: bool,
-    newest: Option<Timestamp>,
-    /// The last name, empty when it was taken away.
-    name: Option<String>,
-    model: Option<String>,
-    is_torn: bool,
-    records_from_end: u32,
-    bytes_from_end: usize,
-}
-
-struct Header {
-    id: String,
-    cwd: Option<PathBuf>,
-    created_at: Option<Timestamp>,
-    forked_from: Option<String>,
-}
-
-impl Ends {
-    fn see_from_start(&mut self, line: &[u8]) -> bool {
-        let is_first = !std::mem::replace(&mut self.has_first_line, true);
-        let Some(record) = Record::parse(line) else { return false };
-        if is_first && record.is_header() {
-            self.header = Some(Header {
-                id: record.id.get().unwrap_or_default().to_owned(),
-                // What is no absolute path would mean another directory to every caller.
-                cwd: record.cwd.filled().map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
-                created_at: record.at(),
-                forked_from: record.parent_session.filled().map(str::to_owned),
-            });
-        }
-        self.prompt = self.prompt.take().or_else(|| record.prompt());
-        self.has_reply |= record.is_reply();
-        self.prompt.is_some()
-    }
-
-    fn see_from_end(&mut self, line: &[u8], is_ended: bool) -> bool {
-        self.bytes_from_end += line.len();
-        match Record::parse(line) {
-            Some(record) => {
-                self.records_from_end += 1;
-                self.newest = self.newest.max(record.at());
-                self.name = self.name.take().or_else(|| record.session_name().map(str::to_owned));
-                self.model = self.model.take().or_else(|| record.model());
-            }
-            None => self.is_torn |= !is_ended,
-        }
-        let has_rest = self.newest.is_some() && self.records_from_end >= LAST_RECORDS;
-        has_rest && (self.bytes_from_end >= TAIL || (self.name.is_some() && self.model.is_some()))
-    }
-
-    fn fill(self, copy: &mut Copy, now: Timestamp) {
-        let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
-        if is_empty {
-            copy.health.insert(Health::EmptySession);
-        }
-        if self.is_torn {
-            copy.health.insert(Health::TornTranscript);
-        }
-        let forked_from = self.header.as_ref().and_then(|header| header.forked_from.as_deref());
-        copy.kind = match forked_from {
-            _ if is_empty => SessionKind::Empty,
-            Some(_) => SessionKind::Fork,
-            None => SessionKind::Main,
-        };
-        // The parent is a path, of which only the file's name holds wherever the home lies by now.
-        let parent = forked_from.and_then(|path| Path::new(path).file_name()?.to_str());
-        copy.parent_id = parent.and_then(id_of_file).map(str::to_owned);
-        match &self.header {
-            None if self.has_first_line || self.is_whole => {
-                copy.health.insert(Health::InvalidContent);
-                copy.notes
-                    .push("its first line is not the header of a session, and Pi would start the file anew".to_owned());
-            }
-            Some(header) if header.id != copy.place.id => {
-                copy.health.insert(Health::InvalidContent);
-                copy.notes.push(format!("its header says that its id is {}, by which alone Pi knows it", header.id));
-            }
-            _ => {}
-        }
-        if let Some(header) = self.header {
-            copy.created_at = header.created_at.map(|at| Fact::new(at, "header"));
-            copy.start_dir = header.cwd.clone().map(|dir| Fact::new(dir, "header"));
-            copy.last_dir = copy.start_dir.clone();
-            if let Some(dir) = header.cwd {
-                let project = copy.place.project.as_deref();
-                let counts = project.is_none_or(|project| Pi.is_filed_under(project, &dir));
-                copy.evidence.push(Evidence { dir, source: "header", detail: "its header".to_owned(), counts });
-            }
-        }
-        copy.title = self.name.filter(|name| !name.is_empty()).map(|name| Fact::new(name, "session_info"));
-        copy.first_prompt =
-            self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
-        copy.model = self.model.map(|model| Fact::new(model, "transcript"));
-        if let Some(newest) = self.newest {
-            copy.active_at = Some(Fact::new(newest, "transcript"));
-            let age = now.duration_since(newest);
-            if !age.is_negative() && age < MAYBE_LIVE {
-                let why = format!("its last record was written {} s ago, and Pi keeps no lock", age.as_secs());
-                copy.liveness = Liveness::Maybe { why };
-            }
-        }
-    }
 }
