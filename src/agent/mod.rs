@@ -22,8 +22,8 @@ mod claude;
 mod copilot;
 mod jido;
 pub mod leo;
-pub mod upkeep;
 mod pi;
+pub mod upkeep;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
