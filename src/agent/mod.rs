@@ -20,8 +20,10 @@ mod amplifier;
 pub mod cat;
 mod claude;
 mod codex;
+mod copilot;
 mod jido;
 pub mod leo;
+mod pi;
 pub mod upkeep;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
@@ -76,6 +78,12 @@ pub trait Agent: Sync {
 
     /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
     fn joins(&self, _copy: &Copy) -> bool {
+        false
+    }
+
+    /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
+    /// a terminal it then does nothing, and calls that a success.
+    fn asks_elsewhere(&self) -> bool {
         false
     }
 
@@ -144,7 +152,7 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &codex::Codex, &jido::Jido]
+    &[&amplifier::Amplifier, &claude::Claude, &codex::Codex, &copilot::Copilot, &jido::Jido, &pi::Pi]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.

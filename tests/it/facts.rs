@@ -129,3 +129,13 @@ fn every_session_of_the_real_codex_is_listed_as_it_is() {
 fn every_session_of_an_older_real_codex_is_listed_as_it_is() {
     the_facts_hold("codex-old");
 }
+
+#[test]
+fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
+    the_facts_hold("copilot");
+}
+
+#[test]
+fn every_session_of_the_real_pi_is_listed_as_it_is() {
+    the_facts_hold("pi");
+}
