@@ -10,6 +10,7 @@ mod world;
 mod backfill;
 mod bad_input;
 mod choosing;
+mod doctor;
 mod facts;
 mod jido;
 mod launches;
