@@ -137,7 +137,7 @@ pub struct Refusal {
 }
 
 /// One of several sessions or copies that a selector could mean.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Candidate {
     /// Which agent's session it is.
     pub agent: String,

@@ -32,6 +32,7 @@ pub mod scan;
 pub mod select;
 pub mod session;
 pub mod signals;
+pub mod stamp;
 pub mod survey;
 pub mod ui;
 pub mod wait;
@@ -81,6 +82,8 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Show(args) => commands::show::run(args, env, ui),
         Command::Resume(args) => commands::resume::run(args, env, ui),
         Command::Backfill(args) => commands::backfill::run(args, env, ui),
+        Command::Undo(args) => commands::undo::run(args, env, ui),
+        Command::Trash(args) => commands::trash::run(args, env, ui),
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
         Command::Generate(args) => commands::generate::run(args, ui),
         Command::Help(args) => commands::help::run(args, ui),
@@ -94,6 +97,8 @@ fn wants_json(command: &Command) -> bool {
         Command::Show(args) => args.format.get() != Format::Table,
         Command::Resume(args) => args.json,
         Command::Backfill(args) => args.format.get() != Format::Table,
+        Command::Undo(args) => args.format.get() != Format::Table,
+        Command::Trash(args) => args.command.format() != Format::Table,
         Command::Doctor(args) => args.format.get() != Format::Table,
         Command::Generate(_) | Command::Help(_) => false,
     }

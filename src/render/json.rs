@@ -492,6 +492,8 @@ pub struct BackfillJson<'a> {
     pub refused: usize,
     /// How many could not be written.
     pub failed: usize,
+    /// The run, by which it can be undone; `null` when nothing was written.
+    pub run: Option<&'a str>,
     /// What could not be read.
     pub problems: Vec<ProblemJson<'a>>,
 }
@@ -510,6 +512,8 @@ pub struct BackfillSummaryJson<'a> {
     pub refused: usize,
     /// How many could not be written.
     pub failed: usize,
+    /// The run, by which it can be undone; `null` when nothing was written.
+    pub run: Option<&'a str>,
     /// What could not be read.
     pub problems: Vec<ProblemJson<'a>>,
 }

@@ -5,6 +5,7 @@
 
 mod contract;
 mod fixtures;
+mod picture;
 mod world;
 
 mod backfill;
@@ -23,3 +24,4 @@ mod resume;
 mod selectors;
 mod shapes;
 mod terminal;
+mod undo;
