@@ -20,6 +20,14 @@ fn duplicates(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, facts) in &survey.copies {
         let Some(session) = survey.scan.sessions.get(*at) else { continue };
+        // What lies inside a copy of another session goes where that goes.
+        let is_inside = |copy: &Copy| {
+            let parent = copy.place.parent_id.as_deref().and_then(|parent| survey.session(session.agent, parent));
+            parent.is_some_and(|parent| parent.copies.len() > 1)
+        };
+        if session.copies.iter().any(is_inside) {
+            continue;
+        }
         for (number, facts) in (1..session.copies.len()).zip(facts) {
             findings.push(duplicate(session, number, facts));
         }

@@ -8,7 +8,7 @@ mod session_info;
 mod strays;
 mod upkeep;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 pub use code::{Code, Severity};
@@ -127,19 +127,32 @@ impl Finding {
         self.repair = Some(repair);
         self
     }
+}
 
-    /// Tells whether it is about one of the agents or directories that were asked for.
-    fn concerns(&self, filter: &Filter, survey: &Survey) -> bool {
-        let is_of_agent = filter.agents.is_empty() || self.agents.iter().any(|agent| filter.agents.contains(agent));
-        let is_in_dirs = || {
-            let below = |path: &Path| filter.dirs.iter().any(|dir| path.starts_with(dir));
-            let in_dirs = |session: &Session| {
-                session.copies.iter().any(|copy| copy.directories().any(below))
-                    && self.sessions.iter().any(|(agent, id)| *agent == session.agent && *id == session.id)
-            };
-            self.paths.iter().any(|path| below(path)) || survey.scan.sessions.iter().any(in_dirs)
-        };
-        is_of_agent && (filter.dirs.is_empty() || is_in_dirs())
+/// What was asked for of all that is found.
+struct Scope<'a> {
+    filter: &'a Filter,
+    /// The sessions that record one of the directories.
+    sessions: HashSet<(AgentKind, &'a str)>,
+}
+
+impl<'a> Scope<'a> {
+    fn new(filter: &'a Filter, survey: &'a Survey) -> Self {
+        let is_below = |path: &Path| filter.dirs.iter().any(|dir| path.starts_with(dir));
+        let is_in = |session: &&Session| session.copies.iter().any(|copy| copy.directories().any(is_below));
+        let narrow = survey.scan.sessions.iter().filter(|_| !filter.dirs.is_empty());
+        let sessions = narrow.filter(is_in).map(|session| (session.agent, session.id.as_str())).collect();
+        Self { filter, sessions }
+    }
+
+    /// Tells whether a finding is about one of the agents and one of the directories.
+    fn has(&self, finding: &Finding) -> bool {
+        let Filter { agents, dirs, .. } = self.filter;
+        let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));
+        let is_in_dirs = dirs.is_empty()
+            || finding.paths.iter().any(|path| dirs.iter().any(|dir| path.starts_with(dir)))
+            || finding.sessions.iter().any(|(agent, id)| self.sessions.contains(&(*agent, id.as_str())));
+        is_of_agent && is_in_dirs
     }
 }
 
@@ -147,7 +160,8 @@ impl Finding {
 pub fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
     let groups = [copies::check, place::check, session_info::check, content::check, strays::check, upkeep::check];
     let mut findings: Vec<Finding> = groups.iter().flat_map(|check| check(survey)).collect();
-    findings.retain(|finding| codes.contains(&finding.code) && finding.concerns(filter, survey));
+    let scope = Scope::new(filter, survey);
+    findings.retain(|finding| codes.contains(&finding.code) && scope.has(finding));
     findings
         .sort_by(|a, b| (a.severity, a.code, &a.sessions, &a.paths).cmp(&(b.severity, b.code, &b.sessions, &b.paths)));
     findings
@@ -166,6 +180,11 @@ fn selector(session: &Session) -> String {
 /// Returns a path for a shell.
 fn word(path: &Path) -> String {
     shell_word(&path.to_string_lossy()).into_owned()
+}
+
+/// Says how many directories there are.
+fn directories(number: usize) -> String {
+    if number == 1 { "1 directory".to_owned() } else { format!("{number} directories") }
 }
 
 /// Says how many there are of something.

@@ -32,11 +32,6 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-fn find<'s>(survey: &'s Survey, agent: AgentKind, id: &str) -> Option<&'s Session> {
-    let at = survey.scan.sessions.binary_search_by(|session| (session.agent, session.id.as_str()).cmp(&(agent, id)));
-    at.ok().map(|at| &survey.scan.sessions[at])
-}
-
 fn is_older(stray: &Stray, age: SignedDuration, survey: &Survey) -> bool {
     stray.modified_at.is_some_and(|at| survey.now.duration_since(at) >= age)
 }
@@ -46,7 +41,7 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
         return None;
     }
     let id = stray.session_id.as_deref().unwrap_or_default();
-    let elsewhere = find(survey, stray.agent, id);
+    let elsewhere = survey.session(stray.agent, id);
     let (severity, why) = match elsewhere {
         None => (Severity::Warning, "whose transcript is gone".to_owned()),
         Some(session) => {
@@ -84,7 +79,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
     let mut by_parent: BTreeMap<(AgentKind, &str), Vec<&Session>> = BTreeMap::new();
     for session in survey.scan.sessions.iter().filter(|session| session.copy().kind == SessionKind::Subagent) {
         let copy = session.copy();
-        let Some(parent) = copy.parent_id.as_deref().filter(|parent| find(survey, session.agent, parent).is_none())
+        let Some(parent) = copy.parent_id.as_deref().filter(|parent| survey.session(session.agent, parent).is_none())
         else {
             continue;
         };
@@ -96,8 +91,8 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
     }
     let finding = |((agent, parent), sessions): ((AgentKind, &str), Vec<&Session>)| {
         let evidence = format!(
-            "The {agent} session {parent} is gone, but {} of it {} still there. Nothing leads to them any more, though \
-             `rejoin show` can.",
+            "The {agent} session {parent} is gone, but {} of it {} still there. Nothing but `rejoin show` leads there any \
+             more.",
             count(sessions.len(), "sub-agent"),
             if sessions.len() == 1 { "is" } else { "are" }
         );
@@ -110,7 +105,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
 }
 
 fn temporary(stray: &Stray, survey: &Survey) -> Option<Finding> {
-    let session = stray.session_id.as_deref().and_then(|id| find(survey, stray.agent, id));
+    let session = stray.session_id.as_deref().and_then(|id| survey.session(stray.agent, id));
     let is_busy = session.is_some_and(|session| session.copies.iter().any(|copy| copy.liveness != Liveness::Idle));
     if is_busy || survey.held.contains(&stray.path) || !is_older(stray, WRITERS_TIME, survey) {
         return None;
@@ -187,7 +182,7 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
 
 fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Finding> {
     let CwdRecord { path, session_id, dir, written_at } = record;
-    let session = find(survey, AgentKind::Claude, session_id);
+    let session = survey.session(AgentKind::Claude, session_id);
     let is_live = session.is_some_and(|session| session.copies.iter().any(|copy| copy.liveness != Liveness::Idle));
     let is_old = written_at.is_some_and(|at| survey.now.duration_since(at) >= STARTING_TIME);
     let why = match (dir, session) {

@@ -77,12 +77,14 @@ pub(super) fn is_line_wise(path: &Path) -> bool {
 }
 
 /// Looks at a transcript, whole if it is small or if that is wanted.
-pub(super) fn look(path: &Path, agent: &dyn Agent, deep: bool) -> Result<Lines, PathError> {
+///
+/// The first record of a sub-agent's follows one in the transcript of the session that made it, or none.
+pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool) -> Result<Lines, PathError> {
     let fail = |error| PathError::new("read", path, error);
     let mut file = Jsonl::open(path)?;
     if file.len() <= READ_WHOLE {
         let bytes = file.whole().map_err(fail)?;
-        let mut chain = Chain::new(agent);
+        let mut chain = Chain::new(agent, is_subagent);
         let mut start = 0;
         for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
             let line = &bytes[start..end];
@@ -94,7 +96,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, deep: bool) -> Result<Lines, 
         return Ok(chain.finish());
     }
     if deep {
-        let mut chain = Chain::new(agent);
+        let mut chain = Chain::new(agent, is_subagent);
         let mut lines = file.into_lines().map_err(fail)?;
         while let Some(line) = lines.next_line().map_err(fail)? {
             match line.bytes {
@@ -142,17 +144,19 @@ struct Chain<'a> {
     /// Records whose parent was not seen before them.
     waiting: Vec<(u64, u64)>,
     is_complete: bool,
+    may_begin_elsewhere: bool,
     found: Lines,
 }
 
 impl<'a> Chain<'a> {
-    fn new(agent: &'a dyn Agent) -> Self {
+    fn new(agent: &'a dyn Agent, is_subagent: bool) -> Self {
         Self {
             agent,
             hasher: RandomState::new(),
             known: HashSet::new(),
             waiting: Vec::new(),
             is_complete: true,
+            may_begin_elsewhere: is_subagent,
             found: Lines { is_whole: true, ..Lines::default() },
         }
     }
@@ -168,7 +172,8 @@ impl<'a> Chain<'a> {
         if !is_ended {
             self.found.last = LastLine::WithoutNewline;
         }
-        if let Some(parent) = link.parent {
+        let is_first = self.known.is_empty();
+        if let Some(parent) = link.parent.filter(|_| !(is_first && self.may_begin_elsewhere)) {
             let parent = self.hasher.hash_one(parent.as_bytes());
             if !self.known.contains(&parent) {
                 self.waiting.push((number, parent));
