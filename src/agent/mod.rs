@@ -13,12 +13,13 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::env::Env;
 use crate::error::{PathError, reason};
 use crate::launch::{Plan, Request};
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, Store};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store};
 use upkeep::{Fold, Link, Retention, Strays};
 
 mod amplifier;
 pub mod cat;
 mod claude;
+mod codex;
 mod copilot;
 mod jido;
 pub mod leo;
@@ -74,6 +75,11 @@ pub trait Agent: Sync {
     /// Returns the command that resumes a copy, with one prompt to answer without a terminal or without, or why
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
+
+    /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
+    fn joins(&self, _copy: &Copy) -> bool {
+        false
+    }
 
     /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
     /// a terminal it then does nothing, and calls that a success.
@@ -146,7 +152,7 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido, &pi::Pi]
+    &[&amplifier::Amplifier, &claude::Claude, &codex::Codex, &copilot::Copilot, &jido::Jido, &pi::Pi]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
@@ -186,6 +192,10 @@ pub struct StoreNotes {
     pub live: HashMap<String, Vec<LiveRecord>>,
     /// Directories that pointers name, by session id.
     pub dirs: HashMap<String, Vec<Evidence>>,
+    /// Names that sessions were given, by session id.
+    pub names: HashMap<String, Fact<String>>,
+    /// Whether sessions are in use, by session id, where a lock tells.
+    pub locked: HashMap<String, Liveness>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }

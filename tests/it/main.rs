@@ -11,6 +11,7 @@ mod world;
 mod backfill;
 mod bad_input;
 mod choosing;
+mod codex;
 mod copilot;
 mod doctor;
 mod facts;
