@@ -11,6 +11,7 @@ mod backfill;
 mod bad_input;
 mod choosing;
 mod facts;
+mod gemini;
 mod jido;
 mod launches;
 mod list;
