@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there, tree_size};
+use super::{Agent, Command, Found, ReadContext, StoreNotes, as_prompt_option, is_there, tree_size};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -233,7 +233,7 @@ impl Agent for Gemini {
             return Err("its id could be taken for something else".to_owned());
         }
         let argv = ["gemini", "--resume", id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last: prompt_option(prompt), unset: Vec::new(), then_type: None })
+        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
     }
 
     fn warning(&self, copy: &Copy) -> Option<String> {
@@ -242,15 +242,6 @@ impl Agent for Gemini {
             "Gemini CLI may delete this session at a later start once it was resumed; to be safe, copy {} elsewhere first",
             copy.place.path.display()
         ))
-    }
-}
-
-/// Returns a prompt as `-p` takes it, also when it looks like an option itself.
-pub(super) fn prompt_option(prompt: Option<&str>) -> Vec<String> {
-    match prompt {
-        Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
-        Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
-        None => Vec::new(),
     }
 }
 

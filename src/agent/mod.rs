@@ -21,6 +21,7 @@ mod claude;
 mod gemini;
 mod jido;
 pub mod leo;
+mod qwen;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
@@ -115,9 +116,18 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     }
 }
 
+/// Returns a prompt as the option `-p` takes it, also when it looks like an option itself.
+fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
+    match prompt {
+        Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
+        Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
+        None => Vec::new(),
+    }
+}
+
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido, &gemini::Gemini]
+    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido, &gemini::Gemini, &qwen::Qwen]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
@@ -155,6 +165,8 @@ pub struct ReadContext<'a> {
 pub struct StoreNotes {
     /// Processes that registered themselves, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
+    /// Why a session may be in use though no process of this machine can be asked, by session id.
+    pub maybe: HashMap<String, String>,
     /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
     /// What could not be read.

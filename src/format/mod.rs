@@ -10,4 +10,5 @@ pub mod jido_signature;
 pub mod json;
 pub mod jsonl;
 pub mod parts;
+pub mod qwen;
 pub mod session_info;

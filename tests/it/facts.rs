@@ -124,3 +124,8 @@ fn every_session_of_the_real_claude_code_is_listed_as_it_is() {
 fn every_session_of_the_real_gemini_cli_is_listed_as_it_is() {
     the_facts_hold("gemini");
 }
+
+#[test]
+fn every_session_of_the_real_qwen_code_is_listed_as_it_is() {
+    the_facts_hold("qwen");
+}

@@ -17,6 +17,7 @@ mod launches;
 mod list;
 mod pipes;
 mod properties;
+mod qwen;
 mod read_only;
 mod regression;
 mod resume;
