@@ -227,17 +227,28 @@ fn add_hashed_evidence(env: &Env, copies: &mut [Copy]) {
     if !copies.iter().any(|copy| hashed(copy).is_some()) {
         return;
     }
-    let Places { places, .. } = locate(env, &[]);
-    let notes = Notes::of(env, places.iter(), &mut Vec::new());
+    let read: HashSet<&Path> = copies.iter().map(|copy| copy.place.path.as_path()).collect();
+    let mut others = locate(env, &[]).places;
+    others.retain(|place| !read.contains(place.path.as_path()));
+    let notes = Notes::of(env, others.iter(), &mut Vec::new());
     // What cannot be read names no directory; that is all it means here.
-    let known = read_copies(env, places, &notes, Wanted::GLANCE, &mut Vec::new());
+    let others = read_copies(env, others, &notes, Wanted::GLANCE, &mut Vec::new());
     // Another session may have worked further down.
-    let dirs: BTreeSet<&Path> = known.iter().flat_map(Copy::directories).flat_map(Path::ancestors).collect();
+    let dirs: BTreeSet<PathBuf> = copies
+        .iter()
+        .chain(&others)
+        .flat_map(Copy::directories)
+        .flat_map(Path::ancestors)
+        .map(Path::to_owned)
+        .collect();
+    // Hashing every directory once for each project is enough.
+    let mut found: HashMap<(AgentKind, Arc<str>), Option<&PathBuf>> = HashMap::new();
     for copy in copies {
         let Some((agent, project)) = hashed(copy) else { continue };
-        if let Some(dir) = dirs.iter().find(|dir| agent.is_filed_under(&project, dir)) {
+        let find = || dirs.iter().find(|dir| agent.is_filed_under(&project, dir));
+        if let Some(dir) = *found.entry((agent.kind(), Arc::clone(&project))).or_insert_with(find) {
             let detail = "known from another session, and its hash is the project's name".to_owned();
-            copy.evidence.push(Evidence { dir: (*dir).to_owned(), source: "known", detail, counts: true });
+            copy.evidence.push(Evidence { dir: dir.clone(), source: "known", detail, counts: true });
             agent.decide_launch_dir(copy);
         }
     }

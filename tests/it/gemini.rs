@@ -437,3 +437,33 @@ fn a_project_in_which_a_directory_stands_for_a_session_or_a_marker_is_read_never
     assert_eq!((sessions.len(), sessions[0].launch_source()), (1, Some("registry")));
     assert_eq!(gemini_hash("/home/ana/app").len(), 64);
 }
+
+#[test]
+fn whatever_is_kept_by_the_id_alone_belongs_to_every_copy_of_a_session() {
+    let world = World::new();
+    let path = world.add(Gemini::session(id(1)).turn("one", "first"));
+    let stub = world.add(Gemini::session(id(1)).at("2026-02-01T11:00:00Z"));
+    world.add(Gemini::session(id(8)).subagent_of(id(1)).turn("look", "found"));
+    world.add(Gemini::session(id(2)).at("2026-02-02T10:00:00Z").turn("another", "one"));
+    let temp = world.home().join(".gemini/tmp/app");
+    let aside = path.with_file_name(format!("{}.unreadable-7", path.file_name().expect("a name").display()));
+    put(&aside, "x");
+    let kept = |id: &str| {
+        [format!("logs/session-{id}.jsonl"), format!("tool-outputs/session-{id}/t.txt"), format!("{id}/plans/p.md")]
+    };
+    [id(1), id(8), id(2)].iter().flat_map(|id| kept(id)).for_each(|name| put(&temp.join(name), "x"));
+
+    let found = world.belongings_of(&path);
+    assert_eq!(found.own, [path.clone(), aside]);
+    let mut expected: Vec<_> = [id(1), id(8)]
+        .iter()
+        .flat_map(|id| [format!("logs/session-{id}.jsonl"), format!("tool-outputs/session-{id}"), id.clone()])
+        .map(|name| temp.join(name))
+        .collect();
+    expected.push(temp.join("chats").join(id(1)));
+    let mut shared = found.shared;
+    shared.sort();
+    expected.sort();
+    assert_eq!(shared, expected);
+    assert_eq!(world.belongings_of(&stub).own, [stub]);
+}

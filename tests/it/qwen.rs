@@ -335,3 +335,28 @@ fn a_session_whose_records_went_on_in_another_log_says_so() {
     let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
     assert!(details.notes.iter().any(|note| note.contains("a log of its own")), "{:?}", details.notes);
 }
+
+#[test]
+fn what_begins_with_a_transcripts_name_belongs_to_it_and_the_rest_to_every_copy() {
+    let world = World::new();
+    let path = world.add(Qwen::session(id(1)).turn("x", "y"));
+    let archived = world.add(Qwen::session(id(1)).archived().turn("x", "y"));
+    world.add(Qwen::session(id(2)).turn("another", "one"));
+    let subagent = world.add(Qwen::session("agent-look-1").subagent_of(id(1)).turn("x", "y"));
+    let beside = ["ledger.jsonl", "runtime.json"].map(|ending| path.with_extension(ending));
+    beside.iter().for_each(|path| put(path, "x"));
+    put(&path.with_file_name(format!("{}.runtime.json", id(2))), "x");
+    let root = world.home().join(".qwen");
+    put(&root.join("file-history").join(id(1)).join("f"), "x");
+    put(&root.join("debug").join(format!("{}.txt", id(1))), "x");
+
+    let mut found = world.belongings_of(&path);
+    found.own[1..].sort();
+    assert_eq!(found.own, [vec![path], beside.to_vec()].concat());
+    let subagents = subagent.parent().expect("a directory").to_owned();
+    let shared =
+        vec![root.join("file-history").join(id(1)), root.join("debug").join(format!("{}.txt", id(1))), subagents];
+    assert_eq!(found.shared, shared);
+    let found = world.belongings_of(&archived);
+    assert_eq!((found.own, found.shared), (vec![archived], shared));
+}
