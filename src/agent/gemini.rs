@@ -126,7 +126,7 @@ impl Agent for Gemini {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.clone())
+        (!is_document(place)).then(|| place.path.clone())
     }
 
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {

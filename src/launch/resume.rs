@@ -1,5 +1,6 @@
 //! A resume as a whole: the session, the plan, what is refused, and what is written first.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::checks::{self, Identity};
@@ -8,7 +9,7 @@ use crate::agent;
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::launch_log::{self as log, Launch};
-use crate::moved;
+use crate::moved::{self, Checkouts};
 use crate::plan::backfill::{self, Action, Item};
 use crate::render::text;
 use crate::scan::{self, Wanted};
@@ -152,9 +153,9 @@ impl Resume {
             return refusal;
         };
         let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
-        let known = scan.sessions.iter().flat_map(|session| session.copy().directories()).map(Path::to_owned).collect();
+        let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
         let remote = log::remote_of(&log::file(env), gone).ok().flatten();
-        let found = moved::instead_of(gone, &known, remote.as_deref());
+        let found = Checkouts::of(known.into_iter()).instead_of(gone, remote.as_deref());
         if found.is_empty() {
             return refusal;
         }

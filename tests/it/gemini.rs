@@ -59,6 +59,16 @@ fn a_document_of_the_older_generation_says_the_same() {
 }
 
 #[test]
+fn doctor_finds_nothing_wrong_with_a_sound_session_of_either_generation() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Gemini::session(id(1)).in_dir(&app).turn("fix it", "Done.").resumed());
+    world.add(Gemini::session(id(2)).in_dir(&app).document().turn("fix it", "Done."));
+    let answer = world.rejoin(["doctor", "--json"]).code(0);
+    assert!(answer.stdout().contains("\"findings\":[]"), "{}", answer.stdout());
+}
+
+#[test]
 fn a_large_file_of_either_generation_is_known_by_its_ends() {
     let long = "word ".repeat(200);
     for is_document in [false, true] {

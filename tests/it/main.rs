@@ -5,6 +5,7 @@
 
 mod contract;
 mod fixtures;
+mod picture;
 mod world;
 
 mod backfill;
@@ -24,3 +25,4 @@ mod resume;
 mod selectors;
 mod shapes;
 mod terminal;
+mod undo;
