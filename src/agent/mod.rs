@@ -20,9 +20,11 @@ use upkeep::{Fold, Link, Retention, Strays};
 mod amplifier;
 pub mod cat;
 mod claude;
+mod copilot;
 mod gemini;
 mod jido;
 pub mod leo;
+mod pi;
 mod qwen;
 pub mod upkeep;
 
@@ -91,6 +93,12 @@ pub trait Agent: Sync {
     /// Says what the agent's own resume may do to a session, where that is not what a person expects.
     fn warning(&self, _copy: &Copy) -> Option<String> {
         None
+    }
+
+    /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
+    /// a terminal it then does nothing, and calls that a success.
+    fn asks_elsewhere(&self) -> bool {
+        false
     }
 
     /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
@@ -167,7 +175,7 @@ fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido, &gemini::Gemini, &qwen::Qwen]
+    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &gemini::Gemini, &jido::Jido, &pi::Pi, &qwen::Qwen]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
