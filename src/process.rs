@@ -26,6 +26,19 @@ pub fn start_ticks(pid: u32) -> Option<u64> {
     after_name.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
+/// Returns the id of this boot of the machine, which tells a process id of an earlier one.
+pub fn boot_id() -> Option<String> {
+    let (file, _) = crate::fsio::open_regular("/proc/sys/kernel/random/boot_id".as_ref()).ok()?;
+    let mut id = String::new();
+    file.take(4096).read_to_string(&mut id).ok()?;
+    Some(id.trim().to_owned())
+}
+
+/// Returns which namespace of process ids this program runs in; containers have one each.
+pub fn pid_namespace() -> Option<u64> {
+    Path::new("/proc/self/ns/pid").metadata().ok().map(|metadata| metadata.ino())
+}
+
 /// Tells whether this system can answer [`start_ticks`].
 pub fn has_start_ticks() -> bool {
     cfg!(target_os = "linux")
@@ -233,6 +246,8 @@ mod tests {
         let pid = std::process::id();
         assert!(exists(pid));
         assert_eq!(start_ticks(pid).is_some(), has_start_ticks());
+        assert_eq!(boot_id().is_some_and(|id| id.len() == 36), has_start_ticks());
+        assert_eq!(pid_namespace().is_some(), has_start_ticks());
         assert!(!exists(0));
         assert_eq!(start_ticks(u32::MAX), None);
     }

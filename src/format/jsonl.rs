@@ -226,7 +226,13 @@ impl Jsonl {
             Some(_) => Source::Packed(Decoder::new(file)?),
             None => Source::Plain(file),
         };
-        Ok(Lines { reader: BufReader::with_capacity(128 * 1024, source.take(limit)), line: Vec::new(), number: 0 })
+        let reader = BufReader::with_capacity(128 * 1024, source.take(limit));
+        Ok(Lines { reader, line: Vec::new(), number: 0, offset: 0 })
+    }
+
+    /// Returns the bytes of a line that [`Lines`] showed before; fewer when the file shrank since.
+    pub fn again(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
+        self.read_range(start, start.saturating_add(length as u64))
     }
 
     fn is_cut(&self) -> bool {
@@ -358,6 +364,7 @@ pub struct Lines {
     reader: BufReader<io::Take<Source>>,
     line: Vec<u8>,
     number: u64,
+    offset: u64,
 }
 
 /// One line of a streamed file.
@@ -365,6 +372,8 @@ pub struct Lines {
 pub struct Line<'a> {
     /// Counted from 1.
     pub number: u64,
+    /// Where it begins in the file, in bytes.
+    pub start: u64,
     /// Its bytes without the newline; `None` when it is longer than [`LONGEST_LINE`].
     pub bytes: Option<&'a [u8]>,
     /// Whether a newline ended it.
@@ -380,6 +389,7 @@ impl Lines {
             let mut is_too_long = false;
             let mut is_ended = false;
             let mut was_read = false;
+            let start = self.offset;
             while !is_ended {
                 let available = match self.reader.fill_buf() {
                     Ok([]) => break,
@@ -402,6 +412,7 @@ impl Lines {
                     self.line.extend_from_slice(part);
                 }
                 self.reader.consume(used);
+                self.offset += used as u64;
             }
             if !was_read {
                 return Ok(None);
@@ -409,7 +420,7 @@ impl Lines {
             self.number += 1;
             if is_too_long || !self.line.is_empty() {
                 let bytes = (!is_too_long).then_some(self.line.as_slice());
-                return Ok(Some(Line { number: self.number, bytes, is_ended }));
+                return Ok(Some(Line { number: self.number, start, bytes, is_ended }));
             }
         }
     }
@@ -528,7 +539,11 @@ mod tests {
         assert_eq!((two.number, two.bytes), (2, None));
         let three = lines.next_line().expect("a line").expect("a line");
         assert_eq!((three.number, three.bytes, three.is_ended), (3, Some(b"three".as_slice()), false));
+        let start = three.start;
         assert_eq!(lines.next_line().expect("an end"), None);
+        let file = Jsonl::open(&path).expect("a file");
+        assert_eq!(file.again(start, 5).expect("the line once more"), b"three");
+        assert_eq!(file.again(start + 3, 5).expect("what is left"), b"ee");
     }
 
     #[test]

@@ -97,6 +97,7 @@ impl Resume {
         let health = session.copy().health.iter();
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
+        warnings.extend(agent.warning(session.copy()));
         Ok(Self { session: Some(session), plan, dir_source, backfill, warnings, identity: None })
     }
 
