@@ -12,3 +12,4 @@ pub mod json;
 pub mod jsonl;
 pub mod pi;
 pub mod session_info;
+pub mod sqlite;
