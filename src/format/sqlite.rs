@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::error::PathError;
@@ -22,6 +23,10 @@ const TRIES_WITHOUT_LOCKS: usize = 10;
 
 /// How long its writer gets between two tries, after the first few.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Held for writing while SQLite's locks are: the system gives all locks of a process on a file back as soon as any
+/// part of the process closes that file.
+static LOCKS: RwLock<()> = RwLock::new(());
 
 /// Why a query gave nothing.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +55,15 @@ pub fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) 
     let fail = |why: String| PathError::new("read", path, io::Error::other(why));
     for attempt in 0..TRIES {
         let is_restless = attempt >= TRIES_WITHOUT_LOCKS;
+        let others = LOCKS.read().unwrap_or_else(PoisonError::into_inner);
         let way = Footprint::of(path)?.way(is_restless);
+        let (_others, _own) = match way {
+            Way::Locked => {
+                drop(others);
+                (None, Some(LOCKS.write().unwrap_or_else(PoisonError::into_inner)))
+            }
+            _ => (Some(others), None),
+        };
         let db = Db::open(path, way);
         // SQLite makes a log that it does not find, so what it is told to find is looked at right before.
         let before = Footprint::of(path)?;
@@ -142,7 +155,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-pub use connection::{Db, Row};
+pub use connection::{Db, Query, Row};
 
 #[cfg(feature = "sqlite")]
 mod connection {
@@ -151,7 +164,7 @@ mod connection {
 
     use rusqlite::config::DbConfig;
     use rusqlite::types::ValueRef;
-    use rusqlite::{Connection, OpenFlags, params_from_iter};
+    use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
 
     use super::{Duration, HashSet, Path, QueryError, Way};
 
@@ -217,16 +230,37 @@ mod connection {
             values: &[&str],
             mut see: impl FnMut(&Row<'_>),
         ) -> Result<(), QueryError> {
+            let sql = format!("SELECT {} FROM \"{table}\" {rest}", self.column_list(table, "", columns)?);
+            self.query(&sql, values, &mut see)
+        }
+
+        /// Returns columns for a query, each with a prefix such as `t.`; one that the table lacks is `NULL`.
+        pub fn column_list(&self, table: &str, prefix: &str, columns: &[&str]) -> Result<String, QueryError> {
             let known = self.columns(table)?;
-            let column = |name: &&str| if known.contains(*name) { format!("\"{name}\"") } else { "NULL".to_owned() };
-            let columns: Vec<String> = columns.iter().map(column).collect();
-            self.query(&format!("SELECT {} FROM \"{table}\" {rest}", columns.join(", ")), values, &mut see)
+            let column =
+                |name: &&str| if known.contains(*name) { format!("{prefix}\"{name}\"") } else { "NULL".to_owned() };
+            Ok(columns.iter().map(column).collect::<Vec<_>>().join(", "))
         }
 
         /// Shows the rows that a query gives.
-        pub fn query(&self, sql: &str, values: &[&str], mut see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
-            let mut statement = self.0.prepare(sql)?;
-            let mut rows = statement.query(params_from_iter(values))?;
+        pub fn query(&self, sql: &str, values: &[&str], see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+            self.prepare(sql)?.rows(values, see)
+        }
+
+        /// Makes a query that is asked many times.
+        pub fn prepare(&self, sql: &str) -> Result<Query<'_>, QueryError> {
+            Ok(Query(self.0.prepare(sql)?))
+        }
+    }
+
+    /// A query, made once and asked with values.
+    #[derive(Debug)]
+    pub struct Query<'a>(Statement<'a>);
+
+    impl Query<'_> {
+        /// Shows the rows that it gives for these values.
+        pub fn rows(&mut self, values: &[&str], mut see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+            let mut rows = self.0.query(params_from_iter(values))?;
             while let Some(row) = rows.next()? {
                 see(&Row(row));
             }
@@ -345,8 +379,29 @@ mod connection {
             match self.0 {}
         }
 
+        /// Returns columns for a query.
+        pub fn column_list(&self, _: &str, _: &str, _: &[&str]) -> Result<String, QueryError> {
+            match self.0 {}
+        }
+
         /// Shows the rows that a query gives.
         pub fn query(&self, _: &str, _: &[&str], _: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+            match self.0 {}
+        }
+
+        /// Makes a query that is asked many times.
+        pub fn prepare(&self, _: &str) -> Result<Query<'_>, QueryError> {
+            match self.0 {}
+        }
+    }
+
+    /// A query; there is none.
+    #[derive(Debug)]
+    pub struct Query<'a>(Infallible, PhantomData<&'a ()>);
+
+    impl Query<'_> {
+        /// Shows the rows that it gives.
+        pub fn rows(&mut self, _: &[&str], _: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
             match self.0 {}
         }
     }
@@ -496,6 +551,21 @@ mod tests {
             Ok(count)
         });
         assert_eq!((count.expect("an answer"), looks), (2, 2));
+    }
+
+    #[test]
+    fn what_changes_each_time_it_is_read_is_read_under_locks_in_the_end() {
+        let (_dir, path, connection) = database("WAL");
+        let mut looks = 0;
+        let count = read(&path, |db| {
+            let mut count = 0;
+            looks += 1;
+            insert(&connection, "again");
+            connection.query_row("PRAGMA wal_checkpoint", [], |_| Ok(())).expect("a checkpoint");
+            db.query("SELECT n FROM t", &[], |_| count += 1)?;
+            Ok(count)
+        });
+        assert_eq!((count.expect("an answer"), looks), (TRIES_WITHOUT_LOCKS + 1, TRIES_WITHOUT_LOCKS + 1));
     }
 
     #[test]

@@ -12,10 +12,16 @@ mod backfill;
 mod bad_input;
 mod choosing;
 mod copilot;
+#[cfg(feature = "sqlite")]
+mod crush;
 mod facts;
+#[cfg(feature = "sqlite")]
+mod goose;
 mod jido;
 mod launches;
 mod list;
+#[cfg(feature = "sqlite")]
+mod opencode;
 mod pi;
 mod pipes;
 mod properties;
