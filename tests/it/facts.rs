@@ -150,3 +150,9 @@ fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
 fn every_session_of_the_real_pi_is_listed_as_it_is() {
     the_facts_hold("pi");
 }
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn every_session_of_the_real_opencode_is_listed_as_it_is() {
+    the_facts_hold("opencode");
+}
