@@ -15,7 +15,6 @@ use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes, leo};
 use crate::choose::choose;
 use crate::env::Env;
 use crate::evidence::ProjectDirs;
-use crate::format::compare::compare;
 use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session, Store};
 
 /// Every copy of every agent by name, nothing opened yet.
@@ -226,10 +225,7 @@ fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) 
             let _ = reader.count(copy);
         }
     }
-    let choice = choose(&mut copies, |a, b| {
-        let reader = reader?;
-        compare(&reader.transcript(&a.place)?, &reader.transcript(&b.place)?).ok()
-    });
+    let choice = choose(&mut copies, |a, b| reader?.compare(a, b));
     Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health: BTreeSet::new() }
 }
 

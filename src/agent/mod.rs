@@ -12,12 +12,14 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::env::Env;
 use crate::error::{PathError, reason};
+use crate::format::compare::compare;
 use crate::launch::{Plan, Request};
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, Store};
+use crate::session::{AgentKind, Belongings, Comparison, Copy, Evidence, Located, Message, Problem, Store};
 
 mod amplifier;
 mod claude;
 mod jido;
+mod kimi;
 pub mod leo;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
@@ -28,7 +30,8 @@ pub trait Agent: Sync {
     /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;
 
-    /// Finds every copy in a store by names alone; opens no file.
+    /// Finds every copy in a store by names alone. Where a name does not hold the full id, the first line is
+    /// read for it, and no more.
     fn locate(&self, store: &Arc<Store>) -> Found;
 
     /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
@@ -47,6 +50,11 @@ pub trait Agent: Sync {
 
     /// Returns the line-wise file that holds a copy's conversation, where there is one to compare.
     fn transcript(&self, place: &Located) -> Option<PathBuf>;
+
+    /// Tells what two copies of one session have in common; `None` where they cannot be compared.
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok()
+    }
 
     /// Returns the files that grow while a session goes on; not all of them need to exist.
     fn written(&self, place: &Located) -> Vec<PathBuf> {
@@ -69,6 +77,12 @@ pub trait Agent: Sync {
     /// Returns the command that resumes a copy, with one prompt to answer without a terminal or without, or why
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
+
+    /// Looks right before the launch whether the agent, started in a directory, would go on with this very copy; the
+    /// reason names what it would do instead.
+    fn check_start(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
     fn verify(&self, _copy: &mut Copy, _env: &Env) {}
@@ -96,9 +110,19 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     }
 }
 
+/// Returns a prompt as the value of an option, for agents that take it so; one that looks like an option itself is
+/// tied to it.
+fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
+    match prompt {
+        Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
+        Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
+        None => Vec::new(),
+    }
+}
+
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido]
+    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido, &kimi::Kimi]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
@@ -136,7 +160,7 @@ pub struct ReadContext<'a> {
 pub struct StoreNotes {
     /// Processes that registered themselves, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
-    /// Directories that pointers name, by session id.
+    /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
     /// What could not be read.
     pub problems: Vec<Problem>,

@@ -8,4 +8,5 @@ pub mod jido;
 pub mod jido_signature;
 pub mod json;
 pub mod jsonl;
+pub mod kimi;
 pub mod session_info;

@@ -12,6 +12,7 @@ mod bad_input;
 mod choosing;
 mod facts;
 mod jido;
+mod kimi;
 mod launches;
 mod list;
 mod pipes;
