@@ -21,6 +21,7 @@ mod claude;
 mod jido;
 mod kimi;
 pub mod leo;
+mod vibe;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
@@ -122,7 +123,7 @@ fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido, &kimi::Kimi]
+    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido, &kimi::Kimi, &vibe::Vibe]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.

@@ -43,7 +43,7 @@ macro_rules! words {
 
 words!(Kind: Main Fork Exec Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);
-words!(Agent: Amplifier Claude Jido Kimi Leo);
+words!(Agent: Amplifier Claude Jido Kimi Leo Vibe);
 words!(Role: User Assistant Tool System);
 words!(Compared: Identical Longer Shorter Diverged);
 words!(ListKind: SessionList);

@@ -121,6 +121,11 @@ fn every_session_of_the_real_claude_code_is_listed_as_it_is() {
 }
 
 #[test]
+fn every_session_of_the_real_vibe_is_listed_as_it_is() {
+    the_facts_hold("vibe");
+}
+
+#[test]
 fn every_session_of_the_real_kimi_cli_is_listed_as_it_is() {
     the_facts_hold("kimi");
 }

@@ -23,3 +23,4 @@ mod resume;
 mod selectors;
 mod shapes;
 mod terminal;
+mod vibe;
