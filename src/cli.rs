@@ -1,12 +1,14 @@
 //! Every command, option and value as clap types; no behaviour but checking values.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::check::Code;
 use crate::complete;
 use crate::select::{CopySelector, Selector, SortKey};
 use crate::session::AgentKind;
@@ -84,6 +86,18 @@ pub enum Command {
     /// Only sessions whose session-info.json is missing or unusable are changed. A directory
     /// counts as evidence only if it encodes to the project that the session lies in.
     Backfill(BackfillArgs),
+    /// Put back what a run of this program changed
+    ///
+    /// Every file and directory comes back with its bytes, mode and times. Where something newer stands in the way,
+    /// it is left alone and said so. Without a RUN, the newest that can be undone is.
+    Undo(UndoArgs),
+    /// Show, restore or purge what runs of this program took away
+    Trash(TrashArgs),
+    /// Find every known trouble of sessions and stores, with the evidence and what to type against it
+    ///
+    /// It writes nothing. The exit status is 4 when there is an error or a warning, with --strict
+    /// also when there is something worth knowing.
+    Doctor(DoctorArgs),
     /// Print a man page, a completion script or a JSON schema
     #[command(hide = true)]
     Generate(GenerateArgs),
@@ -289,6 +303,158 @@ pub struct BackfillArgs {
     /// Print what would be written; write nothing
     #[arg(long, short = 'n')]
     pub dry_run: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// How long a change waits for another one.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct LockArgs {
+    /// Wait at most so long for another rejoin that is changing something
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    pub lock_timeout: Duration,
+}
+
+/// Arguments of `undo`.
+#[derive(Args, Debug)]
+pub struct UndoArgs {
+    /// Which run, as in the output of --list
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// List the runs, newest first
+    #[arg(long, short, conflicts_with = "run")]
+    pub list: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash`.
+#[derive(Args, Debug)]
+pub struct TrashArgs {
+    #[command(subcommand)]
+    #[expect(missing_docs, reason = "its variants say it")]
+    pub command: TrashCommand,
+}
+
+/// What can be done with the trash.
+#[derive(Debug, Subcommand)]
+pub enum TrashCommand {
+    /// List what is in the trash, newest first
+    List(TrashListArgs),
+    /// Put one thing back where it was
+    Restore(TrashRestoreArgs),
+    /// Delete for good
+    ///
+    /// What is purged can no longer be undone.
+    Purge(TrashPurgeArgs),
+}
+
+impl TrashCommand {
+    /// Returns how the answer is printed.
+    pub fn format(&self) -> Format {
+        match self {
+            Self::List(args) => args.format.get(),
+            Self::Restore(args) => args.format.get(),
+            Self::Purge(args) => args.format.get(),
+        }
+    }
+}
+
+/// Arguments of `trash list`.
+#[derive(Args, Debug)]
+pub struct TrashListArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash restore`.
+#[derive(Args, Debug)]
+pub struct TrashRestoreArgs {
+    /// What: RUN/ITEM as in the output of `trash list`, or the id of a session or its beginning
+    #[arg(value_name = "ENTRY")]
+    pub entry: String,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash purge`.
+#[derive(Args, Debug)]
+pub struct TrashPurgeArgs {
+    /// Only what these runs took away
+    #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "all"])]
+    pub runs: Vec<String>,
+
+    /// What was taken away before then: an age such as 14d, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["runs", "all"])]
+    pub older_than: Option<Age>,
+
+    /// Everything
+    #[arg(long, conflicts_with = "runs")]
+    pub all: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Make only this check (can be repeated)
+    #[arg(long, value_name = "CODE", action = ArgAction::Append, hide_possible_values = true)]
+    pub check: Vec<Code>,
+
+    /// Only what is about this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only what is about this directory and those below it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// List the checks with what they mean; look at nothing
+    #[arg(long, conflicts_with_all = ["check", "agent", "dir", "strict", "deep", "expires_within"])]
+    pub list_checks: bool,
+
+    /// End with status 4 even if there is nothing but what is worth knowing
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Read every transcript whole, however large it is
+    #[arg(long)]
+    pub deep: bool,
+
+    /// Report sessions that their agent will delete within this many days
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    pub expires_within: u16,
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]

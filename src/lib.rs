@@ -11,6 +11,7 @@ use clap::error::ErrorKind;
 
 pub mod agent;
 pub mod apply;
+pub mod check;
 pub mod choose;
 pub mod cli;
 mod commands;
@@ -31,6 +32,8 @@ pub mod scan;
 pub mod select;
 pub mod session;
 pub mod signals;
+pub mod stamp;
+pub mod survey;
 pub mod ui;
 pub mod wait;
 pub mod written;
@@ -79,6 +82,9 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Show(args) => commands::show::run(args, env, ui),
         Command::Resume(args) => commands::resume::run(args, env, ui),
         Command::Backfill(args) => commands::backfill::run(args, env, ui),
+        Command::Undo(args) => commands::undo::run(args, env, ui),
+        Command::Trash(args) => commands::trash::run(args, env, ui),
+        Command::Doctor(args) => commands::doctor::run(args, env, ui),
         Command::Generate(args) => commands::generate::run(args, ui),
         Command::Help(args) => commands::help::run(args, ui),
     }
@@ -91,6 +97,9 @@ fn wants_json(command: &Command) -> bool {
         Command::Show(args) => args.format.get() != Format::Table,
         Command::Resume(args) => args.json,
         Command::Backfill(args) => args.format.get() != Format::Table,
+        Command::Undo(args) => args.format.get() != Format::Table,
+        Command::Trash(args) => args.command.format() != Format::Table,
+        Command::Doctor(args) => args.format.get() != Format::Table,
         Command::Generate(_) | Command::Help(_) => false,
     }
 }

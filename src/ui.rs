@@ -2,7 +2,7 @@
 
 pub mod terminal;
 
-use std::io::{self, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
+use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
 
 use anstyle::{AnsiColor, Style};
 
@@ -131,6 +131,18 @@ impl Ui {
             return Err(io::Error::other(format!("it is larger than {limit} bytes")));
         }
         Ok(text)
+    }
+
+    /// Asks a question that is answered with yes or no; no answer is a no.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
+    pub fn confirm(&mut self, question: &str) -> io::Result<bool> {
+        self.flush()?;
+        let mut err = io::stderr().lock();
+        write!(err, "{} [y/N] ", text::printable(question))?;
+        err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     /// Prints an error as one JSON object, for scripts.

@@ -238,6 +238,10 @@ impl Agent for Kimi {
         Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
     }
 
+    fn is_state(&self, name: &str) -> bool {
+        matches!(name, "state.json" | "metadata.json")
+    }
+
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let project = copy.place.project.as_deref().unwrap_or_default();
         let dir = dir.canonicalize().map_err(|error| crate::error::reason(&error))?;

@@ -1,5 +1,14 @@
-//! The only code that changes a store. Every item is looked at again right before it is changed.
+//! The only code that changes a store: under one lock, with a journal, looking again right before each item.
 
 pub mod backfill;
+mod fault;
+pub mod journal;
 pub(crate) mod launch_log;
+mod lock;
+pub mod run;
 pub mod session_info;
+pub mod shop;
+mod step;
+pub mod trash;
+mod tree;
+pub mod undo;

@@ -1,5 +1,7 @@
 //! `rejoin backfill`
 
+use std::time::Duration;
+
 use super::find::{self, Target};
 use crate::agent::{self};
 use crate::apply::backfill::{self as apply, Done};
@@ -18,10 +20,13 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         let message = "--dir records one directory, so it takes one session";
         return Err(Refusal::new(Exit::Usage, "usage", message).hint("run it once for each session").into());
     }
+    if !args.dry_run {
+        super::mend_first("backfill", args.lock, env, ui)?;
+    }
     let given = args.dir.as_deref().map(|dir| env.resolve(dir));
     let mut problems = Vec::new();
     let sessions = if args.all { all(env, ui, &mut problems) } else { named(args, env, ui)? };
-    let plan: Vec<Item> = sessions
+    let plan: Vec<(&Session, Item)> = sessions
         .iter()
         .map(|session| {
             let encodes = |dir: &std::path::Path| {
@@ -29,16 +34,18 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
                 let project = session.copy().place.project.as_deref();
                 agent.zip(project).is_some_and(|(agent, project)| agent.is_filed_under(project, dir))
             };
-            backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir))))
+            (session, backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir)))))
         })
         .collect();
 
-    let outcome: Vec<(Item, Option<Done>)> = if args.dry_run {
-        plan.into_iter().map(|item| (item, None)).collect()
+    let (done, run) = if args.dry_run {
+        (vec![None; plan.len()], None)
     } else {
-        apply::apply(plan).into_iter().map(|(item, done)| (item, Some(done))).collect()
+        let (done, outcome) = apply::apply(&plan, "backfill", env, args.lock.lock_timeout)?;
+        (done.into_iter().map(Some).collect(), outcome.run)
     };
-    let report = Report { is_dry_run: args.dry_run, entries: &outcome, problems: &problems };
+    let outcome: Vec<(Item, Option<Done>)> = plan.into_iter().map(|(_, item)| item).zip(done).collect();
+    let report = Report { is_dry_run: args.dry_run, entries: &outcome, run: run.as_deref(), problems: &problems };
     let styles = ui.styles;
     match args.format.get() {
         Format::Table => render::text(ui.data(), env, &styles, &report)?,
@@ -89,8 +96,14 @@ fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
 }
 
 /// Makes the next resume stable after one whose directory was found from evidence.
-pub(super) fn after_resume(item: &Item, ui: &mut Ui) {
-    if let Done::Failed(why) = apply::apply_item(item) {
+pub(super) fn after_resume(session: &Session, item: &Item, env: &Env, ui: &mut Ui) {
+    // Whoever resumes wants the agent, not to wait for another run.
+    let done = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
+    let why = match done {
+        Ok((done, _)) => done.into_iter().find_map(|done| if let Done::Failed(why) = done { Some(why) } else { None }),
+        Err(error) => Some(format!("{error:#}")),
+    };
+    if let Some(why) = why {
         ui.warn(&format!("cannot record the directory in {}: {why}", item.session_dir.display()));
     }
 }

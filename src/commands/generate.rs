@@ -8,7 +8,7 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::json;
+use crate::render::{json, trash, undo};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -32,6 +32,22 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
+/// The schemas by name.
+const SCHEMAS: [&str; 12] = [
+    "session-list",
+    "session",
+    "resume-plan",
+    "last-launch",
+    "backfill",
+    "undo",
+    "run-list",
+    "trash-list",
+    "purge",
+    "doctor",
+    "doctor-checks",
+    "error",
+];
+
 fn names(what: Generated) -> Vec<String> {
     match what {
         Generated::Man => {
@@ -41,9 +57,7 @@ fn names(what: Generated) -> Vec<String> {
             std::iter::once("rejoin".to_owned()).chain(pages).collect()
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
-        Generated::Schema => {
-            ["session-list", "session", "resume-plan", "last-launch", "backfill", "error"].map(str::to_owned).to_vec()
-        }
+        Generated::Schema => SCHEMAS.map(str::to_owned).to_vec(),
     }
 }
 
@@ -90,6 +104,12 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
         "last-launch" => schema_for!(json::LastLaunchJson<'_>),
         "backfill" => schema_for!(json::BackfillJson<'_>),
+        "undo" => schema_for!(undo::UndoJson<'_>),
+        "run-list" => schema_for!(undo::RunListJson<'_>),
+        "trash-list" => schema_for!(trash::TrashListJson<'_>),
+        "purge" => schema_for!(trash::PurgeJson<'_>),
+        "doctor" => schema_for!(json::doctor::DoctorJson<'_>),
+        "doctor-checks" => schema_for!(json::doctor::ChecksJson<'_>),
         _ => schema_for!(json::ErrorJson<'_>),
     };
     Ok(serde_json::to_string_pretty(&schema)? + "\n")

@@ -121,6 +121,16 @@ fn every_session_of_the_real_claude_code_is_listed_as_it_is() {
 }
 
 #[test]
+fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
+    the_facts_hold("copilot");
+}
+
+#[test]
+fn every_session_of_the_real_pi_is_listed_as_it_is() {
+    the_facts_hold("pi");
+}
+
+#[test]
 fn every_session_of_the_real_vibe_is_listed_as_it_is() {
     the_facts_hold("vibe");
 }

@@ -5,16 +5,19 @@
 
 mod contract;
 mod fixtures;
+mod picture;
 mod world;
 
 mod backfill;
 mod bad_input;
 mod choosing;
+mod copilot;
 mod facts;
 mod jido;
 mod kimi;
 mod launches;
 mod list;
+mod pi;
 mod pipes;
 mod properties;
 mod read_only;
@@ -23,4 +26,5 @@ mod resume;
 mod selectors;
 mod shapes;
 mod terminal;
+mod undo;
 mod vibe;

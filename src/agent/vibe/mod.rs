@@ -34,6 +34,8 @@ use crate::session::{
 const MAX_META: u64 = 16 * 1024 * 1024;
 /// How much of a `meta.json` is looked at for the id, which comes first.
 const ID_WINDOW: u64 = 4 * 1024;
+/// How much of an id the client prints, and older directories hold in their names.
+const PRINTED_ID: usize = 8;
 const MAX_CONFIG: u64 = 1024 * 1024;
 const MAX_LEASE: u64 = 64 * 1024;
 
@@ -191,6 +193,15 @@ impl Agent for Vibe {
         let argv = ["vibe", "--resume", &copy.place.id].map(str::to_owned).to_vec();
         Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
     }
+
+    fn printed_id<'i>(&self, id: &'i str) -> Option<&'i str> {
+        // On leaving, the client says `vibe --resume` with so much of the id.
+        id.get(..PRINTED_ID)
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        matches!(name, "meta.json" | "scheduled-loops.json")
+    }
 }
 
 fn place(store: &Arc<Store>, id: String, path: PathBuf) -> Located {
@@ -207,7 +218,7 @@ fn is_id(name: &str) -> bool {
 /// Returns the beginning of the id in the name of an older directory: `<prefix>_<date>_<time>_<8 characters>`.
 fn beginning_in_name(name: &str) -> Option<&str> {
     let mut parts = name.rsplitn(4, '_');
-    let beginning = parts.next().filter(|part| part.len() == 8 && is_id(part))?;
+    let beginning = parts.next().filter(|part| part.len() == PRINTED_ID && is_id(part))?;
     let is_digits = |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
     let is_time = parts.next().is_some_and(|part| is_digits(part, 6));
     let is_date = parts.next().is_some_and(|part| is_digits(part, 8));
