@@ -14,12 +14,15 @@ use crate::env::Env;
 use crate::error::{PathError, reason};
 use crate::format::compare::compare;
 use crate::launch::{Plan, Request};
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Evidence, Located, Message, Problem, Store};
+use crate::session::{
+    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
+};
 use upkeep::{Fold, Link, Retention, Strays};
 
 mod amplifier;
 pub mod cat;
 mod claude;
+mod codex;
 mod copilot;
 mod jido;
 mod kimi;
@@ -88,6 +91,11 @@ pub trait Agent: Sync {
     /// reason names what it would do instead.
     fn check_start(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
         Ok(())
+    }
+
+    /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
+    fn joins(&self, _copy: &Copy) -> bool {
+        false
     }
 
     /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
@@ -171,7 +179,16 @@ fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido, &kimi::Kimi, &pi::Pi, &vibe::Vibe]
+    &[
+        &amplifier::Amplifier,
+        &claude::Claude,
+        &codex::Codex,
+        &copilot::Copilot,
+        &jido::Jido,
+        &kimi::Kimi,
+        &pi::Pi,
+        &vibe::Vibe,
+    ]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
@@ -211,6 +228,10 @@ pub struct StoreNotes {
     pub live: HashMap<String, Vec<LiveRecord>>,
     /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
+    /// Names that sessions were given, by session id.
+    pub names: HashMap<String, Fact<String>>,
+    /// Whether sessions are in use, by session id, where a lock tells.
+    pub locked: HashMap<String, Liveness>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }

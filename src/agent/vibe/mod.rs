@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Agent, Command, Found, ReadContext, is_there, tree_size};
+use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there, tree_size};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -25,7 +25,7 @@ use crate::format::content::is_beginning_of;
 use crate::format::json::Text;
 use crate::format::vibe::{Meta, Runtime, id_in_head, save_dir};
 use crate::fsio;
-use crate::process;
+use crate::process::{self, Lock, Locks};
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
@@ -109,6 +109,25 @@ impl Agent for Vibe {
         found
     }
 
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        let mut found = Found::default();
+        // The system's table is read only if there is a lock at all.
+        let mut table = None;
+        for (entry, kind) in found.entries(&store.root.join("active")) {
+            let name = entry.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(".lock")).filter(|id| kind.is_file() && is_id(id));
+            let Some(id) = id else { continue };
+            let lock = table.get_or_insert_with(Locks::read).holder(&entry.path());
+            if lock != Lock::Free {
+                let note = entry.path().with_extension("lock.json");
+                notes.locked.insert(id.to_owned(), liveness(lock, &note));
+            }
+        }
+        notes.problems.append(&mut found.problems);
+        notes
+    }
+
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut copy = Copy::new(place);
         copy.size_bytes = tree_size(&copy.place.path);
@@ -125,7 +144,7 @@ impl Agent for Vibe {
         if copy.kind == SessionKind::Empty {
             copy.health.insert(Health::EmptySession);
         }
-        copy.liveness = liveness(&copy.place);
+        copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
         self.decide_launch_dir(&mut copy);
         Ok(copy)
     }
@@ -313,18 +332,17 @@ fn lease_paths(place: &Located) -> [PathBuf; 2] {
     [dir.join(format!("{}.lock", place.id)), dir.join(format!("{}.lock.json", place.id))]
 }
 
-/// Asks whether the lock is held: both files stay behind when a client is killed.
-fn liveness(place: &Located) -> Liveness {
+/// Tells who holds the lock of a session; both files stay behind when a client is killed.
+fn liveness(lock: Lock, note: &Path) -> Liveness {
     #[derive(Default, Deserialize)]
     struct Lease {
         #[serde(default)]
         process_id: Option<u32>,
     }
-    let [lock, note] = lease_paths(place);
-    if fsio::is_locked(&lock) != Some(true) {
-        return Liveness::Idle;
+    if let Lock::HeldBy(pid) = lock {
+        return Liveness::Live { pid };
     }
-    let bytes = fsio::read_if_present(&note, MAX_LEASE).ok().flatten().unwrap_or_default();
+    let bytes = fsio::read_bounded(note, MAX_LEASE).unwrap_or_default();
     let lease: Lease = serde_json::from_slice(&bytes).unwrap_or_default();
     match lease.process_id.filter(|pid| process::exists(*pid)) {
         Some(pid) => Liveness::Live { pid },
