@@ -30,11 +30,13 @@ mod database;
 mod gemini;
 mod goose;
 mod jido;
+mod kimi;
 pub mod leo;
 mod opencode;
 mod pi;
 mod qwen;
 pub mod upkeep;
+mod vibe;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
@@ -115,6 +117,12 @@ pub trait Agent: Sync {
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
 
+    /// Looks right before the launch whether the agent, started in a directory, would go on with this very copy; the
+    /// reason names what it would do instead.
+    fn check_start(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
     fn joins(&self, _copy: &Copy) -> bool {
         false
@@ -194,7 +202,8 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Returns a prompt as the option `-p` takes it, also when it looks like an option itself.
+/// Returns a prompt as the value of an option, for agents that take it so; one that looks like an option itself is
+/// tied to it.
 fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
     match prompt {
         Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
@@ -214,9 +223,11 @@ pub fn all() -> &'static [&'static dyn Agent] {
         &gemini::Gemini,
         &goose::Goose,
         &jido::Jido,
+        &kimi::Kimi,
         &opencode::OpenCode,
         &pi::Pi,
         &qwen::Qwen,
+        &vibe::Vibe,
     ]
 }
 
