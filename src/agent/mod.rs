@@ -16,8 +16,8 @@ use crate::launch::{Plan, Request};
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, Store};
 
 mod amplifier;
-mod claude;
-mod jido;
+pub(crate) mod claude;
+pub(crate) mod jido;
 pub mod leo;
 
 /// A program that writes sessions, as far as reading and resuming them goes.

@@ -8,7 +8,7 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::json;
+use crate::render::{hook, json, save};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -41,9 +41,19 @@ fn names(what: Generated) -> Vec<String> {
             std::iter::once("rejoin".to_owned()).chain(pages).collect()
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
-        Generated::Schema => {
-            ["session-list", "session", "resume-plan", "last-launch", "backfill", "error"].map(str::to_owned).to_vec()
-        }
+        Generated::Schema => [
+            "session-list",
+            "session",
+            "resume-plan",
+            "last-launch",
+            "backfill",
+            "save-outcome",
+            "hook-change",
+            "hook-status",
+            "error",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     }
 }
 
@@ -90,6 +100,9 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
         "last-launch" => schema_for!(json::LastLaunchJson<'_>),
         "backfill" => schema_for!(json::BackfillJson<'_>),
+        "save-outcome" => schema_for!(save::SaveJson<'_>),
+        "hook-change" => schema_for!(hook::HookChangeJson<'_>),
+        "hook-status" => schema_for!(hook::HookStatusJson),
         _ => schema_for!(json::ErrorJson<'_>),
     };
     Ok(serde_json::to_string_pretty(&schema)? + "\n")

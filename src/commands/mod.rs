@@ -4,8 +4,10 @@ pub(crate) mod backfill;
 pub(crate) mod find;
 pub(crate) mod generate;
 pub(crate) mod help;
+pub(crate) mod hook;
 pub(crate) mod list;
 pub(crate) mod resume;
+pub(crate) mod save;
 pub(crate) mod show;
 
 use crate::cli::FilterArgs;

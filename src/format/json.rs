@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// A field that should be a string; anything else counts as absent instead of spoiling its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,9 +85,20 @@ pub struct Flag(pub bool);
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&serde_json::value::RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
+        let raw = <&RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
         Ok(Self(raw.get() == "true"))
     }
+}
+
+/// Writes an object, a member a line with an indent of two spaces, and every value as it is.
+///
+/// A pretty printer would re-indent foreign values and change their numbers.
+pub fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<String> {
+    let lines: Option<Vec<String>> = fields
+        .iter()
+        .map(|(key, value)| Some(format!("  {}: {}", serde_json::to_string(key).ok()?, value.get())))
+        .collect();
+    Some(format!("{{\n{}\n}}", lines?.join(",\n")))
 }
 
 /// Reads an RFC 3339 time with an offset or `Z`.
