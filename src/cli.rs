@@ -1,12 +1,14 @@
 //! Every command, option and value as clap types; no behaviour but checking values.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::check::Code;
 use crate::complete;
 use crate::select::{CopySelector, Selector, SortKey};
 use crate::session::AgentKind;
@@ -94,6 +96,22 @@ pub enum Command {
     /// An agent runs `hook claude` or `hook amplifier` itself and sends an event on standard input. They never
     /// fail the agent: what goes wrong is one line on standard error and exit code 0.
     Hook(HookArgs),
+    /// Keep one copy of a session, and move the others to the trash
+    ///
+    /// For copies that went different ways, where only a person can say which one counts.
+    Dedupe(DedupeArgs),
+    /// Put back what a run of this program changed
+    ///
+    /// Every file and directory comes back with its bytes, mode and times. Where something newer stands in the way,
+    /// it is left alone and said so. Without a RUN, the newest that can be undone is.
+    Undo(UndoArgs),
+    /// Show, restore or purge what runs of this program took away
+    Trash(TrashArgs),
+    /// Find every known trouble of sessions and stores, with the evidence and what to type against it
+    ///
+    /// It writes nothing. The exit status is 4 when there is an error or a warning, with --strict
+    /// also when there is something worth knowing.
+    Doctor(DoctorArgs),
     /// Print a man page, a completion script or a JSON schema
     #[command(hide = true)]
     Generate(GenerateArgs),
@@ -302,6 +320,214 @@ pub struct BackfillArgs {
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// How long a change waits for another one.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct LockArgs {
+    /// Wait at most so long for another rejoin that is changing something
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    pub lock_timeout: Duration,
+}
+
+/// How a change is made.
+#[derive(Args, Clone, Debug)]
+pub struct ChangeArgs {
+    /// Print what would be done, and its fingerprint; change nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    /// Do it only if the plan is still the one with this fingerprint
+    #[arg(long, value_name = "FINGERPRINT", conflicts_with = "dry_run")]
+    pub apply: Option<String>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+}
+
+/// Arguments of `dedupe`.
+#[derive(Args, Debug)]
+pub struct DedupeArgs {
+    /// Which session: its id or the beginning of it, AGENT:ID, its title, or one of its files or directories
+    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
+    pub session: Selector,
+
+    /// The copy to keep: its number in `rejoin show SESSION`, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub keep: CopySelector,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub change: ChangeArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `undo`.
+#[derive(Args, Debug)]
+pub struct UndoArgs {
+    /// Which run, as in the output of --list
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// List the runs, newest first
+    #[arg(long, short, conflicts_with = "run")]
+    pub list: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash`.
+#[derive(Args, Debug)]
+pub struct TrashArgs {
+    #[command(subcommand)]
+    #[expect(missing_docs, reason = "its variants say it")]
+    pub command: TrashCommand,
+}
+
+/// What can be done with the trash.
+#[derive(Debug, Subcommand)]
+pub enum TrashCommand {
+    /// List what is in the trash, newest first
+    List(TrashListArgs),
+    /// Put one thing back where it was
+    Restore(TrashRestoreArgs),
+    /// Delete for good
+    ///
+    /// What is purged can no longer be undone.
+    Purge(TrashPurgeArgs),
+}
+
+impl TrashCommand {
+    /// Returns how the answer is printed.
+    pub fn format(&self) -> Format {
+        match self {
+            Self::List(args) => args.format.get(),
+            Self::Restore(args) => args.format.get(),
+            Self::Purge(args) => args.format.get(),
+        }
+    }
+}
+
+/// Arguments of `trash list`.
+#[derive(Args, Debug)]
+pub struct TrashListArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash restore`.
+#[derive(Args, Debug)]
+pub struct TrashRestoreArgs {
+    /// What: RUN/ITEM as in the output of `trash list`, or the id of a session or its beginning
+    #[arg(value_name = "ENTRY")]
+    pub entry: String,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash purge`.
+#[derive(Args, Debug)]
+pub struct TrashPurgeArgs {
+    /// Only what these runs took away
+    #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "all"])]
+    pub runs: Vec<String>,
+
+    /// What was taken away before then: an age such as 14d, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["runs", "all"])]
+    pub older_than: Option<Age>,
+
+    /// Everything
+    #[arg(long, conflicts_with = "runs")]
+    pub all: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Mend what can be mended without losing anything, and list what needs a decision
+    #[arg(long, conflicts_with_all = ["list_checks", "strict"])]
+    pub fix: bool,
+
+    /// With --fix: print what would be done, and its fingerprint; change nothing
+    #[arg(long, short = 'n', requires = "fix")]
+    pub dry_run: bool,
+
+    /// With --fix: do it only if the plan is still the one with this fingerprint
+    #[arg(long, value_name = "FINGERPRINT", requires = "fix", conflicts_with = "dry_run")]
+    pub apply: Option<String>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    /// Make only this check (can be repeated)
+    #[arg(long, value_name = "CODE", action = ArgAction::Append, hide_possible_values = true)]
+    pub check: Vec<Code>,
+
+    /// Only what is about this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only what is about this directory and those below it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// List the checks with what they mean; look at nothing
+    #[arg(long, conflicts_with_all = ["check", "agent", "dir", "strict", "deep", "expires_within"])]
+    pub list_checks: bool,
+
+    /// End with status 4 even if there is nothing but what is worth knowing
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Read every transcript whole, however large it is
+    #[arg(long)]
+    pub deep: bool,
+
+    /// Report sessions that their agent will delete within this many days
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    pub expires_within: u16,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
@@ -412,6 +638,10 @@ pub struct HookSettingsArgs {
     /// Print what would change; write nothing
     #[arg(long, short = 'n')]
     pub dry_run: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
 
     /// Print one JSON object
     #[arg(long)]

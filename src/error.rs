@@ -15,6 +15,8 @@ pub enum Exit {
     Usage,
     /// Some items failed, the rest were done.
     Partial,
+    /// `doctor` found something.
+    Findings,
     /// No such session.
     NotFound,
     /// Several sessions, or several copies that evidence cannot rank.
@@ -41,6 +43,7 @@ impl Exit {
             Self::Failure => 1,
             Self::Usage => 2,
             Self::Partial => 3,
+            Self::Findings => 4,
             Self::NotFound => 5,
             Self::Ambiguous => 6,
             Self::Refused => 7,
@@ -58,6 +61,7 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     (1, "failed"),
     (2, "wrong usage"),
     (3, "partly done: some items failed or were refused, the rest were done"),
+    (4, "`doctor` found an error or a warning"),
     (5, "no such session"),
     (6, "ambiguous: several sessions, or several copies that evidence cannot rank; the candidates are listed"),
     (
@@ -133,7 +137,7 @@ pub struct Refusal {
 }
 
 /// One of several sessions or copies that a selector could mean.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Candidate {
     /// Which agent's session it is.
     pub agent: String,
@@ -207,6 +211,7 @@ mod tests {
             Exit::Failure,
             Exit::Usage,
             Exit::Partial,
+            Exit::Findings,
             Exit::NotFound,
             Exit::Ambiguous,
             Exit::Refused,

@@ -2,6 +2,7 @@
 //!
 //! One JSON object a line in `launches.jsonl` of the state directory; `apply` writes it.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -82,13 +83,18 @@ pub fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
 
 /// Returns the git remote that a directory had when it was last launched in.
 pub fn remote_of(path: &Path, dir: &Path) -> Result<Option<String>, PathError> {
-    let mut remote = None;
+    Ok(remotes(path)?.remove(dir))
+}
+
+/// Returns the git remotes that directories had when they were last launched in.
+pub fn remotes(path: &Path) -> Result<HashMap<PathBuf, String>, PathError> {
+    let mut remotes = HashMap::new();
     each_line(path, &mut |line| {
         let launch = line.and_then(Launch::read);
-        remote = launch.filter(|launch| launch.dir == dir).and_then(|launch| launch.git_remote).or(remote.take());
+        remotes.extend(launch.and_then(|launch| Some((launch.dir, launch.git_remote?))));
         ControlFlow::Continue(())
     })?;
-    Ok(remote)
+    Ok(remotes)
 }
 
 /// Why a session must not be resumed just now.

@@ -11,6 +11,7 @@ use clap::error::ErrorKind;
 
 pub mod agent;
 pub mod apply;
+pub mod check;
 pub mod choose;
 pub mod cli;
 mod commands;
@@ -33,6 +34,8 @@ pub mod scan;
 pub mod select;
 pub mod session;
 pub mod signals;
+pub mod stamp;
+pub mod survey;
 pub mod ui;
 pub mod wait;
 pub mod written;
@@ -93,6 +96,10 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Backfill(args) => commands::backfill::run(args, env, ui),
         Command::Save(args) => commands::save::run(args, env, ui),
         Command::Hook(args) => commands::hook::run(args, env, ui),
+        Command::Dedupe(args) => commands::dedupe::run(args, env, ui),
+        Command::Undo(args) => commands::undo::run(args, env, ui),
+        Command::Trash(args) => commands::trash::run(args, env, ui),
+        Command::Doctor(args) => commands::doctor::run(args, env, ui),
         Command::Generate(args) => commands::generate::run(args, ui),
         Command::Help(args) => commands::help::run(args, ui),
     }
@@ -111,6 +118,10 @@ fn wants_json(command: &Command) -> bool {
             Hook::Status(args) => args.json,
             Hook::Claude | Hook::Amplifier => false,
         },
+        Command::Dedupe(args) => args.format.get() != Format::Table,
+        Command::Undo(args) => args.format.get() != Format::Table,
+        Command::Trash(args) => args.command.format() != Format::Table,
+        Command::Doctor(args) => args.format.get() != Format::Table,
         Command::Generate(_) | Command::Help(_) => false,
     }
 }

@@ -1,6 +1,6 @@
 //! Where to go when a launch directory is gone: what the disk still tells of it, never a guess.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::fsio;
@@ -16,37 +16,68 @@ pub struct Instead {
     pub dir: PathBuf,
     /// What it is to the one that is gone.
     pub why: &'static str,
+    /// Whether that is the same work in another place, and not only somewhere near.
+    pub is_same_work: bool,
 }
 
-/// Finds what is left of a directory.
-///
-/// `known` are directories that sessions record; `remote` is the git remote that the directory had when it was last
-/// launched in.
-pub fn instead_of(gone: &Path, known: &BTreeSet<PathBuf>, remote: Option<&str>) -> Vec<Instead> {
-    let mut found = Vec::new();
-    let mut add = |dir: &Path, why| {
-        if found.iter().all(|other: &Instead| other.dir != dir) {
-            found.push(Instead { dir: dir.to_owned(), why });
+/// The git checkouts that known directories lie in, looked up once for any number of directories that are gone.
+#[derive(Debug, Default)]
+pub struct Checkouts(BTreeMap<PathBuf, Checkout>);
+
+#[derive(Debug)]
+struct Checkout {
+    worktrees: Vec<PathBuf>,
+    remote: Option<String>,
+}
+
+impl Checkout {
+    fn of(repository: &Path) -> Self {
+        Self { worktrees: worktrees_of(repository), remote: remote_of(repository) }
+    }
+
+    fn has_worktree(&self, gone: &Path) -> bool {
+        self.worktrees.iter().any(|worktree| gone.starts_with(worktree))
+    }
+}
+
+impl Checkouts {
+    /// Looks where directories lie that sessions record.
+    pub fn of<'a>(known: impl Iterator<Item = &'a Path>) -> Self {
+        let repositories: BTreeSet<PathBuf> = known.filter_map(repository_of).collect();
+        Self(repositories.into_iter().map(|dir| (dir.clone(), Checkout::of(&dir))).collect())
+    }
+
+    /// Finds what is left of a directory; `remote` is the git remote that it had when it was last launched in.
+    pub fn instead_of(&self, gone: &Path, remote: Option<&str>) -> Vec<Instead> {
+        let mut found = Vec::new();
+        let mut add = |dir: &Path, why, is_same_work| {
+            if found.iter().all(|other: &Instead| other.dir != dir) {
+                found.push(Instead { dir: dir.to_owned(), why, is_same_work });
+            }
+        };
+        let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
+        let parents = parent.and_then(repository_of);
+        let own = parents.as_ref().filter(|dir| !self.0.contains_key(*dir)).map(|dir| (dir, Checkout::of(dir)));
+        let checkouts = || self.0.iter().chain(own.as_ref().map(|(dir, checkout)| (*dir, checkout)));
+        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.has_worktree(gone)) {
+            add(dir, "the main checkout that it was a worktree of", true);
         }
-    };
-    let parent = gone.ancestors().skip(1).find(|parent| parent.is_dir()).filter(|parent| *parent != Path::new("/"));
-    let repositories: BTreeSet<PathBuf> =
-        known.iter().map(PathBuf::as_path).chain(parent).filter_map(repository_of).collect();
-    for repository in repositories.iter().filter(|repository| has_worktree(repository, gone)) {
-        add(repository, "the main checkout that it was a worktree of");
-    }
-    for repository in
-        repositories.iter().filter(|repository| remote.is_some() && remote_of(repository).as_deref() == remote)
-    {
-        add(repository, "a checkout of the same git remote");
-    }
-    if let Some(parent) = parent {
-        if let Some(repository) = repository_of(parent) {
-            add(&repository, "the repository that it was part of");
+        for (dir, _) in checkouts().filter(|(_, checkout)| remote.is_some() && checkout.remote.as_deref() == remote) {
+            add(dir, "a checkout of the same git remote", true);
         }
-        add(parent, "the nearest parent that still exists");
+        if let Some(parent) = parent {
+            if let Some(repository) = &parents {
+                add(repository, "the repository that it was part of", false);
+            }
+            add(parent, "the nearest parent that still exists", false);
+        }
+        found
     }
-    found
+}
+
+/// Returns the nearest directory above one that is gone.
+pub fn nearest_parent(gone: &Path) -> Option<&Path> {
+    gone.ancestors().skip(1).find(|parent| parent.is_dir())
 }
 
 /// Returns the URL of the git remote of the checkout that a directory lies in: `origin`, or else the first.
@@ -75,15 +106,14 @@ fn repository_of(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| dir.join(".git").is_dir()).map(Path::to_owned)
 }
 
-/// Tells whether git still lists a directory as a worktree of a repository: `.git/worktrees/*/gitdir`.
-fn has_worktree(repository: &Path, gone: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(repository.join(".git/worktrees")) else { return false };
-    entries.filter_map(Result::ok).any(|entry| {
-        let Ok(bytes) = fsio::read_bounded(&entry.path().join("gitdir"), MAX_GITDIR) else { return false };
-        let text = String::from_utf8_lossy(&bytes);
-        let worktree = Path::new(text.trim_end()).parent();
-        worktree.is_some_and(|worktree| gone.starts_with(worktree))
-    })
+/// Returns the directories that git still lists as worktrees of a repository: `.git/worktrees/*/gitdir`.
+fn worktrees_of(repository: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(repository.join(".git/worktrees")) else { return Vec::new() };
+    let worktree = |entry: std::fs::DirEntry| {
+        let bytes = fsio::read_bounded(&entry.path().join("gitdir"), MAX_GITDIR).ok()?;
+        Path::new(String::from_utf8_lossy(&bytes).trim_end()).parent().map(Path::to_owned)
+    };
+    entries.filter_map(Result::ok).filter_map(worktree).collect()
 }
 
 #[cfg(test)]
@@ -102,10 +132,9 @@ mod tests {
         let gitdir = format!("{}\n", worktree.join(".git").display());
         std::fs::write(repository.join(".git/worktrees/feature/gitdir"), gitdir).expect("a file");
 
-        let known = BTreeSet::from([repository.join("src")]);
-        let dirs = |gone: &Path| -> Vec<PathBuf> {
-            instead_of(gone, &known, None).into_iter().map(|found| found.dir).collect()
-        };
+        let known = Checkouts::of([repository.join("src")].iter().map(PathBuf::as_path));
+        let dirs =
+            |gone: &Path| -> Vec<PathBuf> { known.instead_of(gone, None).into_iter().map(|found| found.dir).collect() };
         assert_eq!(dirs(&worktree.join("deep")), [repository.clone(), root.join("trees")]);
         assert_eq!(dirs(&repository.join("src/old/x")), [repository.clone(), repository.join("src")]);
         assert_eq!(dirs(Path::new("/no/such/place")), Vec::<PathBuf>::new());
@@ -122,8 +151,8 @@ mod tests {
             std::fs::write(repository.join(".git/config"), config).expect("a file");
         }
         assert_eq!(remote_of(&moved).as_deref(), Some("git@host:ana/app.git"));
-        let known = BTreeSet::from([moved.clone(), other]);
-        let found = instead_of(Path::new("/no/such/place"), &known, Some("git@host:ana/app.git"));
-        assert_eq!(found, [Instead { dir: moved, why: "a checkout of the same git remote" }]);
+        let known = Checkouts::of([moved.as_path(), &other].into_iter());
+        let found = known.instead_of(Path::new("/no/such/place"), Some("git@host:ana/app.git"));
+        assert_eq!(found, [Instead { dir: moved, why: "a checkout of the same git remote", is_same_work: true }]);
     }
 }

@@ -1,6 +1,9 @@
 //! What the system knows of a process, for telling whether a session is in use.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 /// Returns when a process started, in clock ticks since boot: field 22 of `/proc/PID/stat`.
 ///
@@ -29,9 +32,43 @@ pub fn exists(pid: u32) -> bool {
     }
 }
 
+/// Returns which of these files some process has open, as far as the system tells.
+pub fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
+    // Paths may lead over links or into another name space, so files are told by what they are.
+    let wanted: BTreeMap<(u64, u64), &Path> = files
+        .iter()
+        .filter_map(|path| path.symlink_metadata().ok().map(|metadata| ((metadata.dev(), metadata.ino()), *path)))
+        .collect();
+    if wanted.is_empty() {
+        return BTreeSet::new();
+    }
+    let numbered = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    let is_process = |name: &std::ffi::OsStr| name.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+    numbered(Path::new("/proc"))
+        .filter(|entry| is_process(&entry.file_name()))
+        .flat_map(|process| numbered(&process.path().join("fd")))
+        // The entry is a link to what is open; following it opens nothing.
+        .filter_map(|open| open.path().metadata().ok())
+        .filter_map(|metadata| wanted.get(&(metadata.dev(), metadata.ino())).map(|path| (*path).to_owned()))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+    fn a_file_that_this_process_has_open_is_held() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (open, closed) = (dir.path().join("open"), dir.path().join("closed"));
+        std::fs::write(&closed, "x").expect("a file");
+        let file = std::fs::File::create(&open).expect("a file");
+        let expected = if has_start_ticks() { BTreeSet::from([open.clone()]) } else { BTreeSet::new() };
+        assert_eq!(held(&[&open, &closed]), expected);
+        drop(file);
+        assert_eq!(held(&[&open, &closed]), BTreeSet::new());
+    }
 
     #[test]
     fn this_process_exists_and_has_a_start_time() {

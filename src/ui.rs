@@ -143,6 +143,18 @@ impl Ui {
         BufReader::with_capacity(64 * 1024, io::stdin().lock())
     }
 
+    /// Asks a question that is answered with yes or no; no answer is a no.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
+    pub fn confirm(&mut self, question: &str) -> io::Result<bool> {
+        self.flush()?;
+        let mut err = io::stderr().lock();
+        write!(err, "{} [y/N] ", text::printable(question))?;
+        err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Prints an error as one JSON object, for scripts.
     pub fn error_json(&mut self, json: &str) {
         self.say(format_args!("{json}"));

@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
 use crate::format::jido::{self, JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
-use crate::format::jido_signature::{APP_SALTS, SignatureCheck, check, derive_key};
+use crate::format::jido_signature::{APP_SALTS, Key, SignatureCheck, check, derive_key};
 use crate::format::json::Text;
 use crate::fsio;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
@@ -158,36 +159,59 @@ impl Agent for Jido {
     }
 
     fn verify(&self, copy: &mut Copy, env: &Env) {
-        if copy.health.contains(&Health::Unsigned) || REFUSED.iter().any(|refused| copy.health.contains(refused)) {
-            return;
-        }
-        let Ok(bytes) = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES) else { return };
-        let secret = machine_secret(&copy.place.store.root);
-        let keys: Vec<_> = secret
-            .iter()
-            .flat_map(|secret| APP_SALTS.map(|salt| derive_key(salt, secret, short_name(&env.hostname))))
-            .collect();
-        let note = match check(&bytes, &keys) {
-            Ok(SignatureCheck::Valid) => "its signature is valid".to_owned(),
-            Ok(SignatureCheck::Wrong) if env.foreign_home => {
-                // The key holds the host's name, and a home that was named may be another machine's.
-                "its signature does not fit this machine's name, which may not be the one that it was made on"
-                    .to_owned()
-            }
-            Ok(SignatureCheck::Wrong) => {
-                copy.health.insert(Health::SignatureInvalid);
-                let host = short_name(&env.hostname);
-                format!(
-                    "{}; it was edited, or made on a machine that is not named {host}",
-                    LoadError::SignatureVerificationFailed
-                )
-            }
-            Ok(SignatureCheck::Unsigned) => return,
-            Ok(SignatureCheck::Unsupported(why)) => why.to_string(),
-            Err(error) => error.to_string(),
-        };
-        copy.notes.push(note);
+        self.verify_all(&mut [copy], env);
     }
+
+    fn verify_all(&self, copies: &mut [&mut Copy], env: &Env) {
+        // Deriving a key takes a hundred times as long as checking a file with it.
+        let mut keys: BTreeMap<PathBuf, Vec<Key>> = BTreeMap::new();
+        for copy in copies {
+            if copy.health.contains(&Health::Unsigned) || REFUSED.iter().any(|refused| copy.health.contains(refused)) {
+                continue;
+            }
+            let root = copy.place.store.root.clone();
+            let keys = keys.entry(root).or_insert_with_key(|root| machine_keys(root, env));
+            verify_with(keys, copy, env);
+        }
+    }
+
+    fn strays(&self, store: &Store, _env: &Env) -> Strays {
+        let mut found = Found::default();
+        // It writes `<id>.json.tmp` and renames it.
+        let is_temporary =
+            |name: &str| name.strip_suffix(".json.tmp").is_some_and(jido::is_session_id) || is_own_temporary(name);
+        let strays = temporary_in(&store.root.join("sessions"), self.kind(), &mut found, is_temporary);
+        Strays { strays, problems: found.problems }
+    }
+}
+
+fn machine_keys(root: &Path, env: &Env) -> Vec<Key> {
+    let secret = machine_secret(root);
+    let derive = |secret: &String| APP_SALTS.map(|salt| derive_key(salt, secret, short_name(&env.hostname)));
+    secret.iter().flat_map(derive).collect()
+}
+
+fn verify_with(keys: &[Key], copy: &mut Copy, env: &Env) {
+    let Ok(bytes) = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES) else { return };
+    let note = match check(&bytes, keys) {
+        Ok(SignatureCheck::Valid) => "its signature is valid".to_owned(),
+        Ok(SignatureCheck::Wrong) if env.foreign_home => {
+            // The key holds the host's name, and a home that was named may be another machine's.
+            "its signature does not fit this machine's name, which may not be the one that it was made on".to_owned()
+        }
+        Ok(SignatureCheck::Wrong) => {
+            copy.health.insert(Health::SignatureInvalid);
+            let host = short_name(&env.hostname);
+            format!(
+                "{}; it was edited, or made on a machine that is not named {host}",
+                LoadError::SignatureVerificationFailed
+            )
+        }
+        Ok(SignatureCheck::Unsigned) => return,
+        Ok(SignatureCheck::Unsupported(why)) => why.to_string(),
+        Err(error) => error.to_string(),
+    };
+    copy.notes.push(note);
 }
 
 /// Returns JidoCode's directory.

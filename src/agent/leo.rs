@@ -71,6 +71,11 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
     }))
 }
 
+/// Encodes a directory as Leo does when it looks for sessions; Claude Code's rule is another one.
+pub fn project_of(dir: &Path) -> String {
+    dir.to_string_lossy().replace('/', "-")
+}
+
 /// Finds the pointers in Leo's own places and in every directory that a session records.
 pub fn pointers<'a>(env: &Env, known: impl Iterator<Item = &'a Path>) -> (Vec<Pointer>, Found) {
     let mut found = Found::default();

@@ -14,11 +14,16 @@ use crate::env::Env;
 use crate::error::{PathError, reason};
 use crate::launch::{Plan, Request};
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, Store};
+use upkeep::{Fold, Link, Retention, Strays};
 
 mod amplifier;
+pub mod cat;
 pub(crate) mod claude;
+mod copilot;
 pub(crate) mod jido;
 pub mod leo;
+mod pi;
+pub mod upkeep;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
@@ -70,8 +75,51 @@ pub trait Agent: Sync {
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
 
+    /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
+    /// a terminal it then does nothing, and calls that a success.
+    fn asks_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
     fn verify(&self, _copy: &mut Copy, _env: &Env) {}
+
+    /// Checks as [`Agent::verify`] does; many copies may share what is slow.
+    fn verify_all(&self, copies: &mut [&mut Copy], env: &Env) {
+        copies.iter_mut().for_each(|copy| self.verify(copy, env));
+    }
+
+    /// Finds what lies in a store and is part of no session there, and temporary files outside of sessions.
+    fn strays(&self, _store: &Store, _env: &Env) -> Strays {
+        Strays::default()
+    }
+
+    /// Returns when the agent deletes the sessions of a store by itself; `None` when it never does.
+    fn retention(&self, _store: &Store, _env: &Env) -> Option<Retention> {
+        None
+    }
+
+    /// Returns the beginning of an id that the agent prints and takes instead of the whole; `None` when there is none.
+    fn printed_id<'i>(&self, _id: &'i str) -> Option<&'i str> {
+        None
+    }
+
+    /// Tells whether a file of this name is written anew by every save, so that copies of a session need not agree
+    /// in it.
+    fn is_state(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Returns how a record of a transcript is linked to others; `None` when the line is no record at all.
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        upkeep::is_object(line).then(Link::default)
+    }
+
+    /// Tells how a copy that holds nothing but a log can be folded into another copy of the session; `None` when it
+    /// holds anything else.
+    fn fold(&self, _from: &Located, _into: &Located) -> Result<Option<Fold>, PathError> {
+        Ok(None)
+    }
 }
 
 /// How an agent's program is started for a session.
@@ -98,7 +146,7 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido]
+    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido, &pi::Pi]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.

@@ -1,12 +1,16 @@
 //! Writes the planned session-info.json files.
 
 use std::path::Path;
+use std::time::Duration;
 
-use super::session_info;
-use crate::error::reason;
-use crate::format::session_info::{FILE_NAME, MAX_BYTES, parse};
+use super::run::{self, Done as ItemDone, Outcome};
+use crate::env::Env;
+use crate::format::session_info::{FILE_NAME, MAX_BYTES, parse, render};
 use crate::fsio;
 use crate::plan::backfill::{Action, Item};
+use crate::plan::change::{self, Change, Contents, Seen, Step};
+use crate::session::Session;
+use crate::stamp;
 
 /// What became of one planned item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,41 +26,58 @@ pub enum Done {
 }
 
 /// Carries a plan out, item by item; one that fails does not keep the others from being done.
-pub fn apply(plan: Vec<Item>) -> Vec<(Item, Done)> {
-    plan.into_iter()
-        .map(|item| {
-            let done = apply_item(&item);
-            (item, done)
-        })
-        .collect()
-}
-
-/// Carries one item out.
-pub fn apply_item(item: &Item) -> Done {
-    let (working_dir, created_at) = match &item.action {
-        Action::Write { working_dir, created_at, .. } => (working_dir, *created_at),
-        Action::Keep => return Done::Kept,
-        Action::Refuse { .. } => return Done::Refused,
-    };
-    if let Err(why) = look_again(&item.session_dir) {
-        return Done::Failed(why);
+pub fn apply(
+    plan: &[(&Session, Item)],
+    verb: &'static str,
+    env: &Env,
+    patience: Duration,
+) -> anyhow::Result<(Vec<Done>, Outcome)> {
+    let mut done = Vec::with_capacity(plan.len());
+    let mut change = Change { verb, items: Vec::new() };
+    for (session, item) in plan {
+        done.push(match &item.action {
+            Action::Keep => Done::Kept,
+            Action::Refuse { .. } => Done::Refused,
+            Action::Write { .. } => match change_of(session, item) {
+                Ok(item) => {
+                    change.items.push(item);
+                    Done::Written
+                }
+                Err(why) => Done::Failed(why),
+            },
+        });
     }
-    match session_info::record(&item.session_dir, working_dir, created_at) {
-        Ok(()) => Done::Written,
-        Err(error) => Done::Failed(error.to_string()),
-    }
-}
-
-/// Checks that the directory is still a directory and still lacks a usable file.
-fn look_again(session_dir: &Path) -> Result<(), String> {
-    let metadata = session_dir.symlink_metadata().map_err(|error| reason(&error))?;
-    if !metadata.is_dir() {
-        return Err("its directory is no longer a directory".to_owned());
-    }
-    match fsio::read_if_present(&session_dir.join(FILE_NAME), MAX_BYTES) {
-        Ok(Some(bytes)) if parse(&bytes, Path::to_owned).is_ok() => {
-            Err("another program has written its session-info.json meanwhile".to_owned())
+    let outcome = run::run(&change, env, patience)?;
+    let written = done.iter_mut().filter(|done| **done == Done::Written);
+    for (done, what) in written.zip(&outcome.done) {
+        if let ItemDone::Skipped(why) | ItemDone::Failed(why) = what {
+            *done = Done::Failed(why.clone());
         }
-        _ => Ok(()),
     }
+    Ok((done, outcome))
+}
+
+/// Turns a planned item into a change of its file; unknown keys of a readable old one survive.
+pub fn change_of(session: &Session, item: &Item) -> Result<change::Item, String> {
+    let Action::Write { working_dir, created_at, .. } = &item.action else {
+        return Err("nothing is written for it".to_owned());
+    };
+    let path = item.session_dir.join(FILE_NAME);
+    let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
+    // What cannot be read cannot be kept in the new file; the trash keeps it.
+    let old = fsio::read_if_present(&path, MAX_BYTES).ok().flatten();
+    // The plan was made of what was there before the stamp was taken.
+    if old.as_deref().is_some_and(|old| parse(old, Path::to_owned).is_ok()) {
+        return Err("another program has written its session-info.json meanwhile".to_owned());
+    }
+    let contents = render(working_dir, *created_at, old.as_deref())
+        .ok_or_else(|| format!("{} is not UTF-8, which JSON cannot hold", working_dir.display()))?;
+    Ok(change::Item {
+        label: format!("{} {}", session.agent, session.id),
+        session: Some((session.agent, session.id.clone())),
+        seen: vec![Seen::of(session.copy())],
+        code: "session-info",
+        reason: item.reason.clone(),
+        steps: vec![Step::Write { path, contents: Contents::Bytes(contents.into_bytes()), stamp }],
+    })
 }

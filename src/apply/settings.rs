@@ -1,10 +1,15 @@
-//! Reads and writes a settings.json of Claude Code.
+//! Reads a settings.json of Claude Code, and changes it so that the change can be undone.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use super::run::{self, Done};
+use crate::env::Env;
 use crate::error::PathError;
-use crate::fsio::{self, Access, Saving};
+use crate::fsio;
+use crate::plan::change::{Change, Contents, Item, Stamp, Step};
+use crate::stamp;
 
 /// Settings of this size nobody has written.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -13,41 +18,64 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct File {
     /// Where it really is: settings are often links into a repository of their owner's.
-    pub(crate) path: PathBuf,
+    path: PathBuf,
     /// What it holds; `None` when there is none.
     pub(crate) text: Option<String>,
+    stamp: Option<Stamp>,
 }
 
 /// Reads settings, through links.
 pub(crate) fn read(path: &Path) -> Result<File, PathError> {
     let fail = |error| PathError::new("read", path, error);
-    let path = match path.canonicalize() {
-        Ok(path) => path,
+    let real = match path.canonicalize() {
+        Ok(real) => real,
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
         Err(_) if path.symlink_metadata().is_ok() => {
             return Err(fail(io::Error::other("it is a symbolic link to nothing")));
         }
-        Err(_) => return Ok(File { path: path.to_owned(), text: None }),
+        Err(_) => return Ok(File { path: path.to_owned(), text: None, stamp: None }),
     };
-    let bytes = fsio::read_bounded(&path, MAX_BYTES)?;
+    // What is written meanwhile has another stamp than this.
+    let stamp = stamp::take(&real)?;
+    let bytes = fsio::read_bounded(&real, MAX_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|_| fail(io::Error::other("it is not UTF-8")))?;
-    Ok(File { path, text: Some(text) })
+    Ok(File { path: real, text: Some(text), stamp: Some(stamp) })
 }
 
-/// Writes the new text where the old one was read, or removes the file, unless another program changed it meanwhile.
-pub(crate) fn apply(old: &File, new: Option<&str>) -> Result<(), PathError> {
-    if read(&old.path)? != *old {
-        return Err(PathError::new("write", &old.path, io::Error::other("another program has changed it meanwhile")));
+/// Puts the new text where the old one was read, or the file into the trash, and returns the run's name.
+///
+/// Settings that another program has changed meanwhile are left alone.
+pub(crate) fn apply(
+    old: &File,
+    new: Option<&str>,
+    reason: &str,
+    env: &Env,
+    patience: Duration,
+) -> anyhow::Result<Option<String>> {
+    let mut steps = Vec::new();
+    match (new, &old.stamp) {
+        (Some(new), stamp) => {
+            let missing: Vec<&Path> = old.path.ancestors().skip(1).take_while(|dir| !dir.exists()).collect();
+            steps.extend(missing.into_iter().rev().map(|dir| Step::MakeDir { path: dir.to_owned() }));
+            let contents = Contents::Bytes(new.as_bytes().to_vec());
+            steps.push(Step::Write { path: old.path.clone(), contents, stamp: stamp.clone() });
+        }
+        (None, Some(stamp)) => steps.push(Step::Trash { path: old.path.clone(), stamp: stamp.clone() }),
+        (None, None) => return Ok(None),
     }
-    let dir = old.path.parent().unwrap_or(&old.path);
-    let Some(new) = new else {
-        fsio::remove_file(&old.path)?;
-        // It was made for the file, or it holds nothing that anybody misses.
-        fsio::remove_empty_dir(dir);
-        return Ok(());
+    let item = Item {
+        label: "claude settings".to_owned(),
+        session: None,
+        seen: Vec::new(),
+        code: "hooks",
+        reason: reason.to_owned(),
+        steps,
     };
-    fsio::create_dirs(dir)?;
-    let mut saving = Saving::begin(&old.path, Access::Usual)?;
-    saving.write(new.as_bytes())?;
-    saving.commit()
+    let outcome = run::run(&Change { verb: "hook", items: vec![item] }, env, patience)?;
+    match outcome.done.into_iter().next() {
+        Some(Done::Skipped(why) | Done::Failed(why)) => {
+            Err(PathError::new("change", &old.path, io::Error::other(why)).into())
+        }
+        _ => Ok(outcome.run),
+    }
 }

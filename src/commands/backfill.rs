@@ -1,5 +1,7 @@
 //! `rejoin backfill`
 
+use std::time::Duration;
+
 use super::find::{self, Target};
 use crate::agent::{self};
 use crate::apply::backfill::{self as apply, Done};
@@ -9,7 +11,6 @@ use crate::error::{Exit, Refusal};
 use crate::plan::backfill::{self, Action, Item};
 use crate::render::backfill::{self as render, Report};
 use crate::scan::{self, Wanted};
-use crate::select::{self, Selector};
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::ui::Ui;
 
@@ -18,10 +19,13 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         let message = "--dir records one directory, so it takes one session";
         return Err(Refusal::new(Exit::Usage, "usage", message).hint("run it once for each session").into());
     }
+    if !args.dry_run {
+        super::mend_first("backfill", args.lock, env, ui)?;
+    }
     let given = args.dir.as_deref().map(|dir| env.resolve(dir));
     let mut problems = Vec::new();
     let sessions = if args.all { all(env, ui, &mut problems) } else { named(args, env, ui)? };
-    let plan: Vec<Item> = sessions
+    let plan: Vec<(&Session, Item)> = sessions
         .iter()
         .map(|session| {
             let encodes = |dir: &std::path::Path| {
@@ -29,16 +33,18 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
                 let project = session.copy().place.project.as_deref();
                 agent.zip(project).is_some_and(|(agent, project)| agent.is_filed_under(project, dir))
             };
-            backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir))))
+            (session, backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir)))))
         })
         .collect();
 
-    let outcome: Vec<(Item, Option<Done>)> = if args.dry_run {
-        plan.into_iter().map(|item| (item, None)).collect()
+    let (done, run) = if args.dry_run {
+        (vec![None; plan.len()], None)
     } else {
-        apply::apply(plan).into_iter().map(|(item, done)| (item, Some(done))).collect()
+        let (done, outcome) = apply::apply(&plan, "backfill", env, args.lock.lock_timeout)?;
+        (done.into_iter().map(Some).collect(), outcome.run)
     };
-    let report = Report { is_dry_run: args.dry_run, entries: &outcome, problems: &problems };
+    let outcome: Vec<(Item, Option<Done>)> = plan.into_iter().map(|(_, item)| item).zip(done).collect();
+    let report = Report { is_dry_run: args.dry_run, entries: &outcome, run: run.as_deref(), problems: &problems };
     let styles = ui.styles;
     match args.format.get() {
         Format::Table => render::text(ui.data(), env, &styles, &report)?,
@@ -64,7 +70,7 @@ fn all(env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
 fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
     let filter =
         super::filter(&FilterArgs { agent: vec![AgentKind::Amplifier], ..FilterArgs::default() }, None, true, env);
-    args.sessions.iter().try_for_each(refuse_number)?;
+    args.sessions.iter().try_for_each(super::refuse_number)?;
     args.sessions
         .iter()
         .map(|selector| match find::one(selector, &filter, Wanted::THOROUGH, env, ui)? {
@@ -77,20 +83,15 @@ fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         .collect()
 }
 
-/// A place in the list may mean another session by the time that it is changed.
-fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
-    match selector {
-        Selector::Id { text, .. } if select::list_number(text).is_some() => {
-            let message = format!("{text} is a place in the list, which may mean another session a moment later");
-            Err(Refusal::new(Exit::Usage, "usage", message).hint("name sessions that are changed by their ids"))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Makes the next resume stable after one whose directory was found from evidence.
-pub(super) fn after_resume(item: &Item, ui: &mut Ui) {
-    if let Done::Failed(why) = apply::apply_item(item) {
+pub(super) fn after_resume(session: &Session, item: &Item, env: &Env, ui: &mut Ui) {
+    // Whoever resumes wants the agent, not to wait for another run.
+    let done = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
+    let why = match done {
+        Ok((done, _)) => done.into_iter().find_map(|done| if let Done::Failed(why) = done { Some(why) } else { None }),
+        Err(error) => Some(format!("{error:#}")),
+    };
+    if let Some(why) = why {
         ui.warn(&format!("cannot record the directory in {}: {why}", item.session_dir.display()));
     }
 }

@@ -8,7 +8,7 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::{hook, json, save};
+use crate::render::{hook, json, save, trash, undo};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -32,6 +32,27 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
+/// The schemas by name.
+const SCHEMAS: [&str; 17] = [
+    "session-list",
+    "session",
+    "resume-plan",
+    "last-launch",
+    "backfill",
+    "undo",
+    "run-list",
+    "trash-list",
+    "purge",
+    "doctor",
+    "doctor-checks",
+    "doctor-fix",
+    "change",
+    "save-outcome",
+    "hook-change",
+    "hook-status",
+    "error",
+];
+
 fn names(what: Generated) -> Vec<String> {
     match what {
         Generated::Man => {
@@ -41,19 +62,7 @@ fn names(what: Generated) -> Vec<String> {
             std::iter::once("rejoin".to_owned()).chain(pages).collect()
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
-        Generated::Schema => [
-            "session-list",
-            "session",
-            "resume-plan",
-            "last-launch",
-            "backfill",
-            "save-outcome",
-            "hook-change",
-            "hook-status",
-            "error",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
+        Generated::Schema => SCHEMAS.map(str::to_owned).to_vec(),
     }
 }
 
@@ -103,6 +112,14 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "save-outcome" => schema_for!(save::SaveJson<'_>),
         "hook-change" => schema_for!(hook::HookChangeJson<'_>),
         "hook-status" => schema_for!(hook::HookStatusJson),
+        "doctor-fix" => schema_for!(json::change::FixJson<'_>),
+        "change" => schema_for!(json::change::ChangeJson<'_>),
+        "undo" => schema_for!(undo::UndoJson<'_>),
+        "run-list" => schema_for!(undo::RunListJson<'_>),
+        "trash-list" => schema_for!(trash::TrashListJson<'_>),
+        "purge" => schema_for!(trash::PurgeJson<'_>),
+        "doctor" => schema_for!(json::doctor::DoctorJson<'_>),
+        "doctor-checks" => schema_for!(json::doctor::ChecksJson<'_>),
         _ => schema_for!(json::ErrorJson<'_>),
     };
     Ok(serde_json::to_string_pretty(&schema)? + "\n")

@@ -111,11 +111,20 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
         },
         (None, None) => None,
     };
-    let change =
-        Change { is_install, is_dry_run: args.dry_run, scope: args.scope, path: &path, old: &old.text, new: &new };
+    let mut run = None;
     if !args.dry_run && new != old.text {
-        files::apply(&old, new.as_deref())?;
+        let reason = if is_install { "have its events sent" } else { "have no events sent any more" };
+        run = files::apply(&old, new.as_deref(), reason, env, args.lock.lock_timeout)?;
     }
+    let change = Change {
+        is_install,
+        is_dry_run: args.dry_run,
+        scope: args.scope,
+        path: &path,
+        old: &old.text,
+        new: &new,
+        run: run.as_deref(),
+    };
     if args.json {
         writeln!(ui.data(), "{}", render::change_json(&change, command.as_deref())?)?;
     } else {

@@ -1,6 +1,9 @@
 //! One file a verb: collect, ask the core, render.
 
 pub(crate) mod backfill;
+mod change;
+pub(crate) mod dedupe;
+pub(crate) mod doctor;
 pub(crate) mod find;
 pub(crate) mod generate;
 pub(crate) mod help;
@@ -9,11 +12,14 @@ pub(crate) mod list;
 pub(crate) mod resume;
 pub(crate) mod save;
 pub(crate) mod show;
+pub(crate) mod trash;
+pub(crate) mod undo;
 
-use crate::cli::FilterArgs;
+use crate::cli::{FilterArgs, LockArgs};
 use crate::env::Env;
+use crate::error::{Exit, Refusal};
 use crate::scan::Scan;
-use crate::select::Filter;
+use crate::select::{self, Filter, Selector};
 use crate::ui::Ui;
 use std::path::Path;
 
@@ -41,5 +47,44 @@ fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
 fn warn_of_problems(ui: &mut Ui, scan: &Scan) {
     for problem in &scan.problems {
         ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
+    }
+}
+
+/// Puts back what earlier runs left half done, so that the plan is made of what is whole.
+fn mend_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+    let mended = crate::apply::undo::mend_first(env, verb, lock.lock_timeout)?;
+    note_mended(ui, &mended);
+    Ok(())
+}
+
+/// Says what was found half done from runs that were cut off.
+fn note_mended(ui: &mut Ui, mended: &[String]) {
+    for line in mended {
+        ui.warn(line);
+    }
+}
+
+/// Asks before something that cannot be undone or is large; refuses where nobody can be asked.
+fn confirm_or_refuse(question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+    if !env.stdin_is_terminal || !env.stderr_is_terminal {
+        let message = "this needs a yes, and there is nobody to ask";
+        return Err(Refusal::new(Exit::Usage, "needs-yes", message)
+            .hint("look with --dry-run where there is one, then pass --yes")
+            .into());
+    }
+    if ui.confirm(question)? {
+        return Ok(());
+    }
+    Err(Refusal::new(Exit::Interrupted, "declined", "nothing was changed").into())
+}
+
+/// A place in the list may mean another session by the time that it is changed.
+fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
+    match selector {
+        Selector::Id { text, .. } if select::list_number(text).is_some() => {
+            let message = format!("{text} is a place in the list, which may mean another session a moment later");
+            Err(Refusal::new(Exit::Usage, "usage", message).hint("name sessions that are changed by their ids"))
+        }
+        _ => Ok(()),
     }
 }

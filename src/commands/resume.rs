@@ -78,8 +78,8 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let program = launch::find_program(&resume.plan, env)?;
     let dir = resume.plan.dir.clone().unwrap_or_default();
-    if let Some(item) = &resume.backfill {
-        super::backfill::after_resume(item, ui);
+    if let Some((session, item)) = resume.session.as_ref().zip(resume.backfill.as_ref()) {
+        super::backfill::after_resume(session, item, env, ui);
     }
     ui.note(&render::announcement(&resume, env));
     ui.flush()?;

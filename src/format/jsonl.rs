@@ -73,6 +73,15 @@ impl Jsonl {
         self.modified
     }
 
+    /// Reads the whole file at once, for one that is known to be small.
+    pub fn whole(&mut self) -> io::Result<&[u8]> {
+        let wanted = usize::try_from(self.len).map_err(io::Error::other)?;
+        if self.head.len() < wanted {
+            self.grow_head(wanted)?;
+        }
+        Ok(&self.head)
+    }
+
     /// Shows lines from the start until `see` returns `true` or the window is at its limit.
     ///
     /// Returns whether every line of the file was shown.

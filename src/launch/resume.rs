@@ -1,5 +1,6 @@
 //! A resume as a whole: the session, the plan, what is refused, and what is written first.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::checks::{self, Identity};
@@ -8,7 +9,7 @@ use crate::agent;
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::launch_log::{self as log, Launch};
-use crate::moved;
+use crate::moved::{self, Checkouts};
 use crate::plan::backfill::{self, Action, Item};
 use crate::render::text;
 use crate::scan::{self, Wanted};
@@ -130,6 +131,12 @@ impl Resume {
             let hint = "run it in a terminal; --print shows what to run there";
             refusals.push(Refusal::new(Exit::Refused, "needs-terminal", message).hint(hint));
         }
+        if let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) {
+            match checks::check_elsewhere(session, dir, options.has_terminal) {
+                Ok(warning) => self.warnings.extend(warning),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
         self.identity = self.plan.dir.as_deref().and_then(Identity::of);
         match &self.plan.dir {
             Some(dir) => refusals.extend(checks::check_dir(dir).err()),
@@ -151,9 +158,9 @@ impl Resume {
             return refusal;
         };
         let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
-        let known = scan.sessions.iter().flat_map(|session| session.copy().directories()).map(Path::to_owned).collect();
+        let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
         let remote = log::remote_of(&log::file(env), gone).ok().flatten();
-        let found = moved::instead_of(gone, &known, remote.as_deref());
+        let found = Checkouts::of(known.into_iter()).instead_of(gone, remote.as_deref());
         if found.is_empty() {
             return refusal;
         }

@@ -1,3 +1,4 @@
 //! What a change would do, each item with its reason. Pure: no disk, no clock.
 
 pub mod backfill;
+pub mod change;

@@ -21,6 +21,8 @@ pub struct Report<'a> {
     pub is_dry_run: bool,
     /// Each planned item with what became of it.
     pub entries: &'a [Entry],
+    /// The run that wrote something, by which it can be undone.
+    pub run: Option<&'a str>,
     /// What could not be read.
     pub problems: &'a [Problem],
 }
@@ -57,7 +59,11 @@ pub fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_
     if counts.failed > 0 {
         summary.push_str(&format!(", {} failed", counts.failed));
     }
-    writeln!(out, "{summary}.")
+    writeln!(out, "{summary}.")?;
+    if let Some(run) = report.run {
+        writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
+    }
+    Ok(())
 }
 
 /// Writes one object.
@@ -71,6 +77,7 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
         kept,
         refused,
         failed,
+        run: report.run,
         problems: problems(report),
     };
     serde_json::to_writer(&mut *out, &answer)?;
@@ -86,7 +93,15 @@ pub fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
         writeln!(out)?;
     }
     let Counts { written, kept, refused, failed } = Counts::of(report.entries);
-    let summary = BackfillSummaryJson { kind: "summary", written, kept, refused, failed, problems: problems(report) };
+    let summary = BackfillSummaryJson {
+        kind: "summary",
+        written,
+        kept,
+        refused,
+        failed,
+        run: report.run,
+        problems: problems(report),
+    };
     serde_json::to_writer(&mut *out, &summary)?;
     writeln!(out)
 }

@@ -28,6 +28,8 @@ pub struct Change<'a> {
     pub old: &'a Option<String>,
     /// What it holds; `None` when there is none any more.
     pub new: &'a Option<String>,
+    /// The run that changed it, by which it can be undone.
+    pub run: Option<&'a str>,
 }
 
 /// One settings.json.
@@ -65,8 +67,8 @@ fn name(scope: HookScope) -> &'static str {
 pub fn change(out: &mut impl Write, styles: &Styles, change: &Change<'_>) -> io::Result<()> {
     let path = text::one_line(&change.path.to_string_lossy()).into_owned();
     let Change { is_install, is_dry_run, old, new, .. } = *change;
+    let Styles { strong, faint, .. } = styles;
     if is_dry_run && old != new {
-        let Styles { strong, faint, .. } = styles;
         writeln!(out, "{faint}{path}{faint:#}")?;
         for line in difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()) {
             let style = if line.starts_with(' ') { faint } else { strong };
@@ -81,7 +83,11 @@ pub fn change(out: &mut impl Write, styles: &Styles, change: &Change<'_>) -> io:
         (false, false) if new.is_none() => "The hooks were all that there was; removed",
         (false, false) => "The hooks are taken out of",
     };
-    writeln!(out, "{sentence} {path}")
+    writeln!(out, "{sentence} {path}")?;
+    match change.run {
+        Some(run) => writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}"),
+        None => Ok(()),
+    }
 }
 
 /// Says where the hooks are set up, a line a file.
@@ -125,6 +131,8 @@ pub struct HookChangeJson<'a> {
     pub result: &'static str,
     /// The command that is called for an event; `null` for `uninstall`.
     pub command: Option<&'a str>,
+    /// The run, for `rejoin undo`; `null` when nothing was changed.
+    pub run: Option<&'a str>,
     /// The lines around every change, each beginning with `+`, `-` or a blank.
     pub diff: Vec<String>,
 }
@@ -169,7 +177,7 @@ pub struct HookScopeJson {
 
 /// Writes a change as one JSON object.
 pub fn change_json(change: &Change<'_>, command: Option<&str>) -> serde_json::Result<String> {
-    let Change { is_install, is_dry_run, scope, path, old, new } = *change;
+    let Change { is_install, is_dry_run, scope, path, old, new, run } = *change;
     let result = match (old == new, new.is_some()) {
         (true, _) => ["keep", "kept"],
         (false, true) => ["write", "written"],
@@ -184,6 +192,7 @@ pub fn change_json(change: &Change<'_>, command: Option<&str>) -> serde_json::Re
         path: path.to_string_lossy().into_owned(),
         result: result[usize::from(!is_dry_run)],
         command,
+        run,
         diff: difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()),
     })
 }

@@ -1,5 +1,8 @@
 //! The JSON contract: what scripts can rely on (docs/json.md). Additive change is a minor version.
 
+pub mod change;
+pub mod doctor;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -234,6 +237,22 @@ pub fn pointer(pointer: &Pointer) -> PointerJson<'_> {
 /// Returns the bytes of a path that JSON cannot hold as a string.
 pub fn path_bytes(path: &Path) -> Option<String> {
     path.to_str().is_none().then(|| STANDARD.encode(path.as_os_str().as_bytes()))
+}
+
+/// A path in a list of paths.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Path", deny_unknown_fields)]
+pub struct PathJson<'a> {
+    /// The path; with replacement characters where it is not UTF-8.
+    pub path: Cow<'a, str>,
+    /// The exact bytes of a path that is not UTF-8, in base64; else `null`.
+    pub path_bytes_base64: Option<String>,
+}
+
+impl<'a> From<&'a Path> for PathJson<'a> {
+    fn from(path: &'a Path) -> Self {
+        Self { path: path.to_string_lossy(), path_bytes_base64: path_bytes(path) }
+    }
 }
 
 /// Something that could not be read.
@@ -474,6 +493,8 @@ pub struct BackfillJson<'a> {
     pub refused: usize,
     /// How many could not be written.
     pub failed: usize,
+    /// The run, by which it can be undone; `null` when nothing was written.
+    pub run: Option<&'a str>,
     /// What could not be read.
     pub problems: Vec<ProblemJson<'a>>,
 }
@@ -492,6 +513,8 @@ pub struct BackfillSummaryJson<'a> {
     pub refused: usize,
     /// How many could not be written.
     pub failed: usize,
+    /// The run, by which it can be undone; `null` when nothing was written.
+    pub run: Option<&'a str>,
     /// What could not be read.
     pub problems: Vec<ProblemJson<'a>>,
 }

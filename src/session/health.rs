@@ -79,7 +79,7 @@ impl Health {
     }
 
     /// Returns the stable code, as in JSON.
-    pub fn code(self) -> &'static str {
+    pub const fn code(self) -> &'static str {
         match self {
             Self::DuplicateSession => "duplicate-session",
             Self::MisfiledSession => "misfiled-session",
@@ -101,7 +101,7 @@ impl Health {
     }
 
     /// Tells what it means, in a sentence without a period.
-    pub fn meaning(self) -> &'static str {
+    pub const fn meaning(self) -> &'static str {
         match self {
             Self::DuplicateSession => "the id has several copies",
             Self::MisfiledSession => "it lies in a project that its recorded directory does not encode to",

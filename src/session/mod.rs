@@ -236,6 +236,10 @@ pub struct Copy {
     pub size_bytes: u64,
     /// The transcript alone, in bytes.
     pub transcript_bytes: u64,
+    /// When the transcript's file was last changed, where its agent deletes by that; it tells nothing of activity.
+    pub modified_at: Option<Timestamp>,
+    /// Temporary files of its agent in the copy's own directory.
+    pub temporary: Vec<PathBuf>,
     /// What a person typed, counted; `None` until the whole file was read.
     pub prompts: Option<u64>,
     /// Assistant messages, counted; `None` until the whole file was read.
@@ -287,6 +291,8 @@ impl Copy {
             active_at: None,
             size_bytes: 0,
             transcript_bytes: 0,
+            modified_at: None,
+            temporary: Vec::new(),
             prompts: None,
             replies: None,
             model: None,

@@ -41,9 +41,11 @@ macro_rules! words {
     };
 }
 
+pub(crate) mod changes;
+
 words!(Kind: Main Fork Exec Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);
-words!(Agent: Amplifier Claude Jido Leo);
+words!(Agent: Amplifier Claude Jido Codex Gemini Opencode Qwen Copilot Pi Vibe Kimi Goose Crush Leo);
 words!(Role: User Assistant Tool System);
 words!(Compared: Identical Longer Shorter Diverged);
 words!(ListKind: SessionList);
@@ -328,6 +330,8 @@ pub(crate) struct Backfill {
     pub(crate) kept: u64,
     pub(crate) refused: u64,
     pub(crate) failed: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) run: Option<String>,
     pub(crate) problems: Vec<Problem>,
 }
 

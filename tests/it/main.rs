@@ -5,15 +5,18 @@
 
 mod contract;
 mod fixtures;
+mod picture;
 mod world;
 
 mod backfill;
 mod bad_input;
 mod choosing;
+mod copilot;
 mod facts;
 mod jido;
 mod launches;
 mod list;
+mod pi;
 mod pipes;
 mod properties;
 mod read_only;
@@ -22,3 +25,4 @@ mod resume;
 mod selectors;
 mod shapes;
 mod terminal;
+mod undo;

@@ -1,31 +1,10 @@
 //! Verbs that only read leave every byte, mode and time as it was.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::fixtures::{id, sample};
+use crate::picture::picture;
 use crate::world::World;
-
-/// What a tree is: each path with mode, modification time and contents.
-fn picture(root: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
-    let look = |path: &Path| {
-        let metadata = path.symlink_metadata().expect("metadata");
-        let contents = match () {
-            () if metadata.is_file() => std::fs::read(path).expect("contents"),
-            () if metadata.is_symlink() => {
-                std::fs::read_link(path).expect("a link").into_os_string().into_encoded_bytes()
-            }
-            () => Vec::new(),
-        };
-        (metadata.mode(), metadata.mtime(), metadata.mtime_nsec(), contents)
-    };
-    walkdir::WalkDir::new(root)
-        .into_iter()
-        .map(|entry| entry.expect("an entry").into_path())
-        .map(|path| (path.clone(), look(&path)))
-        .collect()
-}
 
 /// What only reads and is about one session.
 fn commands_on(session: &str) -> Vec<Vec<&str>> {
@@ -47,6 +26,8 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["list", "--all", "--counts", "--format", format],
             vec!["show", "latest", "--format", format],
             vec!["backfill", "--all", "--dry-run", "--format", format],
+            vec!["undo", "--list", "--format", format],
+            vec!["trash", "list", "--format", format],
         ]
     };
     ["table", "json", "ndjson"].into_iter().flat_map(in_format).collect()

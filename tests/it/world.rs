@@ -266,6 +266,25 @@ impl Answer {
         self
     }
 
+    /// Checks the exit status where more than one is right.
+    #[track_caller]
+    pub(crate) fn code_is_one_of(self, expected: &[i32]) -> Self {
+        let is_right = self.exit().is_some_and(|code| expected.contains(&code));
+        assert!(is_right, "{} {:?}\n{}\n{}", self.command, self.exit(), self.stdout(), self.stderr());
+        self
+    }
+
+    /// Returns the exit status, unless a signal ended it.
+    pub(crate) fn exit(&self) -> Option<i32> {
+        self.output.status.code()
+    }
+
+    /// Tells whether it was killed.
+    pub(crate) fn was_killed(&self) -> bool {
+        use std::os::unix::process::ExitStatusExt as _;
+        self.output.status.signal() == Some(9)
+    }
+
     /// Returns standard output.
     pub(crate) fn stdout(&self) -> String {
         String::from_utf8(self.output.stdout.clone()).expect("output in UTF-8")

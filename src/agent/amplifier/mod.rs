@@ -5,6 +5,7 @@
 //! ramparte/amplifier-distro 17dd3e00, and the real client 0.1.1.
 
 mod reader;
+mod upkeep;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use reader::Reader;
 
+use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::env::Env;
 use crate::error::PathError;
@@ -24,6 +26,9 @@ use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Located, Mes
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
 const MAX_METADATA: u64 = 16 * 1024 * 1024;
+/// How much of an id the client prints.
+const PRINTED_ID: usize = 8;
+
 /// The agent.
 pub(super) struct Amplifier;
 
@@ -213,6 +218,19 @@ impl Agent for Amplifier {
             if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
         let argv = words.into_iter().chain([id.as_str()]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn printed_id<'i>(&self, id: &'i str) -> Option<&'i str> {
+        // On leaving, the client says `amplifier session resume` with so much of the id (app-cli, commands/run.py).
+        id.get(..PRINTED_ID)
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        upkeep::is_state(name)
+    }
+
+    fn fold(&self, from: &Located, into: &Located) -> Result<Option<Fold>, PathError> {
+        upkeep::fold(&from.path, &into.path)
     }
 }
 

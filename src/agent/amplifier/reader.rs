@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::upkeep::is_temporary;
 use super::{Amplifier, MAX_METADATA, is_filed_under};
 use crate::agent::{Agent as _, Depth, ReadContext, tree_size};
 use crate::error::PathError;
@@ -268,6 +269,8 @@ impl<'a> Reader<'a> {
         copy.created_at =
             self.created.into_iter().filter(|fact| fact.value < Timestamp::MAX).min_by_key(|fact| fact.value);
         let has_time = copy.active_at.is_some();
+        let temporary = self.files.keys().filter(|name| is_temporary(name));
+        copy.temporary = temporary.map(|name| copy.place.path.join(name)).collect();
         for (name, size) in &self.files {
             if let (Some(size), true) = (size, has_time) {
                 copy.size_bytes += size;

@@ -3,6 +3,7 @@
 //! Facts: measured on the real clients 2.1.330 and 2.1.197; claude-agent-sdk-python e8bde601.
 
 mod ends;
+mod upkeep;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use ends::{Ends, TAIL};
 
+use super::upkeep::{Link, Retention, Strays};
 use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::env::Env;
 use crate::error::PathError;
@@ -170,7 +172,7 @@ impl Agent for Claude {
         let mut copy = Copy::new(place);
         copy.transcript_bytes = file.len();
         copy.size_bytes = file.len() + copy.place.side_dir.as_deref().map_or(0, super::tree_size);
-        let modified = file.modified();
+        copy.modified_at = file.modified();
 
         let mut ends = Ends::default();
         let is_whole = file.from_start(|line| {
@@ -186,7 +188,7 @@ impl Agent for Claude {
         let relocated = ends.fill(&mut copy);
 
         if copy.active_at.is_none() {
-            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+            copy.active_at = copy.modified_at.map(|at| Fact::new(at, "mtime"));
         }
         decide_launch_dir(&mut copy, relocated);
         copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
@@ -292,6 +294,18 @@ impl Agent for Claude {
         let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };
         let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_last_argument(prompt), unset: NESTED.to_vec(), then_type: None })
+    }
+
+    fn strays(&self, store: &Store, env: &Env) -> Strays {
+        upkeep::strays(self, store, env)
+    }
+
+    fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
+        upkeep::retention(store, env)
+    }
+
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        upkeep::link(line)
     }
 }
 

@@ -1,0 +1,114 @@
+//! What `doctor` asks of Amplifier: temporary files, files that every save rewrites, and stray event logs.
+//!
+//! Facts: amplifier-foundation d0d96f70 (`io/files.py`, hooks-session-naming), amplifier-distro 17dd3e00
+//! (`fileutil.atomic_write`).
+
+use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use crate::agent::upkeep::{Fold, is_own_temporary};
+use crate::error::PathError;
+use crate::format::amplifier::Event;
+use crate::format::jsonl::each_line;
+
+const LOG: &str = "events.jsonl";
+
+/// Tells a temporary file of one of the writers: the client's, the distro's, the naming hook's, or this program's.
+pub(super) fn is_temporary(name: &str) -> bool {
+    let is_made = |start: &str| {
+        name.strip_prefix(start).and_then(|rest| rest.strip_suffix(".tmp")).is_some_and(|random| {
+            !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+    };
+    name == "metadata.json.tmp"
+        || is_own_temporary(name)
+        || [".transcript_", ".metadata_", "transcript_", "metadata_", "tmp"].into_iter().any(is_made)
+}
+
+/// Tells a small file that every save writes anew.
+pub(super) fn is_state(name: &str) -> bool {
+    let names = ["metadata.json", "metadata.json.backup", "transcript.jsonl.backup", "session-info.json"];
+    names.contains(&name) || is_temporary(name)
+}
+
+/// Compares the event logs of a stray directory and of the session's own.
+pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> {
+    let entries = std::fs::read_dir(from).map_err(|error| PathError::new("read", from, error))?;
+    let mut has_log = false;
+    for entry in entries {
+        let entry = entry.map_err(|error| PathError::new("read", from, error))?;
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        match entry.file_name().to_str() {
+            Some(LOG) if is_file => has_log = true,
+            Some(name) if is_file && is_state(name) => {}
+            _ => return Ok(None),
+        }
+    }
+    if !has_log {
+        return Ok(None);
+    }
+    let hasher = RandomState::new();
+    let (mut known, mut last) = (HashSet::new(), None);
+    each_line(&into.join(LOG), &mut |line| {
+        if let Some(line) = line {
+            known.insert(hasher.hash_one(line));
+            last = last.max(serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.at()));
+        }
+        ControlFlow::Continue(())
+    })?;
+    let (mut all_known, mut all_newer) = (true, true);
+    each_line(&from.join(LOG), &mut |line| {
+        all_known &= line.is_some_and(|line| known.contains(&hasher.hash_one(line)));
+        let at = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok()).and_then(|event| event.at());
+        all_newer &= at.is_some_and(|at| Some(at) > last);
+        if all_known || all_newer { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(Some(match (all_known, all_newer) {
+        (true, _) => Fold::AllKnown,
+        (_, true) => Fold::AllNewer,
+        _ => Fold::Mixed,
+    }))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_temporary_files_of_every_writer_are_known_and_nothing_else_is() {
+        for name in
+            [".transcript_ab12_x.tmp", "metadata_k3j4.tmp", "tmpa8f_1z.tmp", "metadata.json.tmp", ".rejoin-Qx.tmp"]
+        {
+            assert!(is_temporary(name), "{name}");
+        }
+        for name in ["transcript.jsonl", "notes.tmp", "tmp.tmp", "tmp x.tmp", "transcript_20260101.json", ".tmp"] {
+            assert!(!is_temporary(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_stray_log_is_known_newer_or_mixed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (from, into) = (dir.path().join("from"), dir.path().join("into"));
+        std::fs::create_dir_all(&from).expect("a directory");
+        std::fs::create_dir_all(&into).expect("a directory");
+        let event = |minute: u8| format!("{{\"ts\":\"2026-02-01T10:{minute:02}:00.000+00:00\",\"event\":\"x\"}}\n");
+        std::fs::write(into.join(LOG), event(1) + &event(2)).expect("a file");
+        for (log, expected) in [
+            (event(1), Fold::AllKnown),
+            (event(3) + &event(4), Fold::AllNewer),
+            (event(2) + &event(3), Fold::Mixed),
+            (event(0), Fold::Mixed),
+            ("no event\n".to_owned(), Fold::Mixed),
+        ] {
+            std::fs::write(from.join(LOG), log).expect("a file");
+            assert_eq!(fold(&from, &into).expect("an answer"), Some(expected));
+        }
+        std::fs::write(from.join("transcript.jsonl"), "").expect("a file");
+        assert_eq!(fold(&from, &into).expect("an answer"), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! What `doctor` asks of Claude Code: directories whose transcript is gone, registrations that a kill left, its own
+//! deletion by age, and the chain of records.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use jiff::SignedDuration;
+use serde::Deserialize;
+
+use super::{Claude, MAX_REGISTRATION, is_session_id, liveness};
+use crate::agent::upkeep::{
+    Link, Retention, RetentionStart, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, temporary,
+};
+use crate::agent::{Agent as _, Found, LiveRecord};
+use crate::env::Env;
+use crate::format::claude::Registration;
+use crate::format::json::Text;
+use crate::fsio;
+use crate::session::{AgentKind, Liveness, Store};
+
+/// Where administrators put settings that overrule a user's (Claude Code's documentation, settings).
+const MANAGED_SETTINGS: &str = "/etc/claude-code/managed-settings.json";
+const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
+const RETENTION_KEY: &str = "cleanupPeriodDays";
+/// What counts without the setting (documented, and measured on 2.1.330).
+const DEFAULT_DAYS: i64 = 30;
+
+pub(super) fn strays(agent: &Claude, store: &Store, env: &Env) -> Strays {
+    let notes = agent.notes(store, env);
+    let is_live = |id: &str| notes.live.get(id).is_some_and(|records| liveness(records) != Liveness::Idle);
+    let mut found = Found::default();
+    let mut strays = Vec::new();
+    for (project, kind) in found.entries(&store.root.join("projects")) {
+        if !kind.is_dir() {
+            continue;
+        }
+        let mut files: HashSet<OsString> = HashSet::new();
+        let mut dirs = Vec::new();
+        for (entry, kind) in found.entries(&project.path()) {
+            let name = entry.file_name();
+            match name.to_str() {
+                Some(id) if kind.is_dir() && is_session_id(id) => dirs.push((id.to_owned(), entry.path())),
+                Some(name) if kind.is_file() && is_own_temporary(name) => {
+                    strays.push(temporary(AgentKind::Claude, entry.path()));
+                }
+                _ => {}
+            }
+            files.insert(name);
+        }
+        for (id, path) in dirs {
+            let transcript = format!("{id}.jsonl");
+            // A link of that name is left out of the listing, but it is somebody's transcript.
+            if files.contains(Path::new(&transcript).as_os_str())
+                || path.with_extension("jsonl").symlink_metadata().is_ok()
+                || is_live(&id)
+            {
+                continue;
+            }
+            let (count, modified_at) = contents(&path);
+            let holds = match count {
+                0 => "nothing".to_owned(),
+                1 => "1 file".to_owned(),
+                _ => format!("{count} files"),
+            };
+            let kind = StrayKind::Belongings;
+            strays.push(Stray { agent: AgentKind::Claude, kind, session_id: Some(id), path, holds, modified_at });
+        }
+    }
+    registrations(store, env, &mut strays, &mut found);
+    Strays { strays, problems: found.problems }
+}
+
+/// Finds registrations of processes that have ended: a kill leaves them until the client is next started.
+fn registrations(store: &Store, env: &Env, strays: &mut Vec<Stray>, found: &mut Found) {
+    if env.foreign_home {
+        // The processes of another machine or container cannot be asked for.
+        return;
+    }
+    for (entry, kind) in found.entries(&store.root.join("sessions")) {
+        let path = entry.path();
+        if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let Ok(bytes) = fsio::read_bounded(&path, MAX_REGISTRATION) else { continue };
+        let Ok(registration) = serde_json::from_slice::<Registration<'_>>(&bytes) else { continue };
+        let start_ticks = registration.proc_start.get().and_then(|ticks| ticks.parse().ok());
+        if liveness(&[LiveRecord { pid: registration.pid, start_ticks }]) != Liveness::Idle {
+            continue;
+        }
+        strays.push(Stray {
+            agent: AgentKind::Claude,
+            kind: StrayKind::Registration,
+            session_id: registration.session_id.filled().map(str::to_owned),
+            holds: format!("process {}, which has ended", registration.pid),
+            modified_at: modified_at(&path),
+            path,
+        });
+    }
+}
+
+#[derive(Deserialize)]
+struct Settings {
+    #[serde(default, rename = "cleanupPeriodDays")]
+    days: Option<serde_json::Value>,
+}
+
+pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
+    let own = store.root.join("settings.json");
+    let managed = (!env.foreign_home).then(|| PathBuf::from(MANAGED_SETTINGS));
+    for path in managed.into_iter().chain([own.clone()]) {
+        let Some(bytes) = fsio::read_if_present(&path, MAX_SETTINGS).ok()? else { continue };
+        // The client does not delete anything while its settings cannot be read (documented).
+        let settings: Settings = serde_json::from_slice(&bytes).ok()?;
+        if let Some(days) = settings.days.as_ref().and_then(serde_json::Value::as_i64).filter(|days| *days >= 1) {
+            return Some(after(days, path, true));
+        }
+    }
+    Some(after(DEFAULT_DAYS, own, false))
+}
+
+fn after(days: i64, path: PathBuf, is_set: bool) -> Retention {
+    // A person who wants to keep everything writes a very large number.
+    let period = SignedDuration::from_hours(days.min(1_000_000) * 24);
+    Retention { period, counts_from: RetentionStart::FileTime, setting: (path, RETENTION_KEY), is_set }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chained<'a> {
+    #[serde(borrow, default)]
+    uuid: Text<'a>,
+    #[serde(borrow, default)]
+    parent_uuid: Text<'a>,
+}
+
+/// Reads the chain: no parent is missing in a file that nobody touched (measured on 2.1.330 and 2.1.197).
+pub(super) fn link(line: &[u8]) -> Option<Link<'_>> {
+    let record: Chained<'_> =
+        serde_json::from_slice(line).ok().filter(|_| line.trim_ascii_start().starts_with(b"{"))?;
+    Some(Link { id: record.uuid.into_inner(), parent: record.parent_uuid.into_inner() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_no_object_is_no_record() {
+        let found = link(br#"{"uuid":"a","parentUuid":"b","message":{}}"#).expect("a link");
+        assert_eq!((found.id.as_deref(), found.parent.as_deref()), (Some("a"), Some("b")));
+        assert_eq!(link(br#"{"parentUuid":null,"type":"mode"}"#), Some(Link::default()));
+        for bad in [&b"[]"[..], b"{} {}", b"{\"a\":", b"\0\0", b"null"] {
+            assert_eq!(link(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What only `doctor` asks of an agent: what lies about in its stores, what it deletes by itself, how its records hang
+//! together.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::de::IgnoredAny;
+
+use super::Found;
+use crate::session::{AgentKind, Problem};
+
+/// Something in a store that is part of no session there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// Whose store it is.
+    pub agent: AgentKind,
+    /// What it is.
+    pub kind: StrayKind,
+    /// The session that it was part of, where its name tells.
+    pub session_id: Option<String>,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it holds, or why nobody needs it, in words for people.
+    pub holds: String,
+    /// The newest change of it or of anything in it.
+    pub modified_at: Option<Timestamp>,
+}
+
+/// What a stray is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StrayKind {
+    /// What belonged to a session that is not where it should lie.
+    Belongings,
+    /// The temporary file of a writer.
+    Temporary,
+    /// The registration of a process that has ended.
+    Registration,
+}
+
+/// What a look for strays gave.
+#[derive(Clone, Debug, Default)]
+pub struct Strays {
+    /// Everything that was found.
+    pub strays: Vec<Stray>,
+    /// What could not be looked into.
+    pub problems: Vec<Problem>,
+}
+
+/// When an agent deletes sessions by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// How long it keeps them.
+    pub period: SignedDuration,
+    /// What the period is counted from.
+    pub counts_from: RetentionStart,
+    /// Where the period is written, or would be: the file and the key.
+    pub setting: (PathBuf, &'static str),
+    /// Whether it is written there; else it is the agent's default.
+    pub is_set: bool,
+}
+
+/// What the period of a retention is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetentionStart {
+    /// The last change of the transcript's file.
+    FileTime,
+    /// The newest time inside the session.
+    Activity,
+}
+
+/// How a record names itself and the one that it follows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link<'a> {
+    /// Its own id.
+    pub id: Option<Cow<'a, str>>,
+    /// The id of the record that it follows.
+    pub parent: Option<Cow<'a, str>>,
+}
+
+/// What becomes of a directory that holds only the log of a session that is kept elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// Every record of it is in the other log too.
+    AllKnown,
+    /// Every record of it is newer than the last one of the other log.
+    AllNewer,
+    /// Some records are in the other log, or older than its end, and some are not.
+    Mixed,
+}
+
+/// Reads a line that must be a JSON object, and nothing of it.
+pub fn is_object(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+}
+
+/// Tells whether a name is one of this program's own temporary files.
+pub fn is_own_temporary(name: &str) -> bool {
+    name.starts_with(".rejoin-") && name.ends_with(".tmp")
+}
+
+/// Returns when a file was last changed, whatever it is.
+pub fn modified_at(path: &Path) -> Option<Timestamp> {
+    path.symlink_metadata().and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
+}
+
+/// Looks at what is below a directory: how many files, and the newest change.
+pub(super) fn contents(dir: &Path) -> (usize, Option<Timestamp>) {
+    let mut files = 0;
+    let mut newest = None;
+    for entry in walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok) {
+        files += usize::from(!entry.file_type().is_dir());
+        newest = newest.max(entry.metadata().ok().and_then(|metadata| metadata.modified().ok()?.try_into().ok()));
+    }
+    (files, newest)
+}
+
+/// Finds the temporary files right in a directory.
+pub(super) fn temporary_in(
+    dir: &Path,
+    agent: AgentKind,
+    found: &mut Found,
+    is_temporary: impl Fn(&str) -> bool,
+) -> Vec<Stray> {
+    let names = found.entries(dir).into_iter().filter(|(_, kind)| kind.is_file()).map(|(entry, _)| entry);
+    let names = names.filter(|entry| entry.file_name().to_str().is_some_and(&is_temporary));
+    names.map(|entry| temporary(agent, entry.path())).collect()
+}
+
+/// Describes a temporary file.
+pub fn temporary(agent: AgentKind, path: PathBuf) -> Stray {
+    let bytes = path.symlink_metadata().map_or(0, |metadata| metadata.len());
+    Stray {
+        agent,
+        kind: StrayKind::Temporary,
+        session_id: None,
+        modified_at: modified_at(&path),
+        holds: format!("{bytes} bytes"),
+        path,
+    }
+}

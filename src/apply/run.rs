@@ -1,0 +1,200 @@
+//! Carries a change out: lock, journal, a last look at every item, and each item whole or not at all.
+
+use std::cell::RefCell;
+use std::io;
+use std::time::Duration;
+
+use super::journal::{Event, ItemRecord, Journal, Times};
+use super::shop::Shop;
+use super::step::{self, Bench, StepError};
+use super::tree;
+use crate::agent::{self, Depth, ReadContext};
+use crate::env::Env;
+use crate::error::PathError;
+use crate::plan::change::{Change, Item, Seen};
+use crate::session::Liveness;
+
+/// What became of one item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It was done.
+    Done,
+    /// It was left alone, because it is no longer what was planned for.
+    Skipped(String),
+    /// It could not be done; nothing of it is left.
+    Failed(String),
+}
+
+/// What a run did.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The run's name, by which it can be undone; `None` when nothing was changed.
+    pub run: Option<String>,
+    /// What became of each item, in the plan's order.
+    pub done: Vec<Done>,
+}
+
+impl Outcome {
+    /// Tells whether every item was done.
+    pub fn is_whole(&self) -> bool {
+        self.done.iter().all(|done| *done == Done::Done)
+    }
+}
+
+/// Applies a change, waiting at most `patience` for another run to end.
+///
+/// An item that fails does not keep the others from being done. Fails as a whole only before the first change.
+pub fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
+    if change.items.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let shop = Shop::open(env, change.verb, patience)?;
+    let (journal, run) = Journal::begin(&shop.runs, change.verb, env.now, &shop.fault)?;
+    let trash = shop.trash_of(&run);
+    let made = shop.fault.point().and_then(|()| tree::make_private_dir(&trash));
+    let bench = Bench { run: &run, trash: &trash, fault: &shop.fault, made: RefCell::default() };
+    let mut work = Work { journal, bench, env, is_broken: None };
+    let begun = made.map_err(|error| PathError::new("make", &trash, error)).and_then(|()| work.plan(change));
+    let records = match begun {
+        Ok(records) => records,
+        Err(error) => {
+            // Nothing was changed yet, so nothing needs to be remembered.
+            forget(&shop, &run);
+            return Err(error.into());
+        }
+    };
+    let done: Vec<Done> =
+        change.items.iter().zip(&records).map(|(item, record)| work.item(item, record.as_ref())).collect();
+    // A run without its last line counts as cut off, which the next one mends.
+    let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
+    let has_changed = done.contains(&Done::Done) || work.is_broken.is_some();
+    if !has_changed {
+        forget(&shop, &run);
+    }
+    Ok(Outcome { run: has_changed.then_some(run), done })
+}
+
+/// Forgets a run that changed nothing.
+fn forget(shop: &Shop, run: &str) {
+    let _ = tree::remove(&shop.trash_of(run), &shop.fault);
+    let _ = tree::remove(&shop.runs.join(format!("{run}.jsonl")), &shop.fault);
+}
+
+struct Work<'a> {
+    journal: Journal<'a>,
+    bench: Bench<'a>,
+    env: &'a Env,
+    /// Why nothing more may be changed.
+    is_broken: Option<String>,
+}
+
+impl Work<'_> {
+    /// Writes down all that is going to be done, before the first of it is.
+    fn plan(&mut self, change: &Change) -> Result<Vec<Result<ItemRecord, String>>, PathError> {
+        let mut records = Vec::with_capacity(change.items.len());
+        for (number, item) in change.items.iter().enumerate() {
+            let steps = item.steps.iter().enumerate().map(|(at, step)| step::record(step, number, at));
+            let steps = steps.collect::<Result<Vec<_>, StepError>>();
+            let record = ItemRecord {
+                item: number,
+                label: item.label.clone(),
+                agent: item.session.as_ref().map(|(agent, _)| *agent),
+                id: item.session.as_ref().map(|(_, id)| id.clone()),
+                code: item.code.to_owned(),
+                reason: item.reason.clone(),
+                steps: steps.as_ref().map(Clone::clone).unwrap_or_default(),
+            };
+            self.journal.write(&Event::Item(record.clone()))?;
+            records.push(steps.map(|_| record).map_err(|error| error.to_string()));
+        }
+        self.journal.sync()?;
+        Ok(records)
+    }
+
+    fn item(&mut self, item: &Item, record: Result<&ItemRecord, &String>) -> Done {
+        let record = match record {
+            Ok(record) => record,
+            Err(why) => return Done::Skipped(why.clone()),
+        };
+        if let Some(why) = &self.is_broken {
+            return Done::Failed(why.clone());
+        }
+        if let Some(why) = item.seen.iter().find_map(|seen| look_again(seen, self.env)) {
+            let _ = self.journal.write(&Event::Left { item: record.item, reason: why.clone() });
+            return Done::Skipped(why);
+        }
+        let mut times = Vec::with_capacity(item.steps.len());
+        for (at, (step, planned)) in item.steps.iter().zip(&record.steps).enumerate() {
+            let dir_times = step::dir_times(planned.path());
+            times.push(dir_times);
+            if let Err(error) = self.journal.write(&Event::Start { item: record.item, step: at, dir_times }) {
+                // Without a journal nothing could be taken back later.
+                let why = error.to_string();
+                self.is_broken = Some(why.clone());
+                return self.take_back(record, &times[..at], Done::Failed(why));
+            }
+            let (journal, kept) = (&mut self.journal, format!("{}-{at}", record.item));
+            let mut note = |(device, inode)| {
+                let made = Event::Made { kept: kept.clone(), device, inode };
+                journal.write(&made).map_err(|error| io::Error::other(error.to_string()))
+            };
+            if let Err(error) = self.bench.perform(step, planned, &mut note) {
+                let done = match &error {
+                    StepError::Changed(why) => Done::Skipped(why.clone()),
+                    StepError::Failed { .. } => Done::Failed(error.to_string()),
+                };
+                return self.take_back(record, &times, done);
+            }
+        }
+        if let Err(error) = self.journal.write(&Event::Done { item: record.item }) {
+            let why = error.to_string();
+            self.is_broken = Some(why.clone());
+            return self.take_back(record, &times, Done::Failed(why));
+        }
+        Done::Done
+    }
+
+    /// Takes back the steps of an item that were begun, the last first, so that nothing of it is left.
+    ///
+    /// `times` are those of each step's directory before it.
+    fn take_back(&mut self, record: &ItemRecord, times: &[Option<Times>], done: Done) -> Done {
+        for (planned, times) in record.steps.iter().zip(times).rev() {
+            if let Err(error) = self.bench.take_back(planned) {
+                let (Done::Skipped(why) | Done::Failed(why)) = &done else { return done };
+                let reason = format!("{why}; and it could not be put back: {error}");
+                let _ = self.journal.write(&Event::Stuck { item: record.item, reason: reason.clone() });
+                return Done::Failed(reason);
+            }
+            if let Some(times) = times {
+                step::restore_dir_times(planned.path(), *times);
+            }
+        }
+        let (Done::Skipped(reason) | Done::Failed(reason)) = &done else { return done };
+        let _ = self.journal.write(&Event::Left { item: record.item, reason: reason.clone() });
+        done
+    }
+}
+
+/// Looks at a copy right before it is changed; returns why it must be left alone.
+fn look_again(seen: &Seen, env: &Env) -> Option<String> {
+    let agent = agent::by_kind(seen.place.agent())?;
+    let root = seen.place.store.root.canonicalize().ok();
+    let dir = seen.place.path.parent().and_then(|dir| dir.canonicalize().ok());
+    if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
+        return Some("it no longer lies in its store".to_owned());
+    }
+    let notes = agent.notes(&seen.place.store, env);
+    let context = ReadContext { env, notes: &notes, depth: Depth::Glance };
+    let copy = match agent.read(seen.place.clone(), &context) {
+        Ok(copy) => copy,
+        Err(error) => return Some(error.to_string()),
+    };
+    match &copy.liveness {
+        Liveness::Live { pid } => return Some(format!("it is in use by process {pid}")),
+        Liveness::Maybe { why } => return Some(format!("it may be in use: {why}")),
+        Liveness::Idle => {}
+    }
+    let active_at = copy.active_at.as_ref().map(|at| at.value);
+    let is_as_seen = active_at == seen.active_at && copy.transcript_bytes == seen.transcript_bytes;
+    (!is_as_seen).then(|| "it was used meanwhile".to_owned())
+}

@@ -1,0 +1,83 @@
+//! The working directory that Amplifier's sessions carry with them.
+
+use super::{Code, Finding, Repair, Severity, name, selector, word};
+use crate::format::session_info::FILE_NAME;
+use crate::plan::backfill::{self, Action};
+use crate::session::{Health, Session, SessionKind};
+use crate::survey::Survey;
+
+pub(super) fn check(survey: &Survey) -> Vec<Finding> {
+    let sessions = survey.scan.sessions.iter();
+    let own = sessions.filter(|session| !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty));
+    own.filter_map(|session| {
+        let health = &session.copy().health;
+        let has = |trouble: Health| health.contains(&trouble);
+        match () {
+            () if has(Health::SessionInfoMissing) => {
+                Some(unusable(session, Health::SessionInfoMissing, Severity::Info))
+            }
+            () if has(Health::SessionInfoInvalid) => {
+                Some(unusable(session, Health::SessionInfoInvalid, Severity::Warning))
+            }
+            () if has(Health::SessionInfoMismatch) => Some(mismatch(session)),
+            () => None,
+        }
+    })
+    .collect()
+}
+
+/// Reports a file that is missing or cannot be used, and whether evidence is enough to write it.
+fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
+    let copy = session.copy();
+    let plan = backfill::plan(session, None);
+    let (measured, why) = match health {
+        Health::SessionInfoMissing => ("no file".to_owned(), format!("{} has no {FILE_NAME}", name(session))),
+        _ => {
+            let note = copy.notes.iter().find(|note| note.starts_with(FILE_NAME)).cloned();
+            let why = note.unwrap_or_else(|| health.meaning().to_owned());
+            ("unusable".to_owned(), format!("The {FILE_NAME} of {} is unusable: {why}", name(session)))
+        }
+    };
+    let (outlook, write) = match &plan.action {
+        Action::Write { working_dir, .. } => (format!("{} is certain for it", working_dir.display()), true),
+        _ => (format!("it cannot be written from evidence: {}", plan.reason), false),
+    };
+    let evidence = format!(
+        "{why}, so a server that resumes it from elsewhere may start a second directory of the same id; {outlook}."
+    );
+    let finding =
+        Finding::about(session, Code::of(health), severity, evidence).measured(measured, "working_dir and created_at");
+    match (write, &plan.action) {
+        (true, _) => finding.mended_by(Repair::Backfill {
+            agent: session.agent,
+            id: session.id.clone(),
+            path: copy.place.path.clone(),
+        }),
+        (false, Action::Refuse { wants_dir: true }) => {
+            finding.remedy(format!("rejoin backfill {} --dir DIR", selector(session)))
+        }
+        _ => finding.remedy(format!("rejoin backfill {}", selector(session))),
+    }
+}
+
+fn mismatch(session: &Session) -> Finding {
+    let copy = session.copy();
+    let project = copy.place.project.as_deref().unwrap_or("none");
+    let said = copy.evidence.iter().find(|evidence| evidence.source == "session-info");
+    let said = said.map_or_else(|| "another directory".to_owned(), |said| said.dir.display().to_string());
+    let better = copy.evidence.iter().find(|evidence| evidence.counts);
+    let other = better.map_or_else(String::new, |better| {
+        format!(" {} says {}, which does belong to it.", better.detail, better.dir.display())
+    });
+    let evidence = format!(
+        "The {FILE_NAME} of {} says {said}, which does not belong to the project {project} that it lies in.{other}",
+        name(session)
+    );
+    let remedy = match better {
+        Some(better) => format!("rejoin resume {} --dir {}", selector(session), word(&better.dir)),
+        None => format!("rejoin show {}", selector(session)),
+    };
+    Finding::about(session, Code::SessionInfoMismatch, Severity::Warning, evidence)
+        .measured(said, format!("a directory of the project {project}"))
+        .remedy(remedy)
+}

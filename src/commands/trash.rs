@@ -1,0 +1,107 @@
+//! `rejoin trash`
+
+use crate::apply::shop::History;
+use crate::apply::trash::{self, Entry, Purge};
+use crate::apply::undo::{self, Which};
+use crate::cli::{Format, TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
+use crate::env::Env;
+use crate::error::{Candidate, Exit, Refusal};
+use crate::render::trash as render;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &TrashArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    match &args.command {
+        TrashCommand::List(args) => list(args, env, ui),
+        TrashCommand::Restore(args) => restore(args, env, ui),
+        TrashCommand::Purge(args) => purge(args, env, ui),
+    }
+}
+
+fn list(args: &TrashListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let history = History::read(env);
+    let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table if entries.is_empty() => ui.note("The trash is empty."),
+        Format::Table => render::text(ui.data(), env, &styles, &entries)?,
+        Format::Json => render::json(ui.data(), &entries)?,
+        Format::Ndjson => render::ndjson(ui.data(), &entries)?,
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let history = History::read(env);
+    let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
+    let entry = find(&args.entry, &entries)?;
+    let which = Which::Named(entry.run.id.clone());
+    let report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
+    super::note_mended(ui, &report.mended);
+    super::undo::print(args.format.get(), &report, ui)?;
+    Ok(super::undo::exit(&report))
+}
+
+/// Finds what a name means: RUN/ITEM, or the beginning of a session's id.
+fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refusal> {
+    if let Some(entry) = entries.iter().find(|entry| render::name(entry) == name) {
+        return Ok(entry);
+    }
+    let id = |entry: &Entry<'_>| entry.run.items[entry.item].0.id.clone().unwrap_or_default();
+    let exact: Vec<_> = entries.iter().filter(|entry| id(entry) == name).collect();
+    let begins: Vec<_> = entries.iter().filter(|entry| !name.is_empty() && id(entry).starts_with(name)).collect();
+    match if exact.is_empty() { begins } else { exact }.as_slice() {
+        [only] => Ok(only),
+        [] => Err(Refusal::new(Exit::NotFound, "not-found", format!("nothing in the trash is called {name}"))
+            .hint("`rejoin trash list` shows what there is")),
+        several => {
+            let candidates = several.iter().map(|entry| candidate(entry)).collect();
+            Err(Refusal::new(Exit::Ambiguous, "ambiguous", format!("{name} means several things in the trash"))
+                .hint("name one by its RUN/ITEM")
+                .candidates(candidates))
+        }
+    }
+}
+
+fn candidate(entry: &Entry<'_>) -> Candidate {
+    let (record, _) = &entry.run.items[entry.item];
+    Candidate {
+        select: render::name(entry),
+        agent: record.agent.map(|agent| agent.name().to_owned()).unwrap_or_default(),
+        id: record.id.clone().unwrap_or_default(),
+        size_bytes: entry.size_bytes,
+        path: record.steps.first().map(|step| step.path().display().to_string()).unwrap_or_default(),
+        title: Some(record.label.clone()),
+        active_at: Some(entry.run.at.to_string()),
+        ..Candidate::default()
+    }
+}
+
+fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let which = match args.older_than {
+        Some(age) => Purge::Before(age.from_now(env.now)),
+        None if args.all => Purge::All,
+        None => Purge::Runs(args.runs.clone()),
+    };
+    let history = History::read(env);
+    if let Purge::Runs(names) = &which
+        && let Some(unknown) = names.iter().find(|name| history.runs.iter().all(|run| run.id != **name))
+    {
+        return Err(Refusal::new(Exit::NotFound, "no-such-run", format!("there is no run {unknown}"))
+            .hint("`rejoin undo --list` shows the runs")
+            .into());
+    }
+    let doomed = history.runs.iter().filter(|run| which.means(run)).count();
+    if doomed > 0 && !args.yes {
+        super::confirm_or_refuse(&format!("Delete what {doomed} runs took away for good?"), env, ui)?;
+    }
+    let purged = trash::purge(env, &which, args.lock.lock_timeout)?;
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table => render::purged_text(ui.data(), &styles, &purged)?,
+        Format::Json => render::purged_json(ui.data(), &purged)?,
+        Format::Ndjson => render::purged_ndjson(ui.data(), &purged)?,
+    }
+    ui.flush()?;
+    Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial })
+}

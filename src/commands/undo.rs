@@ -1,0 +1,59 @@
+//! `rejoin undo`
+
+use crate::apply::shop::{History, is_busy};
+use crate::apply::undo::{self, Undone, Which};
+use crate::cli::{Format, UndoArgs};
+use crate::env::Env;
+use crate::error::Exit;
+use crate::render::undo as render;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.list {
+        return list(args, env, ui);
+    }
+    let which = args.run.clone().map_or(Which::Newest, Which::Named);
+    let report = undo::undo(&which, |_| true, env, args.lock.lock_timeout)?;
+    super::note_mended(ui, &report.mended);
+    print(args.format.get(), &report, ui)?;
+    Ok(exit(&report))
+}
+
+/// Prints what an undo did.
+pub(super) fn print(format: Format, report: &undo::Report, ui: &mut Ui) -> anyhow::Result<()> {
+    let styles = ui.styles;
+    match format {
+        Format::Table => render::text(ui.data(), &styles, report)?,
+        Format::Json => render::json(ui.data(), report)?,
+        Format::Ndjson => render::ndjson(ui.data(), report)?,
+    }
+    Ok(ui.flush()?)
+}
+
+/// Tells how an undo went.
+pub(super) fn exit(report: &undo::Report) -> Exit {
+    let count = |is: fn(&Undone) -> bool| report.items.iter().filter(|item| is(item)).count();
+    match (count(|item| matches!(item, Undone::Refused(_))), count(|item| *item == Undone::Undone)) {
+        (0, _) => Exit::Ok,
+        (_, 0) => Exit::Refused,
+        _ => Exit::Partial,
+    }
+}
+
+fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let history = History::read(env);
+    for problem in &history.problems {
+        ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
+    }
+    // The run that is going on now has not been cut off.
+    let is_busy = is_busy(env);
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table if history.runs.is_empty() => ui.note("No run has changed anything yet."),
+        Format::Table => render::runs_text(ui.data(), env, &styles, &history, is_busy)?,
+        Format::Json => render::runs_json(ui.data(), &history, is_busy)?,
+        Format::Ndjson => render::runs_ndjson(ui.data(), &history, is_busy)?,
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}

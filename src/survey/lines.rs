@@ -1,0 +1,191 @@
+//! The lines of a transcript: which are no records, which follow a record that is not there, how the last one ends.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
+
+use memchr::memchr_iter;
+
+use crate::agent::Agent;
+use crate::error::PathError;
+use crate::format::jsonl::Jsonl;
+
+/// Transcripts up to this many bytes are read whole even without being asked to.
+pub const READ_WHOLE: u64 = 256 * 1024;
+/// How much is looked at of either end of a larger one.
+const END: usize = 32 * 1024;
+/// More numbers than these help nobody.
+const MOST_NUMBERS: usize = 20;
+
+/// A line's number, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineNumber {
+    /// From the start of the file.
+    FromStart(u64),
+    /// From its end, where nobody counted the lines before.
+    FromEnd(u64),
+}
+
+/// What was seen of the lines of a transcript.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// Lines that are no records; the first of them.
+    pub bad: Vec<LineNumber>,
+    /// How many lines are no records.
+    pub bad_count: u64,
+    /// Records whose parent is not in the file; the first of them.
+    pub lost: Vec<u64>,
+    /// How many records have a parent that is not in the file.
+    pub lost_count: u64,
+    /// How the last line ends.
+    pub last: LastLine,
+    /// Whether every line was looked at.
+    pub is_whole: bool,
+}
+
+/// How the last line of a file ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastLine {
+    /// With a newline.
+    #[default]
+    Ended,
+    /// Without a newline, though it is a whole record.
+    WithoutNewline,
+    /// In its middle.
+    CutOff,
+}
+
+impl Lines {
+    /// Tells whether there is nothing to report.
+    pub fn is_sound(&self) -> bool {
+        self.bad_count == 0 && self.lost_count == 0 && self.last == LastLine::Ended
+    }
+
+    fn add_bad(&mut self, number: LineNumber) {
+        self.bad_count += 1;
+        if self.bad.len() < MOST_NUMBERS {
+            self.bad.push(number);
+        }
+    }
+}
+
+/// Tells whether a transcript is one record a line; what is compressed or a single document is not.
+pub(super) fn is_line_wise(path: &Path) -> bool {
+    let is_jsonl = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
+    is_jsonl(path)
+        || (path.extension().is_some_and(|extension| extension == "backup") && is_jsonl(&path.with_extension("")))
+}
+
+/// Looks at a transcript, whole if it is small or if that is wanted.
+pub(super) fn look(path: &Path, agent: &dyn Agent, deep: bool) -> Result<Lines, PathError> {
+    let fail = |error| PathError::new("read", path, error);
+    let mut file = Jsonl::open(path)?;
+    if file.len() <= READ_WHOLE {
+        let bytes = file.whole().map_err(fail)?;
+        let mut chain = Chain::new(agent);
+        let mut start = 0;
+        for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
+            let line = &bytes[start..end];
+            if !line.is_empty() {
+                chain.see(line, number as u64 + 1, end < bytes.len());
+            }
+            start = end + 1;
+        }
+        return Ok(chain.finish());
+    }
+    if deep {
+        let mut chain = Chain::new(agent);
+        let mut lines = file.into_lines().map_err(fail)?;
+        while let Some(line) = lines.next_line().map_err(fail)? {
+            match line.bytes {
+                Some(bytes) => chain.see(bytes, line.number, line.is_ended),
+                // It may be a record all the same, but one that nobody looks into.
+                None => chain.is_complete = false,
+            }
+        }
+        return Ok(chain.finish());
+    }
+    look_at_ends(file, agent).map_err(fail)
+}
+
+fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> std::io::Result<Lines> {
+    let mut found = Lines::default();
+    let (mut number, mut seen) = (0, 0);
+    file.from_start(|line| {
+        number += 1;
+        seen += line.len();
+        if agent.link(line).is_none() {
+            found.add_bad(LineNumber::FromStart(number));
+        }
+        seen >= END
+    })?;
+    let (mut number, mut seen) = (0, 0);
+    file.with_tail(END).from_end(|line, is_ended| {
+        number += 1;
+        seen += line.len();
+        match (agent.link(line).is_some(), is_ended) {
+            (true, true) => {}
+            (true, false) => found.last = LastLine::WithoutNewline,
+            (false, false) => found.last = LastLine::CutOff,
+            (false, true) => found.add_bad(LineNumber::FromEnd(number)),
+        }
+        seen >= END
+    })?;
+    Ok(found)
+}
+
+/// The records of a file that is read whole.
+struct Chain<'a> {
+    agent: &'a dyn Agent,
+    hasher: RandomState,
+    known: HashSet<u64>,
+    /// Records whose parent was not seen before them.
+    waiting: Vec<(u64, u64)>,
+    is_complete: bool,
+    found: Lines,
+}
+
+impl<'a> Chain<'a> {
+    fn new(agent: &'a dyn Agent) -> Self {
+        Self {
+            agent,
+            hasher: RandomState::new(),
+            known: HashSet::new(),
+            waiting: Vec::new(),
+            is_complete: true,
+            found: Lines { is_whole: true, ..Lines::default() },
+        }
+    }
+
+    fn see(&mut self, line: &[u8], number: u64, is_ended: bool) {
+        let Some(link) = self.agent.link(line) else {
+            match is_ended {
+                true => self.found.add_bad(LineNumber::FromStart(number)),
+                false => self.found.last = LastLine::CutOff,
+            }
+            return;
+        };
+        if !is_ended {
+            self.found.last = LastLine::WithoutNewline;
+        }
+        if let Some(parent) = link.parent {
+            let parent = self.hasher.hash_one(parent.as_bytes());
+            if !self.known.contains(&parent) {
+                self.waiting.push((number, parent));
+            }
+        }
+        if let Some(id) = link.id {
+            self.known.insert(self.hasher.hash_one(id.as_bytes()));
+        }
+    }
+
+    fn finish(mut self) -> Lines {
+        if self.is_complete {
+            let lost = self.waiting.iter().filter(|(_, parent)| !self.known.contains(parent));
+            let lost: Vec<u64> = lost.map(|(number, _)| *number).collect();
+            self.found.lost_count = lost.len() as u64;
+            self.found.lost = lost.into_iter().take(MOST_NUMBERS).collect();
+        }
+        self.found
+    }
+}

@@ -1,0 +1,101 @@
+//! The answers of what changes something and what takes it back.
+
+use serde::Deserialize;
+
+use super::{Agent, Version, nullable, utc};
+
+words!(UndoKind: UndoOutcome);
+words!(UndoResult: Undone Already NotDone Refused);
+words!(RunListKind: RunList);
+words!(RunState: Running Interrupted Done Undone Purged);
+words!(TrashListKind: TrashList);
+words!(PurgeKind: PurgeOutcome);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UndoItem {
+    pub(crate) item: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) agent: Option<Agent>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) id: Option<String>,
+    pub(crate) paths: Vec<String>,
+    pub(crate) result: UndoResult,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Undo {
+    pub(crate) format_version: Version,
+    pub(crate) kind: UndoKind,
+    pub(crate) items: Vec<UndoItem>,
+    pub(crate) run: String,
+    pub(crate) verb: String,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) at: Option<String>,
+    pub(crate) undone: u64,
+    pub(crate) refused: u64,
+    pub(crate) mended: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Run {
+    pub(crate) run: String,
+    pub(crate) verb: String,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) at: Option<String>,
+    pub(crate) state: RunState,
+    pub(crate) done: u64,
+    pub(crate) undone: u64,
+    pub(crate) left: u64,
+    pub(crate) stuck: u64,
+    pub(crate) undoable: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunList {
+    pub(crate) format_version: Version,
+    pub(crate) kind: RunListKind,
+    pub(crate) runs: Vec<Run>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrashEntry {
+    pub(crate) entry: String,
+    pub(crate) run: String,
+    pub(crate) verb: String,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) at: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) agent: Option<Agent>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) id: Option<String>,
+    pub(crate) code: String,
+    pub(crate) reason: String,
+    pub(crate) paths: Vec<String>,
+    pub(crate) size_bytes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrashList {
+    pub(crate) format_version: Version,
+    pub(crate) kind: TrashListKind,
+    pub(crate) entries: Vec<TrashEntry>,
+    pub(crate) size_bytes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Purge {
+    pub(crate) format_version: Version,
+    pub(crate) kind: PurgeKind,
+    pub(crate) runs: Vec<String>,
+    pub(crate) freed_bytes: u64,
+    pub(crate) failed: Vec<String>,
+}

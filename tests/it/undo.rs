@@ -1,0 +1,313 @@
+//! Whatever a run changed can be taken back, wherever it was cut off.
+
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::contract::Backfill;
+use crate::contract::changes::{Purge, RunList, RunState, TrashList, Undo, UndoResult};
+use crate::fixtures::{Amplifier, age_tree, id};
+use crate::picture::{Picture, differences, picture_of_stores};
+use crate::world::World;
+
+/// A home in which a backfill has one file to replace and one to write.
+fn world() -> World {
+    let world = World::new();
+    let broken = Amplifier::session(id(1)).file("session-info.json", r#"{"kept": 1"#).turn("x", "y");
+    let session = world.add(broken);
+    std::fs::set_permissions(session.join("session-info.json"), PermissionsExt::from_mode(0o640)).expect("a mode");
+    world.add(Amplifier::session(id(2)).turn("x", "y"));
+    age_tree(&world.home().join(".amplifier"));
+    world
+}
+
+fn stores(world: &World) -> Picture {
+    picture_of_stores(&world.home())
+}
+
+#[track_caller]
+fn assert_same(before: &Picture, after: &Picture, when: &str) {
+    let differences = differences(before, after);
+    assert!(differences.is_empty(), "{when}:\n{}", differences.join("\n"));
+}
+
+/// The state after a backfill that nothing disturbed.
+fn after_backfill() -> Picture {
+    let world = world();
+    world.rejoin(["backfill", "--all"]).code(0);
+    after(&world)
+}
+
+/// The state of the stores, but for the time at which the test wrote a new file.
+fn after(world: &World) -> Picture {
+    let mut stores = stores(world);
+    let new = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(2)).join("session-info.json");
+    if let Some((_, seconds, nanoseconds, _)) = stores.get_mut(&new) {
+        (*seconds, *nanoseconds) = (0, 0);
+    }
+    stores
+}
+
+#[test]
+fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
+    let world = world();
+    let before = stores(&world);
+    let done: Backfill = world.rejoin(["backfill", "--all", "--json"]).code(0).json();
+    let run = done.run.expect("a run");
+    assert_ne!(stores(&world), before);
+
+    let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
+    assert_eq!((runs.runs.len(), runs.runs[0].done, runs.runs[0].state), (1, 2, RunState::Done));
+    let undone: Undo = world.rejoin(["undo", &run, "--json"]).code(0).json();
+    assert_eq!((undone.undone, undone.refused), (2, 0));
+    assert!(undone.items.iter().all(|item| item.result == UndoResult::Undone));
+    assert_same(&before, &stores(&world), "after undo");
+
+    world.rejoin(["undo"]).code(5);
+    let again: Undo = world.rejoin(["undo", &run, "--json"]).code(0).json();
+    assert_eq!(again.undone, 0);
+    assert!(again.items.iter().all(|item| item.result == UndoResult::Already));
+    assert_same(&before, &stores(&world), "after a second undo");
+}
+
+#[test]
+fn undo_says_what_it_did_in_words() {
+    let world = world();
+    world.rejoin(["backfill", "--all"]).code(0).stdout_eq(snapbox::str![[r#"
+written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (the one that it has is unusable; from metadata.json)
+      /home/ana/app  (metadata.json; counts)
+      /home/ana/app  (another session of its project; counts)
+written 00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (it has none; from metadata.json)
+      /home/ana/app  (metadata.json; counts)
+      /home/ana/app  (another session of its project; counts)
+2 written, 0 already good, 0 refused.
+`rejoin undo 20260301-120000` takes it back.
+
+"#]]);
+    world.rejoin(["undo", "--list"]).code(0).stdout_eq(snapbox::str![[r#"
+20260301-120000  backfill  done  2 done  just now
+
+"#]]);
+    world.rejoin(["undo"]).code(0).stdout_eq(snapbox::str![[r#"
+undone  amplifier 00000001-aaaa-4aaa-8aaa-000000000001
+undone  amplifier 00000002-aaaa-4aaa-8aaa-000000000002
+Run 20260301-120000 (backfill): 2 put back.
+
+"#]]);
+    world.rejoin(["undo", "20200101-000000"]).code(5).stderr_eq(snapbox::str![[r#"
+error: there is no run 20200101-000000
+hint: `rejoin undo --list` shows the runs
+
+"#]]);
+}
+
+#[test]
+fn what_was_changed_since_is_in_the_way_and_is_kept() {
+    let world = world();
+    let session = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1));
+    world.rejoin(["backfill", "--all"]).code(0);
+    let newer = r#"{"working_dir": "/somewhere/else", "created_at": "2026-02-01T10:00:00.000000+00:00"}"#;
+    std::fs::write(session.join("session-info.json"), newer).expect("a file");
+
+    let undone: Undo = world.rejoin(["undo", "--json"]).code(3).json();
+    assert_eq!((undone.undone, undone.refused), (1, 1));
+    let refused = undone.items.iter().find(|item| item.result == UndoResult::Refused).expect("a refusal");
+    assert!(refused.reason.as_deref().is_some_and(|reason| reason.ends_with("was changed since")), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(session.join("session-info.json")).expect("a file"), newer);
+}
+
+#[test]
+fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
+    let complete = after_backfill();
+    let mut points = 0;
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let (undone, completed) = (world(), world());
+        let before = stores(&undone);
+        let kill = |world: &World| world.with("REJOIN_FAULT", &fault).rejoin(["backfill", "--all"]).was_killed();
+        if !kill(&undone) {
+            break;
+        }
+        assert!(kill(&completed));
+        points += 1;
+        no_session_info_is_torn(&undone, &before, &complete);
+
+        // There may be nothing to undo yet, or nothing left.
+        undone.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+        assert_same(&before, &stores(&undone), &format!("undone after {fault}"));
+        completed.rejoin(["backfill", "--all"]).code(0);
+        assert_same(&complete, &after(&completed), &format!("completed after {fault}"));
+        let runs: RunList = completed.rejoin(["undo", "--list", "--json"]).code(0).json();
+        assert!(runs.runs.iter().all(|run| run.state != RunState::Interrupted), "{fault}: {runs:?}");
+        while undo_next(&completed) {}
+        assert_same(&before, &stores(&completed), &format!("completed after {fault}, then undone"));
+    }
+    assert!(points > 20, "only {points} points were passed");
+}
+
+/// Undoes the newest run that can be, if there is one.
+fn undo_next(world: &World) -> bool {
+    let answer = world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+    answer.stderr().is_empty()
+}
+
+/// Every session-info.json is the old one or the new one.
+fn no_session_info_is_torn(world: &World, before: &Picture, after: &Picture) {
+    let now = stores(world);
+    for (path, (_, _, _, bytes)) in now.iter().filter(|(path, _)| path.ends_with("session-info.json")) {
+        let is_either = [before, after].iter().any(|picture| picture.get(path).is_some_and(|was| was.3 == *bytes));
+        assert!(is_either, "{} is torn", path.display());
+    }
+}
+
+#[test]
+fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
+    let mut points = 0;
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let world = world();
+        let before = stores(&world);
+        world.rejoin(["backfill", "--all"]).code(0);
+        if !world.with("REJOIN_FAULT", &fault).rejoin(["undo"]).was_killed() {
+            break;
+        }
+        points += 1;
+        world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+        assert_same(&before, &stores(&world), &format!("undone after {fault}"));
+    }
+    assert!(points > 5, "only {points} points were passed");
+}
+
+#[test]
+fn whatever_the_system_refuses_at_any_moment_nothing_is_lost() {
+    let complete = after_backfill();
+    // No space left, permission denied, read-only file system.
+    for error in [28, 13, 30] {
+        let mut points = 0;
+        loop {
+            let fault = format!("{error}:{}", points + 1);
+            let world = world();
+            let before = stores(&world);
+            let answer = world.with("REJOIN_FAULT", &fault).rejoin(["backfill", "--all"]);
+            if answer.exit() == Some(0) && points > 40 {
+                break;
+            }
+            points += 1;
+            let answer = answer.code_is_one_of(&[0, 1, 3]);
+            assert!(!answer.stderr().contains("panicked"), "{fault}: {}", answer.stderr());
+            no_session_info_is_torn(&world, &before, &complete);
+            let leftovers: Vec<_> = stores(&world).into_keys().filter(|path| is_temporary(path)).collect();
+            world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+            assert_same(&before, &stores(&world), &format!("undone after {fault} ({leftovers:?})"));
+        }
+    }
+}
+
+fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".rejoin-"))
+}
+
+#[test]
+fn a_second_run_waits_for_the_first_and_then_says_who_holds_the_lock() {
+    let world = world();
+    let before = stores(&world);
+    let state = world.home().join(".local/state/rejoin");
+    std::fs::create_dir_all(&state).expect("a directory");
+    let mut holder = std::fs::File::create(state.join("lock")).expect("a lock");
+    holder.write_all(br#"{"pid":4711,"verb":"cleanup","since":"2026-03-01T11:59:00Z"}"#).expect("a note");
+    rustix::fs::flock(&holder, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
+
+    let answer = world.rejoin(["backfill", "--all", "--lock-timeout", "100ms"]).code(7);
+    answer.stderr_eq(snapbox::str![[r#"
+error: process 4711 (rejoin cleanup, since 2026-03-01T11:59:00Z) is changing sessions right now; waited 100ms
+hint: run it again when that one has ended
+
+"#]]);
+    assert_same(&before, &stores(&world), "while the lock is held");
+
+    let mut waiting = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+    let mut waiting = waiting.args(["backfill", "--all"]).stdout(std::process::Stdio::null()).spawn().expect("a run");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(waiting.try_wait().expect("a status").is_none(), "it did not wait");
+    drop(holder);
+    assert!(waiting.wait().expect("an end").success());
+    assert_ne!(stores(&world), before);
+}
+
+#[test]
+fn six_runs_at_once_do_the_work_once() {
+    let world = world();
+    let start = || {
+        let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(["backfill", "--all", "--json"]).stdout(std::process::Stdio::piped());
+        command.spawn().expect("a run")
+    };
+    let running: Vec<_> = (0..6).map(|_| start()).collect();
+    let answers: Vec<Backfill> = running
+        .into_iter()
+        .map(|run| run.wait_with_output().expect("an end"))
+        .map(|output| crate::contract::parse(&String::from_utf8_lossy(&output.stdout)))
+        .collect();
+    assert_eq!(answers.iter().map(|answer| answer.written).sum::<u64>(), 2, "{answers:#?}");
+    assert_same(&after_backfill(), &after(&world), "after six runs");
+}
+
+#[test]
+fn the_trash_is_listed_restored_from_and_purged() {
+    let world = world();
+    let before = stores(&world);
+    world.rejoin(["trash", "list"]).code(0).stdout_eq("").stderr_eq("The trash is empty.\n");
+    world.rejoin(["backfill", "--all"]).code(0);
+    let list: TrashList = world.rejoin(["trash", "list", "--json"]).code(0).json();
+    // A file that was not there before left nothing behind.
+    assert_eq!(list.entries.len(), 1);
+    assert_eq!(list.entries[0].id.as_deref(), Some(id(1).as_str()));
+    world.rejoin(["trash", "list"]).code(0).stdout_eq(snapbox::str![[r#"
+20260301-120000/0  backfill  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  10 B  just now
+      the one that it has is unusable; from metadata.json
+1 in the trash, 10 B. `rejoin trash restore RUN/ITEM` puts one back.
+
+"#]]);
+    world.rejoin(["trash", "restore", "nothing"]).code(5);
+    let restored: Undo = world.rejoin(["trash", "restore", &id(1), "--json"]).code(0).json();
+    assert_eq!(restored.undone, 1);
+    let info = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
+    assert_eq!(stores(&world).get(&info), before.get(&info));
+
+    world.rejoin(["backfill", "--all"]).code(0);
+    world.rejoin(["trash", "purge", "--all"]).code(2);
+    world.rejoin(["trash", "purge", "20991231-000000", "--yes"]).code(5);
+    let kept: Purge = world.rejoin(["trash", "purge", "--older-than", "14d", "--yes", "--json"]).code(0).json();
+    assert_eq!(kept.runs.len(), 0);
+    let purged: Purge = world.rejoin(["trash", "purge", "--all", "--yes", "--json"]).code(0).json();
+    assert_eq!((purged.runs.len(), purged.freed_bytes), (2, 10));
+    world.rejoin(["undo"]).code(5);
+    let left = std::fs::read_dir(world.home().join(".local/state/rejoin/trash")).expect("the trash").count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
+    let Some(elsewhere) = other_file_system() else { return };
+    let world = world();
+    let before = stores(&world);
+    let state = elsewhere.path().to_owned();
+    let run = |args: &[&str]| world.with("XDG_STATE_HOME", &state).rejoin(args);
+    run(&["backfill", "--all"]).code(0);
+    assert_ne!(stores(&world), before);
+    run(&["undo"]).code(0);
+    assert_same(&before, &stores(&world), "after undo across file systems");
+}
+
+/// Makes a directory on another file system than the worlds are on, where this machine has one.
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+pub(crate) fn other_file_system() -> Option<tempfile::TempDir> {
+    use std::os::unix::fs::MetadataExt as _;
+    let dir = tempfile::tempdir_in("/dev/shm").ok();
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    let other = dir.filter(|dir| device(dir.path()) != device(&std::env::temp_dir()));
+    if other.is_none() {
+        println!("skipped: /dev/shm is no other file system here");
+    }
+    other
+}
