@@ -22,14 +22,14 @@ use upkeep::{Fold, Link, Retention, Strays};
 
 mod amplifier;
 pub mod cat;
-mod claude;
+pub(crate) mod claude;
 mod codex;
 mod copilot;
 mod crush;
 mod database;
 mod gemini;
 mod goose;
-mod jido;
+pub(crate) mod jido;
 mod kimi;
 pub mod leo;
 mod opencode;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -103,6 +104,17 @@ pub fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
 /// Reads a list of anything; whatever else is there counts as an empty one.
 pub fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
     inner(raw)
+}
+
+/// Writes an object, a member a line with an indent of two spaces, and every value as it is.
+///
+/// A pretty printer would re-indent foreign values and change their numbers.
+pub fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<String> {
+    let lines: Option<Vec<String>> = fields
+        .iter()
+        .map(|(key, value)| Some(format!("  {}: {}", serde_json::to_string(key).ok()?, value.get())))
+        .collect();
+    Some(format!("{{\n{}\n}}", lines?.join(",\n")))
 }
 
 /// Reads an RFC 3339 time with an offset or `Z`.
