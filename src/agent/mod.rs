@@ -14,12 +14,15 @@ use crate::env::Env;
 use crate::error::{PathError, reason};
 use crate::format::compare::compare;
 use crate::launch::{Plan, Request};
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Evidence, Located, Message, Problem, Store};
+use crate::session::{
+    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
+};
 use upkeep::{Fold, Link, Retention, Strays};
 
 mod amplifier;
 pub mod cat;
 mod claude;
+mod codex;
 mod copilot;
 mod gemini;
 mod jido;
@@ -93,6 +96,11 @@ pub trait Agent: Sync {
     /// Says what the agent's own resume may do to a session, where that is not what a person expects.
     fn warning(&self, _copy: &Copy) -> Option<String> {
         None
+    }
+
+    /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
+    fn joins(&self, _copy: &Copy) -> bool {
+        false
     }
 
     /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
@@ -175,7 +183,16 @@ fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &gemini::Gemini, &jido::Jido, &pi::Pi, &qwen::Qwen]
+    &[
+        &amplifier::Amplifier,
+        &claude::Claude,
+        &codex::Codex,
+        &copilot::Copilot,
+        &gemini::Gemini,
+        &jido::Jido,
+        &pi::Pi,
+        &qwen::Qwen,
+    ]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
@@ -213,10 +230,12 @@ pub struct ReadContext<'a> {
 pub struct StoreNotes {
     /// Processes that registered themselves, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
-    /// Why a session may be in use though no process of this machine can be asked, by session id.
-    pub maybe: HashMap<String, String>,
     /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
+    /// Names that sessions were given, by session id.
+    pub names: HashMap<String, Fact<String>>,
+    /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
+    pub locked: HashMap<String, Liveness>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }

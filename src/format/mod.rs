@@ -2,6 +2,7 @@
 
 pub mod amplifier;
 pub mod claude;
+pub mod codex;
 pub mod compare;
 pub mod content;
 pub mod copilot;

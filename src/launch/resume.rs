@@ -112,7 +112,8 @@ impl Resume {
     pub fn check(&mut self, options: &Options, env: &Env) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(session) = &self.session {
-            if !options.force {
+            let joins = agent::by_kind(session.agent).is_some_and(|agent| agent.joins(session.copy()));
+            if !options.force && !joins {
                 match checks::check_liveness(session) {
                     Ok(warning) => self.warnings.extend(warning),
                     Err(refusal) => refusals.push(refusal),

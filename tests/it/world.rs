@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::contract;
-use crate::fixtures::Fixture;
+use crate::fixtures::{Fixture, claude_slug};
 
 /// The time that counts as now in every test.
 pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
@@ -304,7 +304,8 @@ impl Answer {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    /// Compares standard output with a snapshot in which `[ROOT]` is the world's directory.
+    /// Compares standard output with a snapshot in which `[ROOT]` is the world's directory and `[SLUG]` is what agents
+    /// make of its name.
     #[track_caller]
     pub(crate) fn stdout_eq(self, expected: impl snapbox::IntoData) -> Self {
         self.compare(self.stdout(), expected);
@@ -322,6 +323,7 @@ impl Answer {
     fn compare(&self, actual: String, expected: impl snapbox::IntoData) {
         let mut redactions = snapbox::Redactions::new();
         redactions.insert("[ROOT]", self.root.clone()).expect("a redaction");
+        redactions.insert("[SLUG]", claude_slug(&self.root)).expect("a redaction");
         snapbox::Assert::new()
             .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
             .normalize_paths(false)
