@@ -2,7 +2,8 @@
 //!
 //! An agent is one file and one line in [`all`]. Everything here reads; nothing writes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{DirEntry, FileType};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,9 +25,13 @@ pub mod cat;
 mod claude;
 mod codex;
 mod copilot;
+mod crush;
+mod database;
 mod gemini;
+mod goose;
 mod jido;
 pub mod leo;
+mod opencode;
 mod pi;
 mod qwen;
 pub mod upkeep;
@@ -40,15 +45,32 @@ pub trait Agent: Sync {
     fn stores(&self, env: &Env) -> Vec<Store>;
 
     /// Finds every copy in a store by names alone. Where a name does not hold the full id, the first line is
-    /// read for it, and no more.
+    /// read for it, and no more; of a database the ids are read.
     fn locate(&self, store: &Arc<Store>) -> Found;
 
     /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found;
 
+    /// Tells whether its sessions can lie in any directory in which somebody works, and it ever ran in this home.
+    fn lies_anywhere(&self, _env: &Env) -> bool {
+        false
+    }
+
+    /// Finds copies that lie in no store but inside directories: those that a user asks about, and those in which
+    /// sessions of any agent worked.
+    fn locate_in(&self, _asked: &[&Path], _worked_in: &HashSet<&OsStr>, _env: &Env) -> Found {
+        Found::default()
+    }
+
     /// Reads the small files of a store that are about many sessions.
     fn notes(&self, _store: &Store, _env: &Env) -> StoreNotes {
         StoreNotes::default()
+    }
+
+    /// Reads the same and, where many sessions are in one file, what that says of those that are wanted, with `counts`
+    /// to the end of each.
+    fn notes_on(&self, store: &Store, _places: &[&Located], _counts: bool, env: &Env) -> StoreNotes {
+        self.notes(store, env)
     }
 
     /// Reads what is known of a copy, from the two ends of its files.
@@ -93,14 +115,14 @@ pub trait Agent: Sync {
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
 
-    /// Says what the agent's own resume may do to a session, where that is not what a person expects.
-    fn warning(&self, _copy: &Copy) -> Option<String> {
-        None
-    }
-
     /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
     fn joins(&self, _copy: &Copy) -> bool {
         false
+    }
+
+    /// Says what the agent's own resume may do to a session, where that is not what a person expects.
+    fn warning(&self, _copy: &Copy) -> Option<String> {
+        None
     }
 
     /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
@@ -188,8 +210,11 @@ pub fn all() -> &'static [&'static dyn Agent] {
         &claude::Claude,
         &codex::Codex,
         &copilot::Copilot,
+        &crush::Crush,
         &gemini::Gemini,
+        &goose::Goose,
         &jido::Jido,
+        &opencode::OpenCode,
         &pi::Pi,
         &qwen::Qwen,
     ]
@@ -236,8 +261,17 @@ pub struct StoreNotes {
     pub names: HashMap<String, Fact<String>>,
     /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
     pub locked: HashMap<String, Liveness>,
+    /// What a file that holds many sessions says of those that are wanted, by file and id.
+    pub copies: HashMap<PathBuf, HashMap<String, Copy>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+}
+
+impl StoreNotes {
+    /// Notes what could not be read.
+    pub fn problem(&mut self, path: &Path, why: impl Into<String>) {
+        self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
+    }
 }
 
 /// A process that registered itself as the user of a session.

@@ -122,16 +122,6 @@ fn every_session_of_the_real_claude_code_is_listed_as_it_is() {
 }
 
 #[test]
-fn every_session_of_the_real_gemini_cli_is_listed_as_it_is() {
-    the_facts_hold("gemini");
-}
-
-#[test]
-fn every_session_of_the_real_qwen_code_is_listed_as_it_is() {
-    the_facts_hold("qwen");
-}
-
-#[test]
 fn every_session_of_the_real_codex_is_listed_as_it_is() {
     the_facts_hold("codex");
 }
@@ -142,6 +132,16 @@ fn every_session_of_an_older_real_codex_is_listed_as_it_is() {
 }
 
 #[test]
+fn every_session_of_the_real_gemini_cli_is_listed_as_it_is() {
+    the_facts_hold("gemini");
+}
+
+#[test]
+fn every_session_of_the_real_qwen_code_is_listed_as_it_is() {
+    the_facts_hold("qwen");
+}
+
+#[test]
 fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
     the_facts_hold("copilot");
 }
@@ -149,4 +149,10 @@ fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
 #[test]
 fn every_session_of_the_real_pi_is_listed_as_it_is() {
     the_facts_hold("pi");
+}
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn every_session_of_the_real_opencode_is_listed_as_it_is() {
+    the_facts_hold("opencode");
 }

@@ -13,13 +13,19 @@ mod bad_input;
 mod choosing;
 mod codex;
 mod copilot;
+#[cfg(feature = "sqlite")]
+mod crush;
 mod doctor;
 mod facts;
 mod fix;
 mod gemini;
+#[cfg(feature = "sqlite")]
+mod goose;
 mod jido;
 mod launches;
 mod list;
+#[cfg(feature = "sqlite")]
+mod opencode;
 mod pi;
 mod pipes;
 mod properties;
