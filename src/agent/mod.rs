@@ -266,13 +266,11 @@ pub struct ReadContext<'a> {
 pub struct StoreNotes {
     /// Processes that registered themselves, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
-    /// Why a session may be in use though no process of this machine can be asked, by session id.
-    pub maybe: HashMap<String, String>,
     /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
     /// Names that sessions were given, by session id.
     pub names: HashMap<String, Fact<String>>,
-    /// Whether sessions are in use, by session id, where a lock tells.
+    /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
     pub locked: HashMap<String, Liveness>,
     /// What a file that holds many sessions says of those that are wanted, by file and id.
     pub copies: HashMap<PathBuf, HashMap<String, Copy>>,
