@@ -86,6 +86,16 @@ pub enum Command {
     /// Only sessions whose session-info.json is missing or unusable are changed. A directory
     /// counts as evidence only if it encodes to the project that the session lies in.
     Backfill(BackfillArgs),
+    /// Save a session, or where it belongs, for a program that keeps sessions
+    ///
+    /// The files are those of the agent: written whole or not at all, and read back by the agent and by the
+    /// other commands. Each form fails with exit code 1, or with --best-effort never.
+    Save(SaveArgs),
+    /// Take the events that agents send to their hooks, and set the hooks up
+    ///
+    /// An agent runs `hook claude` or `hook amplifier` itself and sends an event on standard input. They never
+    /// fail the agent: what goes wrong is one line on standard error and exit code 0.
+    Hook(HookArgs),
     /// Keep one copy of a session, and move the others to the trash
     ///
     /// For copies that went different ways, where only a person can say which one counts.
@@ -519,6 +529,157 @@ pub struct DoctorArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
+}
+
+/// Arguments of `save`.
+#[derive(Args, Debug)]
+#[command(disable_help_subcommand = true)]
+pub struct SaveArgs {
+    #[command(subcommand)]
+    #[expect(missing_docs, reason = "its variants say it")]
+    pub what: Save,
+
+    /// Never fail: what goes wrong is a warning, and the exit code is 0
+    #[arg(long, global = true)]
+    pub best_effort: bool,
+
+    /// Print what was written as one JSON object
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// What can be saved.
+#[derive(Debug, Subcommand)]
+pub enum Save {
+    /// Record the working directory of an Amplifier session in its session-info.json
+    SessionInfo {
+        /// The session's directory; it is made if it is missing
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        session_dir: PathBuf,
+
+        /// The directory that the session belongs to; `~` and links are resolved, it need not exist
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        working_dir: PathBuf,
+    },
+    /// Write the transcript.jsonl of an Amplifier session from messages on standard input
+    ///
+    /// The messages are a JSON array or one object a line, and replace the ones that are there. Those of the
+    /// roles system and developer are left out. One message is held in memory at a time.
+    Transcript {
+        /// The session's directory; it is made if it is missing
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        session_dir: PathBuf,
+    },
+    /// Write the .agent_session.json of an app that Leo builds, with the directory that its session belongs to
+    ///
+    /// `rejoin resume APP_DIR` starts Claude Code in that directory. Keys that others wrote survive.
+    Leo {
+        /// The app's directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        app_dir: PathBuf,
+
+        /// The session of Claude Code, a UUID
+        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+        session_id: String,
+
+        /// What Leo wants to remember, a JSON object; without it, what is there is kept
+        #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+        context: Option<String>,
+
+        /// The directory that Claude Code ran in, instead of the current one
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        cwd: Option<PathBuf>,
+    },
+    /// Write a session of JidoCode from a JSON object on standard input
+    ///
+    /// It is judged by JidoCode's own rules, completed with `version` and `closed_at` where they are missing, and
+    /// signed with the machine's key. A session of the same id is never written over.
+    Jido,
+}
+
+/// Arguments of `hook`.
+#[derive(Args, Debug)]
+#[command(disable_help_subcommand = true)]
+pub struct HookArgs {
+    #[command(subcommand)]
+    #[expect(missing_docs, reason = "its variants say it")]
+    pub what: Hook,
+}
+
+/// What `hook` does.
+#[derive(Debug, Subcommand)]
+pub enum Hook {
+    /// Take an event of Claude Code from standard input
+    ///
+    /// It remembers the directory that a session works in, states it after a compaction, and forgets it when the
+    /// session ends. `hook install` has Claude Code send the events.
+    Claude,
+    /// Take an event of Amplifier from standard input and save the conversation
+    Amplifier,
+    /// Have Claude Code send its events, by its settings.json
+    Install(HookSettingsArgs),
+    /// Take out of settings.json what `hook install` put in
+    Uninstall(HookSettingsArgs),
+    /// Say in which settings.json the hooks are set up
+    Status(HookStatusArgs),
+}
+
+/// Arguments of `hook install` and `hook uninstall`.
+#[derive(Args, Clone, Debug)]
+pub struct HookSettingsArgs {
+    /// Whose settings
+    #[arg(long, value_name = "AGENT", default_value = "claude")]
+    pub agent: HookAgent,
+
+    /// Which settings.json
+    #[arg(long, value_name = "SCOPE", default_value = "user")]
+    pub scope: HookScope,
+
+    /// Print what would change; write nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `hook status`.
+#[derive(Args, Clone, Debug)]
+pub struct HookStatusArgs {
+    /// Whose settings
+    #[arg(long, value_name = "AGENT", default_value = "claude")]
+    pub agent: HookAgent,
+
+    /// Only this settings.json
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Option<HookScope>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// An agent whose hooks can be set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HookAgent {
+    /// Claude Code.
+    Claude,
+}
+
+/// A settings.json of Claude Code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HookScope {
+    /// Every project of the user: settings.json in Claude Code's own directory.
+    User,
+    /// Whoever works on this project: .claude/settings.json in the current directory.
+    Project,
+    /// This project, for the user alone: .claude/settings.local.json in the current directory.
+    Local,
 }
 
 /// Arguments of `generate`.

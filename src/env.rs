@@ -169,6 +169,19 @@ impl Env {
     }
 }
 
+/// Returns the directory that Claude Code says it was started in, to a hook that it runs.
+///
+/// For an event that is answered without [`Env`]: that reads the zone's files and needs a home.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub fn claude_project_dir() -> Option<PathBuf> {
+    std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+/// Returns the path of this very program.
+pub fn own_program() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}
+
 /// What a search for a program gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {

@@ -1,15 +1,18 @@
 //! The file operations that everything else builds on: opening without surprises, bounded reading, and
 //! the one atomic replacement that keeps mode, owner and times.
 
+mod saving;
+
 use std::fs::{File, Metadata};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::error::PathError;
+
+pub use saving::{Access, Saving, Update};
 
 /// Opens a regular file for reading; anything else is refused without blocking or following.
 ///
@@ -70,55 +73,58 @@ pub fn is_locked(path: &Path) -> Option<bool> {
 ///
 /// A replaced file keeps its mode, owner and times, a new one is private and gets the owner of its
 /// directory. The directory keeps its modification time, because agents order and clean up
-/// sessions by it: a repair must not make an old session look fresh.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
+/// sessions by it: a repair must not make an old session look fresh. What an agent saves itself goes
+/// through [`Saving`].
 pub fn replace(path: &Path, contents: &[u8]) -> Result<(), PathError> {
-    let fail = |action| move |error| PathError::new(action, path, error);
-    let dir = path.parent().ok_or_else(|| fail("write")(io::Error::other("it has no directory")))?;
-    let dir_metadata = dir.metadata().map_err(fail("write"))?;
-    let old = match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_file() => Some(metadata),
-        Ok(_) => return Err(fail("replace")(io::Error::other("it is not a regular file"))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(fail("replace")(error)),
-    };
-
-    let mut temporary =
-        tempfile::Builder::new().prefix(".rejoin-").suffix(".tmp").tempfile_in(dir).map_err(fail("write"))?;
-    temporary.write_all(contents).map_err(fail("write"))?;
-    let file = temporary.as_file();
-    let (uid, gid) = old.as_ref().map_or((dir_metadata.uid(), dir_metadata.gid()), |old| (old.uid(), old.gid()));
-    let made = file.metadata().map_err(fail("write"))?;
-    if (made.uid(), made.gid()) != (uid, gid) {
-        // Only root may give a file away; for anyone else their own file is the best there is.
-        let _ = std::os::unix::fs::fchown(file, Some(uid), Some(gid));
-    }
-    if let Some(old) = &old {
-        file.set_permissions(PermissionsExt::from_mode(old.mode() & 0o7777)).map_err(fail("write"))?;
-        file.set_times(times_of(old)).map_err(fail("write"))?;
-    }
-    file.sync_all().map_err(fail("write"))?;
-    temporary.persist(path).map_err(|error| fail("replace")(error.error))?;
-
-    let dir_handle = File::open(dir).map_err(fail("write"))?;
-    dir_handle.sync_all().map_err(fail("write"))?;
-    // The new file is in place; a directory time that cannot be put back must not make it a failure.
-    let _ = dir_handle.set_times(times_of(&dir_metadata));
-    Ok(())
+    let mut saving = Saving::begin(path, Access::Private)?;
+    saving.write(contents)?;
+    saving.keep_times()
 }
 
-fn times_of(metadata: &Metadata) -> std::fs::FileTimes {
-    let times = std::fs::FileTimes::new();
-    match (metadata.accessed(), metadata.modified()) {
-        (Ok(accessed), Ok(modified)) => times.set_accessed(accessed).set_modified(modified),
-        _ => times,
+/// Makes a directory; one that is there is good. The directory above it must be there.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
+pub fn create_dir(dir: &Path) -> Result<(), PathError> {
+    match std::fs::create_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        made => made.map_err(|error| PathError::new("create", dir, error)),
     }
+}
+
+/// Makes a directory and those above it.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
+pub fn create_dirs(dir: &Path) -> Result<(), PathError> {
+    std::fs::create_dir_all(dir).map_err(|error| PathError::new("create", dir, error))
+}
+
+/// Removes a regular file and returns whether there was one; anything else is left alone.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that removes files")]
+pub fn remove_file(path: &Path) -> Result<bool, PathError> {
+    let fail = |error| PathError::new("remove", path, error);
+    match path.symlink_metadata() {
+        Ok(metadata) if !metadata.is_file() => return Err(fail(io::Error::other("it is not a regular file"))),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(fail(error)),
+    }
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// Removes a directory that holds nothing and returns whether it did.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that removes files")]
+pub fn remove_empty_dir(dir: &Path) -> bool {
+    std::fs::remove_dir(dir).is_ok()
 }
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
     use std::time::{Duration, SystemTime};
 
     #[test]

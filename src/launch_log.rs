@@ -23,7 +23,8 @@ const MOST_IN_ALL: usize = 20;
 /// One launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
-    /// The version of the line's form.
+    /// The version of the line's form; the first form had none.
+    #[serde(default)]
     pub format_version: u32,
     /// When.
     pub at: Timestamp,
@@ -45,6 +46,23 @@ pub struct Launch {
 /// The version that this program writes.
 pub const VERSION: u32 = 1;
 
+impl Launch {
+    /// Reads a line. An older one is brought up to this version; of a newer one the fields that are known count.
+    fn read(line: &[u8]) -> Option<Self> {
+        let launch: Self = serde_json::from_slice(line).ok()?;
+        Some(Self { format_version: launch.format_version.max(VERSION), ..launch })
+    }
+}
+
+/// Tells whether a newer version of this program wrote a line, which must then stay as it is.
+pub fn is_newer(line: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Version {
+        format_version: u32,
+    }
+    serde_json::from_slice::<Version>(line).is_ok_and(|version| version.format_version > VERSION)
+}
+
 /// Returns the log's file.
 pub fn file(env: &Env) -> PathBuf {
     env.state_dir().join("launches.jsonl")
@@ -55,8 +73,8 @@ pub fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(Vec::new()) };
     let mut launches = Vec::new();
     file.from_end(|line, _| {
-        // A line of a newer version, or one that was cut off, is passed over.
-        launches.extend(serde_json::from_slice::<Launch>(line).ok());
+        // A line that was cut off, or that a newer version made unreadable, is passed over.
+        launches.extend(Launch::read(line));
         launches.len() > MOST_IN_ALL
     })
     .map_err(|error| PathError::new("read", path, error))?;
@@ -72,7 +90,7 @@ pub fn remote_of(path: &Path, dir: &Path) -> Result<Option<String>, PathError> {
 pub fn remotes(path: &Path) -> Result<HashMap<PathBuf, String>, PathError> {
     let mut remotes = HashMap::new();
     each_line(path, &mut |line| {
-        let launch = line.and_then(|line| serde_json::from_slice::<Launch>(line).ok());
+        let launch = line.and_then(Launch::read);
         remotes.extend(launch.and_then(|launch| Some((launch.dir, launch.git_remote?))));
         ControlFlow::Continue(())
     })?;

@@ -21,6 +21,7 @@ pub mod error;
 pub mod evidence;
 pub mod format;
 pub mod fsio;
+pub mod hook;
 pub mod launch;
 pub mod launch_log;
 pub mod moved;
@@ -28,6 +29,7 @@ pub mod picker;
 pub mod plan;
 pub mod process;
 pub mod render;
+pub mod save;
 pub mod scan;
 pub mod select;
 pub mod session;
@@ -40,30 +42,40 @@ pub mod written;
 
 pub use apply::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, Command, Format};
+use cli::{Cli, Command, Format, Hook, HookArgs};
 use env::Env;
 use error::{Exit, Refusal, is_closed_pipe};
 use ui::Ui;
 
 /// Runs the program with these arguments, the first of which is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
+            let is_wrong = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            if is_wrong && commands::hook::went_on_after_wrong_usage(&args, &error) {
+                return Exit::Ok;
+            }
             // A reader that is gone wants neither help nor an error.
             let _ = error.print();
-            return match error.kind() {
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Ok,
-                _ => Exit::Usage,
-            };
+            return if is_wrong { Exit::Usage } else { Exit::Ok };
         }
     };
+    if let Command::Hook(HookArgs { what: event @ (Hook::Claude | Hook::Amplifier) }) = &cli.command {
+        // The agent waits: nothing is read that an event does not need.
+        return commands::hook::event(event, &mut Ui::new(None, cli.global.quiet, cli.global.color));
+    }
     let env = Env::read(cli.global.home.as_deref());
     let mut ui = Ui::new(env.as_ref().ok(), cli.global.quiet, cli.global.color);
     let outcome = env.map_err(anyhow::Error::from).and_then(|env| dispatch(&cli.command, &env, &mut ui));
     match outcome {
         Ok(exit) => exit,
         Err(error) if is_closed_pipe(&error) => Exit::Ok,
+        Err(error) if matches!(&cli.command, Command::Save(args) if args.best_effort) => {
+            ui.warn(&format!("{error:#}"));
+            Exit::Ok
+        }
         Err(error) => {
             let exit = error.downcast_ref::<Refusal>().map_or(Exit::Failure, |refusal| refusal.exit);
             if wants_json(&cli.command) {
@@ -82,6 +94,8 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Show(args) => commands::show::run(args, env, ui),
         Command::Resume(args) => commands::resume::run(args, env, ui),
         Command::Backfill(args) => commands::backfill::run(args, env, ui),
+        Command::Save(args) => commands::save::run(args, env, ui),
+        Command::Hook(args) => commands::hook::run(args, env, ui),
         Command::Dedupe(args) => commands::dedupe::run(args, env, ui),
         Command::Undo(args) => commands::undo::run(args, env, ui),
         Command::Trash(args) => commands::trash::run(args, env, ui),
@@ -98,6 +112,12 @@ fn wants_json(command: &Command) -> bool {
         Command::Show(args) => args.format.get() != Format::Table,
         Command::Resume(args) => args.json,
         Command::Backfill(args) => args.format.get() != Format::Table,
+        Command::Save(args) => args.json,
+        Command::Hook(args) => match &args.what {
+            Hook::Install(args) | Hook::Uninstall(args) => args.json,
+            Hook::Status(args) => args.json,
+            Hook::Claude | Hook::Amplifier => false,
+        },
         Command::Dedupe(args) => args.format.get() != Format::Table,
         Command::Undo(args) => args.format.get() != Format::Table,
         Command::Trash(args) => args.command.format() != Format::Table,

@@ -286,6 +286,20 @@ fn look_at_launch_dirs(sessions: &mut [Session]) {
     }
 }
 
+/// Ties a pointer to the session that it names; a directory that it records is evidence, and the strongest.
+pub fn tie(session: &mut Session, pointer: Pointer) {
+    if let (Some(cwd), Some(agent)) = (&pointer.cwd, agent::by_kind(session.agent)) {
+        for copy in &mut session.copies {
+            let counts = copy.place.project.as_deref().is_some_and(|project| agent.is_filed_under(project, cwd));
+            let detail = pointer.path.display().to_string();
+            copy.evidence.insert(0, Evidence { dir: cwd.clone(), source: "pointer", detail, counts });
+            agent.decide_launch_dir(copy);
+        }
+        look_at_launch_dirs(std::slice::from_mut(session));
+    }
+    session.pointers.push(pointer);
+}
+
 impl Scan {
     /// Adds the sessions that lie in no store but inside the directories that `filter` asks about, the caller's own,
     /// and those in which the sessions that are known worked.
@@ -349,7 +363,7 @@ impl Scan {
         let id = pointer.session_id.clone().unwrap_or_default();
         let named = self.sessions.iter_mut().find(|session| session.agent == AgentKind::Claude && session.id == id);
         match named {
-            Some(session) => session.pointers.push(pointer),
+            Some(session) => tie(session, pointer),
             None => self.dangling.push(pointer),
         }
     }

@@ -2,7 +2,7 @@
 
 pub mod terminal;
 
-use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
 
 use anstyle::{AnsiColor, Style};
 
@@ -123,14 +123,24 @@ impl Ui {
     }
 
     /// Reads all of standard input, which must be text of at most `limit` bytes.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
     pub fn read_input(&mut self, limit: u64) -> io::Result<String> {
-        let mut text = String::new();
-        io::stdin().lock().take(limit + 1).read_to_string(&mut text)?;
-        if text.len() as u64 > limit {
+        String::from_utf8(self.read_bytes(limit)?).map_err(|_| io::Error::other("it is not UTF-8"))
+    }
+
+    /// Reads all of standard input, which must not be longer than `limit` bytes.
+    pub fn read_bytes(&mut self, limit: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.input().take(limit + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
             return Err(io::Error::other(format!("it is larger than {limit} bytes")));
         }
-        Ok(text)
+        Ok(bytes)
+    }
+
+    /// Returns standard input, for what is too long to be held.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
+    pub fn input(&mut self) -> impl BufRead + use<> {
+        BufReader::with_capacity(64 * 1024, io::stdin().lock())
     }
 
     /// Asks a question that is answered with yes or no; no answer is a no.

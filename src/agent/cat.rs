@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::Found;
 use super::upkeep::modified_at;
+use crate::format::cwd_record;
 use crate::fsio;
 
 /// A record holds one path.
@@ -29,7 +30,7 @@ pub struct CwdRecord {
 
 /// Finds the records of a project's directory.
 pub fn records_of_project(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
-    records_in(&dir.join(".claude/cat/sessions"), found)
+    records_in(&cwd_record::DIRS.iter().fold(dir.to_owned(), |dir, name| dir.join(name)), found)
 }
 
 /// Finds the records below a configuration directory of Claude Code.
@@ -45,15 +46,9 @@ fn records_in(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
     // A project that may not be entered is the launch check's business.
     for (entry, kind) in Found::default().entries(dir) {
         let path = entry.path();
-        let Some(id) = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".cwd"))
-        else {
-            continue;
-        };
-        let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-        if !is_id || !kind.is_file() {
-            continue;
-        }
-        let session_id = id.to_owned();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let Some(session_id) = name.and_then(cwd_record::session_id).filter(|_| kind.is_file()) else { continue };
+        let session_id = session_id.to_owned();
         match fsio::read_bounded(&path, MAX_BYTES) {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);

@@ -21,6 +21,8 @@ use crate::format::json::Text;
 use crate::fsio;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 
+/// The file of the machine's secret, in JidoCode's directory.
+pub(crate) const SECRET_FILE: &str = "machine_secret";
 /// The machine's secret is 64 characters; JidoCode makes a new one when it is shorter than 32.
 const MAX_SECRET: u64 = 4096;
 const SHORTEST_SECRET: usize = 32;
@@ -43,13 +45,7 @@ impl Agent for Jido {
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store {
-            agent: self.kind(),
-            root: env.home.join(".jido_code"),
-            is_usual: true,
-            set: BTreeMap::new(),
-            unset: Vec::new(),
-        }]
+        vec![Store { agent: self.kind(), root: root(env), is_usual: true, set: BTreeMap::new(), unset: Vec::new() }]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
@@ -69,7 +65,7 @@ impl Agent for Jido {
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         let mut found = Found::default();
-        let path = store.root.join("sessions").join(format!("{id}.json"));
+        let path = file_of(&store.root, id);
         if jido::is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
             found.places.push(place(store, id, path));
         }
@@ -218,6 +214,16 @@ fn verify_with(keys: &[Key], copy: &mut Copy, env: &Env) {
     copy.notes.push(note);
 }
 
+/// Returns JidoCode's directory.
+pub(crate) fn root(env: &Env) -> PathBuf {
+    env.home.join(".jido_code")
+}
+
+/// Returns the file of a session.
+pub(crate) fn file_of(root: &Path, id: &str) -> PathBuf {
+    root.join("sessions").join(format!("{id}.json"))
+}
+
 fn place(store: &Arc<Store>, id: &str, path: PathBuf) -> Located {
     Located {
         store: Arc::clone(store),
@@ -231,13 +237,13 @@ fn place(store: &Arc<Store>, id: &str, path: PathBuf) -> Located {
 }
 
 /// Returns the secret as JidoCode takes it: untrimmed, and only if it is long enough.
-fn machine_secret(root: &Path) -> Option<String> {
-    let bytes = fsio::read_bounded(&root.join("machine_secret"), MAX_SECRET).ok()?;
+pub(crate) fn machine_secret(root: &Path) -> Option<String> {
+    let bytes = fsio::read_bounded(&root.join(SECRET_FILE), MAX_SECRET).ok()?;
     String::from_utf8(bytes).ok().filter(|secret| secret.len() >= SHORTEST_SECRET)
 }
 
 /// Erlang's `inet:gethostname` gives the name without its domain.
-fn short_name(hostname: &str) -> &str {
+pub(crate) fn short_name(hostname: &str) -> &str {
     hostname.split('.').next().filter(|name| !name.is_empty()).unwrap_or("localhost")
 }
 

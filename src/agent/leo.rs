@@ -1,7 +1,7 @@
 //! Leo: `.agent_session.json` in an app's directory names the session of Claude Code that built the app.
 //!
 //! It is a pointer, not a session: Claude Code keeps the conversation under the directory that Leo ran in,
-//! which the file does not tell. Facts: Leo's agent.py and session documents (repository unknown).
+//! which the file tells only if `rejoin save leo` wrote it. Facts: Leo's agent.py and session documents (repository unknown).
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,8 @@ pub const FILE_NAME: &str = ".agent_session.json";
 pub const MEANINGFUL_BYTES: u64 = 5_000;
 /// Where Leo keeps apps unless told otherwise.
 const OUTPUT_DIR: &str = "/workspace/app";
-const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// The file holds the tasks of a reprompter at most.
+pub(crate) const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Deserialize)]
 struct Raw<'a> {
@@ -30,6 +31,8 @@ struct Raw<'a> {
     app_path: Text<'a>,
     #[serde(borrow, default)]
     timestamp: Text<'a>,
+    #[serde(borrow, default)]
+    cwd: Text<'a>,
     #[serde(borrow, default)]
     context: Option<&'a serde_json::value::RawValue>,
 }
@@ -63,6 +66,8 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
         name: context.app_name.filled().map(str::to_owned),
         written_at: raw.timestamp.get().and_then(|text| local_instant(text, &env.zone)),
         dir,
+        // Only `rejoin save leo` records it; a relative one names nothing in particular.
+        cwd: raw.cwd.filled().map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
     }))
 }
 

@@ -22,19 +22,21 @@ use upkeep::{Fold, Link, Retention, Strays};
 
 mod amplifier;
 pub mod cat;
-mod claude;
+pub(crate) mod claude;
 mod codex;
 mod copilot;
 mod crush;
 mod database;
 mod gemini;
 mod goose;
-mod jido;
+pub(crate) mod jido;
+mod kimi;
 pub mod leo;
 mod opencode;
 mod pi;
 mod qwen;
 pub mod upkeep;
+mod vibe;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
@@ -115,6 +117,12 @@ pub trait Agent: Sync {
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
 
+    /// Looks right before the launch whether the agent, started in a directory, would go on with this very copy; the
+    /// reason names what it would do instead.
+    fn check_start(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
     fn joins(&self, _copy: &Copy) -> bool {
         false
@@ -194,7 +202,8 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Returns a prompt as the option `-p` takes it, also when it looks like an option itself.
+/// Returns a prompt as the value of an option, for agents that take it so; one that looks like an option itself is
+/// tied to it.
 fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
     match prompt {
         Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
@@ -214,9 +223,11 @@ pub fn all() -> &'static [&'static dyn Agent] {
         &gemini::Gemini,
         &goose::Goose,
         &jido::Jido,
+        &kimi::Kimi,
         &opencode::OpenCode,
         &pi::Pi,
         &qwen::Qwen,
+        &vibe::Vibe,
     ]
 }
 
@@ -255,13 +266,11 @@ pub struct ReadContext<'a> {
 pub struct StoreNotes {
     /// Processes that registered themselves, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
-    /// Why a session may be in use though no process of this machine can be asked, by session id.
-    pub maybe: HashMap<String, String>,
     /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
     /// Names that sessions were given, by session id.
     pub names: HashMap<String, Fact<String>>,
-    /// Whether sessions are in use, by session id, where a lock tells.
+    /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
     pub locked: HashMap<String, Liveness>,
     /// What a file that holds many sessions says of those that are wanted, by file and id.
     pub copies: HashMap<PathBuf, HashMap<String, Copy>>,

@@ -348,7 +348,7 @@ fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, bo
     }
     if registration.pid_ns.0.zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
         let why = format!("process {pid} of another container registered itself, and cannot be seen from here");
-        notes.maybe.insert(id.to_owned(), why);
+        notes.locked.insert(id.to_owned(), Liveness::Maybe { why });
         return;
     }
     let start_ticks = start.and_then(|(_, ticks)| ticks.parse().ok());
@@ -366,8 +366,8 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
     if registered != Liveness::Idle {
         return registered;
     }
-    if let Some(why) = context.notes.maybe.get(&place.id) {
-        return Liveness::Maybe { why: why.clone() };
+    if let Some(elsewhere) = context.notes.locked.get(&place.id) {
+        return elsewhere.clone();
     }
     let Some(runtime) = runtime.filter(|_| !place.store.root.join("sessions").is_dir()) else { return Liveness::Idle };
     // It tells no start time, so the process may be another one by now.

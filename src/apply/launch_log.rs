@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::PathError;
 use crate::fsio;
-use crate::launch_log::Launch;
+use crate::launch_log::{Launch, is_newer};
 
 /// Above this size the older half of the log is dropped.
 const MOST_BYTES: u64 = 256 * 1024;
@@ -31,7 +31,11 @@ fn prune(path: &Path) -> Result<(), PathError> {
     if path.symlink_metadata().map_or(0, |metadata| metadata.len()) <= MOST_BYTES {
         return Ok(());
     }
-    let bytes = fsio::read_bounded(path, 2 * MOST_BYTES).unwrap_or_default();
+    let Ok(bytes) = fsio::read_bounded(path, 16 * MOST_BYTES) else { return Ok(()) };
+    // What a newer version of this program wrote, it shall find again; it will drop its older half itself.
+    if bytes.split(|byte| *byte == b'\n').any(is_newer) {
+        return Ok(());
+    }
     let half = &bytes[bytes.len() / 2..];
     let start = memchr::memchr(b'\n', half).map_or(half.len(), |newline| newline + 1);
     fsio::replace(path, &half[start..])
@@ -64,5 +68,24 @@ mod tests {
             read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).take(3).collect();
         assert_eq!(newest, ["599", "598", "597"]);
         assert!(path.metadata().expect("metadata").len() <= MOST_BYTES + 2048);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+    fn lines_of_a_newer_version_are_read_as_far_as_possible_and_never_dropped() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("launches.jsonl");
+        let old = r#"{"at":"2026-03-01T11:00:00Z","agent":"claude","id":"old","path":null,"dir":"/x","argv":[]}"#;
+        let newer = r#"{"format_version":2,"at":"2026-03-01T11:30:00Z","agent":"claude","id":"newer","path":null,"dir":"/x","argv":[],"more":1}"#;
+        let unreadable = r#"{"format_version":3,"when":"2026"}"#;
+        let padding = format!("{{\"at\":\"{}\"}}\n", "x".repeat(1000)).repeat(300);
+        std::fs::write(&path, format!("{newer}\n{padding}{unreadable}\n{old}\n")).expect("a file");
+        let launch = Launch { id: Some("mine".to_owned()), ..read(&path).expect("launches").remove(0) };
+        assert_eq!(launch.format_version, VERSION);
+        append(&path, &launch).expect("a line");
+        let text = std::fs::read_to_string(&path).expect("a log");
+        assert!(text.starts_with(newer) && text.contains(unreadable) && text.len() as u64 > MOST_BYTES);
+        let ids: Vec<_> = read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).collect();
+        assert_eq!(ids, ["mine", "old", "newer"]);
     }
 }

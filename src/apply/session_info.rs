@@ -65,7 +65,7 @@ pub fn read_working_dir(session_dir: &Path) -> Option<PathBuf> {
 }
 
 /// Writes the file; unknown keys of a readable old one survive.
-pub(super) fn record(session_dir: &Path, working_dir: &Path, created_at: Timestamp) -> Result<(), PathError> {
+pub(crate) fn record(session_dir: &Path, working_dir: &Path, created_at: Timestamp) -> Result<(), PathError> {
     let path = session_dir.join(FILE_NAME);
     // What cannot be read cannot be kept; the new file replaces it.
     let old = fsio::read_if_present(&path, MAX_BYTES).ok().flatten();

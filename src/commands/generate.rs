@@ -8,7 +8,7 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::{json, trash, undo};
+use crate::render::{hook, json, save, trash, undo};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// The schemas by name.
-const SCHEMAS: [&str; 14] = [
+const SCHEMAS: [&str; 17] = [
     "session-list",
     "session",
     "resume-plan",
@@ -47,6 +47,9 @@ const SCHEMAS: [&str; 14] = [
     "doctor-checks",
     "doctor-fix",
     "change",
+    "save-outcome",
+    "hook-change",
+    "hook-status",
     "error",
 ];
 
@@ -106,6 +109,9 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
         "last-launch" => schema_for!(json::LastLaunchJson<'_>),
         "backfill" => schema_for!(json::BackfillJson<'_>),
+        "save-outcome" => schema_for!(save::SaveJson<'_>),
+        "hook-change" => schema_for!(hook::HookChangeJson<'_>),
+        "hook-status" => schema_for!(hook::HookStatusJson),
         "doctor-fix" => schema_for!(json::change::FixJson<'_>),
         "change" => schema_for!(json::change::ChangeJson<'_>),
         "undo" => schema_for!(undo::UndoJson<'_>),

@@ -92,6 +92,16 @@ pub fn plain_text(content: Option<&RawValue>) -> String {
     text
 }
 
+/// Tells whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.
+///
+/// They flatten blanks and may put an ellipsis where they cut.
+pub fn is_beginning_of(title: &str, prompt: &str) -> bool {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = flat(title);
+    let title = ["…", "...", "[...]"].iter().find_map(|end| title.strip_suffix(end)).unwrap_or(&title);
+    flat(prompt).starts_with(title.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +139,17 @@ mod tests {
                 Block::Other,
             ]
         );
+    }
+
+    #[test]
+    fn a_title_that_only_repeats_the_prompt_is_told_from_one_of_its_own() {
+        let prompt = "Fix the parser\n\tand its tests, please";
+        for title in ["Fix the parser and its tests, please", "Fix the parser", "Fix the parser and …", "Fix [...]", ""]
+        {
+            assert!(is_beginning_of(title, prompt), "{title}");
+        }
+        for title in ["Parser", "Fix the parser and its tests, please!", "fix the parser"] {
+            assert!(!is_beginning_of(title, prompt), "{title}");
+        }
     }
 }

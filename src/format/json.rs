@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// A field that should be a string; anything else counts as absent instead of spoiling its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,14 +91,44 @@ pub struct Flag(pub bool);
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&serde_json::value::RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
+        let raw = <&RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
         Ok(Self(raw.get() == "true"))
     }
+}
+
+/// Reads an object inside another; whatever else is there counts as one without fields.
+pub fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+/// Reads a list of anything; whatever else is there counts as an empty one.
+pub fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
+    inner(raw)
+}
+
+/// Writes an object, a member a line with an indent of two spaces, and every value as it is.
+///
+/// A pretty printer would re-indent foreign values and change their numbers.
+pub fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<String> {
+    let lines: Option<Vec<String>> = fields
+        .iter()
+        .map(|(key, value)| Some(format!("  {}: {}", serde_json::to_string(key).ok()?, value.get())))
+        .collect();
+    Some(format!("{{\n{}\n}}", lines?.join(",\n")))
 }
 
 /// Reads an RFC 3339 time with an offset or `Z`.
 pub fn instant(text: &str) -> Option<Timestamp> {
     text.trim().parse().ok()
+}
+
+/// Reads a time that is a number: so many seconds since 1970, or fractions of them as `per_second` says.
+pub fn epoch(value: Option<&RawValue>, per_second: u32) -> Option<Timestamp> {
+    let number: f64 = value?.get().parse().ok()?;
+    let micros = number / f64::from(per_second) * 1e6;
+    // A number beyond the calendar is cut to the largest there is, which no time is.
+    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is no time")]
+    Timestamp::from_microsecond(micros.round() as i64).ok()
 }
 
 /// Reads a time that may lack a zone, which then is the writer's local one.
@@ -142,5 +174,19 @@ mod tests {
         assert_eq!(instant("2026-02-01T10:00:00.123456"), None);
         assert_eq!(local_instant("2026-02-01T10:00:00.123456", &TimeZone::UTC), Some(expected));
         assert_eq!(local_instant("yesterday", &TimeZone::UTC), None);
+    }
+
+    #[test]
+    fn times_that_are_numbers_are_read_to_the_microsecond() {
+        let at = |text: &str, per_second| {
+            let raw = RawValue::from_string(text.to_owned()).expect("JSON");
+            epoch(Some(&raw), per_second).map(|at| at.to_string())
+        };
+        assert_eq!(at("1769940000.1234562", 1).as_deref(), Some("2026-02-01T10:00:00.123456Z"));
+        assert_eq!(at("1769940000123", 1000).as_deref(), Some("2026-02-01T10:00:00.123Z"));
+        for other in ["\"1769940000\"", "1e300", "-1e300", "null", "[]", "true"] {
+            assert_eq!(at(other, 1), None, "{other}");
+        }
+        assert_eq!(epoch(None, 1), None);
     }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::json::{Text, instant};
+use super::json::{Text, instant, object_lines};
 
 /// The file's name in a session's directory.
 pub const FILE_NAME: &str = "session-info.json";
@@ -92,12 +92,7 @@ pub fn render(working_dir: &Path, created_at: Timestamp, old: Option<&[u8]>) -> 
             }
         }
     }
-    // Written by hand because a pretty printer would re-indent the foreign values.
-    let lines: Option<Vec<String>> = fields
-        .iter()
-        .map(|(key, value)| Some(format!("  {}: {}", serde_json::to_string(key).ok()?, value.get())))
-        .collect();
-    Some(format!("{{\n{}\n}}", lines?.join(",\n")))
+    object_lines(&fields)
 }
 
 /// Writes a time as Amplifier does: microseconds and a numeric offset.

@@ -141,7 +141,10 @@ impl Resume {
         }
         self.identity = self.plan.dir.as_deref().and_then(Identity::of);
         match &self.plan.dir {
-            Some(dir) => refusals.extend(checks::check_dir(dir).err()),
+            Some(dir) => match checks::check_dir(dir) {
+                Ok(()) => refusals.extend(self.check_start().err()),
+                Err(refusal) => refusals.push(refusal),
+            },
             None => {
                 let id = self.session.as_ref().map_or("", |session| session.id.as_str());
                 let message = format!("nothing tells which directory session {id} belongs to");
@@ -152,6 +155,15 @@ impl Resume {
             }
         }
         refusals
+    }
+
+    /// Looks whether the agent would find the session in the launch directory; to be asked right before the launch too.
+    pub fn check_start(&self) -> Result<(), Refusal> {
+        let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) else { return Ok(()) };
+        agent::by_kind(session.agent).map_or(Ok(()), |agent| agent.check_start(session.copy(), dir)).map_err(|why| {
+            let message = format!("session {} would not be resumed in {}: {why}", session.id, dir.display());
+            Refusal::new(Exit::Refused, "would-start-anew", message)
+        })
     }
 
     /// Adds what is left of a launch directory that is gone.

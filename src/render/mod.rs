@@ -3,9 +3,11 @@
 pub mod backfill;
 pub mod change;
 pub mod doctor;
+pub mod hook;
 pub mod json;
 pub mod list;
 pub mod resume;
+pub mod save;
 pub mod show;
 pub mod table;
 pub mod text;

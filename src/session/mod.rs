@@ -326,6 +326,8 @@ pub struct Pointer {
     pub path: PathBuf,
     /// The directory that it stands for.
     pub dir: PathBuf,
+    /// The directory that the session belongs to, if the file tells.
+    pub cwd: Option<PathBuf>,
     /// The id that it names; `None` when it names none that could be one.
     pub session_id: Option<String>,
     /// A name for people.

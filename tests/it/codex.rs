@@ -532,9 +532,10 @@ struct Holder(Child);
 impl Holder {
     fn of(path: &Path) -> Self {
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-        let script = "exec 9>\"$0\" && flock -x 9 && echo held && exec sleep 600";
-        let mut child =
-            Command::new("sh").args(["-c", script]).arg(path).stdout(Stdio::piped()).spawn().expect("a shell");
+        // `flock` ends when it has the lock, which the shell keeps.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec 9>\"$0\" && flock -x 9 && echo held && read line"]).arg(path);
+        let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
         let mut said = [0; 5];
         std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut said).expect("a word");
         assert_eq!(&said, b"held\n");

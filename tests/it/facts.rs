@@ -156,3 +156,13 @@ fn every_session_of_the_real_pi_is_listed_as_it_is() {
 fn every_session_of_the_real_opencode_is_listed_as_it_is() {
     the_facts_hold("opencode");
 }
+
+#[test]
+fn every_session_of_the_real_vibe_is_listed_as_it_is() {
+    the_facts_hold("vibe");
+}
+
+#[test]
+fn every_session_of_the_real_kimi_cli_is_listed_as_it_is() {
+    the_facts_hold("kimi");
+}

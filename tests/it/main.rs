@@ -22,6 +22,7 @@ mod gemini;
 #[cfg(feature = "sqlite")]
 mod goose;
 mod jido;
+mod kimi;
 mod launches;
 mod list;
 #[cfg(feature = "sqlite")]
@@ -37,3 +38,4 @@ mod selectors;
 mod shapes;
 mod terminal;
 mod undo;
+mod vibe;

@@ -274,6 +274,10 @@ impl Agent for Claude {
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |_| true);
+        if copy.is_filed_right {
+            // Evidence that was added since it was read has put it right.
+            copy.health.remove(&Health::MisfiledSession);
+        }
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

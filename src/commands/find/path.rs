@@ -68,7 +68,7 @@ fn by_pointer(pointer: Pointer, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyho
             ui.note(&format!("{} points to claude session {id}.", pointer.path.display()));
             let scan = places.read_some(env, wanted, |place| place.id == *id);
             let mut session = super::the_only(scan, id)?;
-            session.pointers.push(pointer);
+            scan::tie(&mut session, pointer);
             return Ok(Target::Session(Box::new(session)));
         }
         Some(id) => {

@@ -1,0 +1,202 @@
+//! `rejoin hook`: the events that agents send, and the settings that have them sent.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::apply::{self, settings as files};
+use crate::cli::{ColorWhen, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
+use crate::env::{self, Env, Program};
+use crate::error::{Exit, Refusal};
+use crate::hook::claude::Task;
+use crate::hook::settings::{self, Without};
+use crate::hook::{amplifier, claude};
+use crate::render::hook::{self as render, Change, Scope};
+use crate::render::text::{one_line, shell_word};
+use crate::ui::Ui;
+
+/// Answers an event. Whatever happens, the agent goes on: what went wrong is one line.
+pub(crate) fn event(event: &Hook, ui: &mut Ui) -> Exit {
+    let outcome = match event {
+        Hook::Amplifier => {
+            let outcome = amplifier(ui);
+            say(amplifier::ANSWER, ui).and(outcome)
+        }
+        _ => claude(ui),
+    };
+    if let Err(error) = outcome {
+        ui.warn(&one_line(&format!("{error:#}")));
+    }
+    Exit::Ok
+}
+
+/// Answers for arguments that make no sense, if the caller is one that must go on; returns whether it is.
+///
+/// To Claude Code the exit code 2 of a hook is a veto, and settings may be older or newer than this program.
+pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error) -> bool {
+    let has = |word: &str| args.iter().any(|arg| arg == word);
+    let calls = |agent: &str| args.windows(2).any(|pair| pair[0] == "hook" && pair[1] == agent);
+    let must_go_on = calls("claude") || calls("amplifier") || (has("save") && has("--best-effort"));
+    if must_go_on {
+        let mut ui = Ui::new(None, false, ColorWhen::Never);
+        if calls("amplifier") {
+            let _ = say(amplifier::ANSWER, &mut ui);
+        }
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        ui.warn(&one_line(line.strip_prefix("error: ").unwrap_or(line)));
+    }
+    must_go_on
+}
+
+fn claude(ui: &mut Ui) -> anyhow::Result<()> {
+    let input = ui.read_bytes(claude::MAX_INPUT).context("cannot read the event")?;
+    let Some(event) = claude::read(&input)? else { return Ok(()) };
+    let named = env::claude_project_dir();
+    let project = named.as_deref().or_else(|| event.project_dir()).context("CLAUDE_PROJECT_DIR is not set")?;
+    match event.task {
+        Task::Record => {
+            if let Some(dir) = &event.dir {
+                apply::cwd_record::record(project, &event.session_id, dir)?;
+            }
+        }
+        Task::Answer => {
+            if let Some(dir) = apply::cwd_record::recorded(project, &event.session_id)? {
+                let answer = claude::answer(&dir).context("the recorded directory does not fit into an answer")?;
+                say(&answer, ui)?;
+            }
+        }
+        Task::Forget => apply::cwd_record::forget(project, &event.session_id)?,
+    }
+    Ok(())
+}
+
+fn amplifier(ui: &mut Ui) -> anyhow::Result<()> {
+    let input = ui.read_bytes(amplifier::MAX_INPUT).context("cannot read the event")?;
+    if let Some(save) = amplifier::read(&input)? {
+        apply::transcript::from_list(&save.session_dir, save.messages)?;
+    }
+    Ok(())
+}
+
+fn say(answer: &str, ui: &mut Ui) -> anyhow::Result<()> {
+    writeln!(ui.data(), "{answer}").and_then(|()| ui.flush()).context("cannot answer the event")
+}
+
+/// Sets the hooks up, takes them out, or says where they are.
+pub(crate) fn run(args: &HookArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    match &args.what {
+        Hook::Install(args) => change(args, true, env, ui),
+        Hook::Uninstall(args) => change(args, false, env, ui),
+        Hook::Status(args) => status(args, env, ui),
+        event @ (Hook::Claude | Hook::Amplifier) => Ok(self::event(event, ui)),
+    }
+}
+
+fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let path = settings_file(args.scope, env)?;
+    let old = files::read(&path)?;
+    let refuse = |why: settings::Refused| {
+        Refusal::new(Exit::Refused, "settings-not-understood", format!("cannot change {}: {why}", path.display()))
+            .hint("mend the file first; it was left as it is")
+    };
+    let command = is_install.then(|| command(args.scope, env));
+    let new = match (&command, &old.text) {
+        (Some(command), old) => Some(settings::install(old.as_deref(), command).map_err(refuse)?),
+        (None, Some(old)) => match settings::uninstall(old).map_err(refuse)? {
+            Without::Text(text) => Some(text),
+            Without::Nothing => None,
+        },
+        (None, None) => None,
+    };
+    let mut run = None;
+    if !args.dry_run && new != old.text {
+        let reason = if is_install { "have its events sent" } else { "have no events sent any more" };
+        run = files::apply(&old, new.as_deref(), reason, env, args.lock.lock_timeout)?;
+    }
+    let change = Change {
+        is_install,
+        is_dry_run: args.dry_run,
+        scope: args.scope,
+        path: &path,
+        old: &old.text,
+        new: &new,
+        run: run.as_deref(),
+    };
+    if args.json {
+        writeln!(ui.data(), "{}", render::change_json(&change, command.as_deref())?)?;
+    } else {
+        let styles = ui.styles;
+        render::change(ui.data(), &styles, &change)?;
+    }
+    ui.flush()?;
+    if is_install && new.as_deref().is_some_and(settings::are_disabled) {
+        ui.warn("disableAllHooks is set in this file, so Claude Code runs no hook");
+    }
+    Ok(Exit::Ok)
+}
+
+fn status(args: &HookStatusArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let all = [HookScope::User, HookScope::Project, HookScope::Local];
+    let wanted = all.into_iter().filter(|scope| args.scope.is_none_or(|wanted| wanted == *scope));
+    let scopes: Vec<Scope> = wanted.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
+    if args.json {
+        writeln!(ui.data(), "{}", render::status_json(&scopes)?)?;
+    } else {
+        let styles = ui.styles;
+        render::status(ui.data(), env, &styles, &scopes)?;
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn look_at(scope: HookScope, env: &Env) -> Result<Scope, Refusal> {
+    let path = settings_file(scope, env)?;
+    let (text, unreadable) = match files::read(&path) {
+        Ok(file) => (file.text, None),
+        Err(error) => (None, Some(error.reason())),
+    };
+    let found = text.as_deref().map_or(Ok(Vec::new()), settings::installed);
+    let (events, not_understood) = match found {
+        Ok(events) => (events, None),
+        Err(why) => (Vec::new(), Some(why.to_string())),
+    };
+    Ok(Scope {
+        scope,
+        exists: text.is_some(),
+        is_disabled: text.as_deref().is_some_and(settings::are_disabled),
+        events,
+        problem: unreadable.or(not_understood),
+        path,
+    })
+}
+
+/// Returns the settings of a scope; those of a project are in the caller's directory.
+fn settings_file(scope: HookScope, env: &Env) -> Result<PathBuf, Refusal> {
+    let project = || {
+        let gone = || Refusal::new(Exit::Failure, "no-directory", "the current directory is gone");
+        env.cwd.as_ref().map(|cwd| cwd.join(".claude")).ok_or_else(gone)
+    };
+    Ok(match scope {
+        HookScope::User => match env.agent_variable("CLAUDE_CONFIG_DIR") {
+            Some(dir) => env.absolute(Path::new(dir)).join("settings.json"),
+            None => env.home.join(".claude/settings.json"),
+        },
+        HookScope::Project => project()?.join("settings.json"),
+        HookScope::Local => project()?.join("settings.local.json"),
+    })
+}
+
+/// Returns the command that the client runs: by its bare name where that is found, and for a project that others
+/// share; else by the path of this very program.
+fn command(scope: HookScope, env: &Env) -> String {
+    let own = env::own_program().filter(|own| own.file_name() == Some(OsStr::new("rejoin")));
+    let program = match (env.find_program("rejoin"), own) {
+        (Program::Found(_), _) | (_, None) => "rejoin".to_owned(),
+        _ if scope == HookScope::Project => "rejoin".to_owned(),
+        (_, Some(own)) => shell_word(&own.to_string_lossy()).into_owned(),
+    };
+    format!("{program} hook claude")
+}

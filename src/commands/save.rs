@@ -1,0 +1,118 @@
+//! `rejoin save`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::value::RawValue;
+
+use crate::agent::{claude, jido};
+use crate::apply;
+use crate::cli::{Save, SaveArgs};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::format::jido::MAX_FILE_BYTES;
+use crate::format::jido_signature::{APP_SALTS, derive_key};
+use crate::format::session_info;
+use crate::fsio;
+use crate::render::save::{self as render, Saved};
+use crate::save;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let saved = match &args.what {
+        Save::SessionInfo { session_dir, working_dir } => session_info(session_dir, working_dir, env)?,
+        Save::Transcript { session_dir } => transcript(session_dir, args.best_effort, env, ui)?,
+        Save::Leo { app_dir, session_id, context, cwd } => {
+            leo(app_dir, session_id, context.as_deref(), cwd.as_deref(), env, ui)?
+        }
+        Save::Jido => jido(env, ui)?,
+    };
+    if args.json {
+        writeln!(ui.data(), "{}", render::json(&saved)?)?;
+    } else {
+        ui.note(&render::text(&saved));
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn session_info(session_dir: &Path, working_dir: &Path, env: &Env) -> anyhow::Result<Saved> {
+    let session_dir = named(session_dir, "--session-dir", env)?;
+    // An empty name would be taken for the current directory.
+    named(working_dir, "--working-dir", env)?;
+    fsio::create_dirs(&session_dir)?;
+    apply::session_info::record(&session_dir, &env.resolve(working_dir), env.now)?;
+    Ok(Saved::new("session-info", session_dir.join(session_info::FILE_NAME)))
+}
+
+fn transcript(session_dir: &Path, is_lenient: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
+    let session_dir = named(session_dir, "--session-dir", env)?;
+    let outcome = apply::transcript::from_reader(&session_dir, &mut ui.input(), is_lenient)
+        .with_context(|| format!("cannot save the transcript in {}", session_dir.display()))?;
+    if outcome.counts.unusable > 0 {
+        ui.warn(&format!("{} messages are not objects and were passed over", outcome.counts.unusable));
+    }
+    Ok(Saved { is_written: outcome.is_written, counts: Some(outcome.counts), ..Saved::new("transcript", outcome.path) })
+}
+
+fn leo(
+    app_dir: &Path,
+    session_id: &str,
+    context: Option<&str>,
+    cwd: Option<&Path>,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Saved> {
+    let app_dir = env.resolve(&named(app_dir, "--app-dir", env)?);
+    if !claude::is_session_id(session_id) {
+        // Leo's own placeholders are not saved by Leo either.
+        return Err(
+            refused(format!("{session_id:?} is not the id of a session of Claude Code, which is a UUID")).into()
+        );
+    }
+    let context: Option<&RawValue> = context
+        .map(|text| serde_json::from_str(text).map_err(|error| refused(format!("--context is not JSON: {error}"))))
+        .transpose()?;
+    if context.is_some_and(|context| !context.get().starts_with('{')) {
+        return Err(refused("--context is not a JSON object").into());
+    }
+    let cwd = match (cwd, &env.cwd) {
+        (Some(cwd), _) => env.resolve(&named(cwd, "--cwd", env)?),
+        (None, Some(cwd)) => cwd.clone(),
+        (None, None) => return Err(refused("the current directory is gone; name one with --cwd").into()),
+    };
+    let entry = save::leo::Entry { session_id, app_dir: &app_dir, cwd: &cwd, context };
+    let outcome = apply::pointer::save(&entry, env.now, &env.zone)?;
+    if outcome.was_unusable {
+        ui.warn(&format!("{} was not a JSON object, so nothing of it was kept", outcome.path.display()));
+    }
+    Ok(Saved::new("leo", outcome.path))
+}
+
+fn jido(env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
+    let input = ui.read_bytes(MAX_FILE_BYTES).context("cannot read the session from standard input")?;
+    let document = save::jido::complete(&input, env.now)?;
+    let session = save::jido::judge(&document)?;
+    let root = jido::root(env);
+    let in_use = |path: &Path| refused(format!("the session {} is saved already: {}", session.id, path.display()));
+    if let Some(path) = apply::jido::in_use(&root, &session.id) {
+        return Err(in_use(&path).into());
+    }
+    let key = derive_key(APP_SALTS[0], &apply::jido::secret(&root)?, jido::short_name(&env.hostname));
+    let signed = save::jido::signed(&document, &key)?;
+    let path = apply::jido::save(&root, &signed)?.ok_or_else(|| in_use(&jido::file_of(&root, &session.id)))?;
+    Ok(Saved::new("jido", path))
+}
+
+/// Makes a directory that was named absolute.
+fn named(dir: &Path, option: &str, env: &Env) -> Result<PathBuf, Refusal> {
+    if dir.as_os_str().is_empty() {
+        return Err(refused(format!("{option} names no directory")));
+    }
+    Ok(env.absolute(dir))
+}
+
+fn refused(message: impl Into<String>) -> Refusal {
+    Refusal::new(Exit::Failure, "cannot-save", message)
+}

@@ -1,0 +1,145 @@
+//! Where things stand in a JSON text, for those who must leave every other byte of it alone.
+//!
+//! The text must have been found well-formed by [`check`] or as a raw value; positions are in bytes.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde_json::value::RawValue;
+
+/// A member of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member<'a> {
+    /// Its key; one that holds half a surrogate pair, which no text can, is left as it is written.
+    pub key: Cow<'a, str>,
+    /// From the key's first quote to the value's end.
+    pub span: Range<usize>,
+    /// The value.
+    pub value: Range<usize>,
+}
+
+/// Checks that a text is one JSON value and returns where it stands.
+pub fn check(text: &str) -> Result<Range<usize>, serde_json::Error> {
+    let _: &RawValue = serde_json::from_str(text)?;
+    let start = skip_blanks(text.as_bytes(), 0);
+    Ok(start..value_end(text.as_bytes(), start))
+}
+
+/// Returns the members of the object that begins at `start`, in order; none if there is no object.
+pub fn members(text: &str, start: usize) -> Vec<Member<'_>> {
+    let bytes = text.as_bytes();
+    let mut members = Vec::new();
+    if bytes.get(start) != Some(&b'{') {
+        return members;
+    }
+    let mut at = skip_blanks(bytes, start + 1);
+    while bytes.get(at) == Some(&b'"') {
+        let key_end = value_end(bytes, at);
+        let value = skip_blanks(bytes, skip_blanks(bytes, key_end) + 1);
+        let end = value_end(bytes, value);
+        members.push(Member { key: decoded(&text[at..key_end]), span: at..end, value: value..end });
+        at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
+    }
+    members
+}
+
+/// Returns the elements of the list that begins at `start`; none if there is no list.
+pub fn elements(text: &str, start: usize) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut elements = Vec::new();
+    if bytes.get(start) != Some(&b'[') {
+        return elements;
+    }
+    let mut at = skip_blanks(bytes, start + 1);
+    while at < bytes.len() && bytes[at] != b']' {
+        let end = value_end(bytes, at);
+        elements.push(at..end);
+        at = skip_blanks(bytes, end);
+        if bytes.get(at) != Some(&b',') {
+            break;
+        }
+        at = skip_blanks(bytes, at + 1);
+    }
+    elements
+}
+
+/// Decodes a string that is given with its quotes.
+pub fn decoded(json: &str) -> Cow<'_, str> {
+    let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(json);
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    serde_json::from_str(json).map_or(Cow::Borrowed(inner), Cow::Owned)
+}
+
+/// Returns the first position from `at` on that holds no white space of JSON's.
+pub fn skip_blanks(bytes: &[u8], at: usize) -> usize {
+    let blanks = bytes.get(at..).unwrap_or_default().iter();
+    at + blanks.take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
+}
+
+/// Returns where the value ends that begins at `start`.
+fn value_end(bytes: &[u8], start: usize) -> usize {
+    let mut depth = 0_usize;
+    let mut at = start;
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => at = string_end(bytes, at),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => {
+                let rest = bytes[at..].iter();
+                at +=
+                    rest.take_while(|byte| !matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')).count();
+            }
+            _ => continue,
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+/// Returns the position behind the closing quote of the string whose contents begin at `at`.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if bytes[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_and_elements_are_found_where_they_stand() {
+        let text = " {\"a\" : [1 , \"x]\\\"\",{} ],\n\"b\\u0063\":-1.5e3 , \"\\ud800\":true}\n";
+        let root = check(text).expect("JSON");
+        assert_eq!(root, 1..text.len() - 1);
+        let members = members(text, root.start);
+        let keys: Vec<&str> = members.iter().map(|member| member.key.as_ref()).collect();
+        assert_eq!(keys, ["a", "bc", "\\ud800"]);
+        assert_eq!(&text[members[1].span.clone()], "\"b\\u0063\":-1.5e3");
+        assert_eq!(&text[members[2].value.clone()], "true");
+        let elements: Vec<&str> = elements(text, members[0].value.start).into_iter().map(|at| &text[at]).collect();
+        assert_eq!(elements, ["1", "\"x]\\\"\"", "{}"]);
+    }
+
+    #[test]
+    fn what_is_empty_or_of_another_type_has_no_parts() {
+        for text in ["{}", "[ ]", "{ \n}", "7", "null", "\"[1]\""] {
+            let root = check(text).expect("JSON");
+            assert_eq!(root, 0..text.len());
+            assert!(members(text, 0).is_empty() && elements(text, 0).is_empty(), "{text}");
+        }
+        assert!(check("{} {}").is_err());
+        assert!(check("{/* no */}").is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! Amplifier's hook: the conversation as it is after a tool or a turn, to be saved.
+//!
+//! The bridge of amplifier-distro calls such a hook on these two events. Whatever happens here, the agent goes on.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::json::Text;
+
+/// The longest input that is read.
+pub const MAX_INPUT: u64 = 512 * 1024 * 1024;
+
+/// The answer to every event.
+pub const ANSWER: &str = r#"{"action":"continue"}"#;
+
+/// A conversation that is to be saved.
+#[derive(Clone, Debug)]
+pub struct Save<'a> {
+    /// The session's directory; it need not exist.
+    pub session_dir: PathBuf,
+    /// The messages, a list.
+    pub messages: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Input<'a> {
+    #[serde(borrow, default)]
+    event: Text<'a>,
+    #[serde(borrow, default)]
+    session_dir: Text<'a>,
+    #[serde(borrow, default)]
+    messages: Option<&'a RawValue>,
+}
+
+/// Why an input is no event that can be acted on.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// There is nothing.
+    #[error("standard input is empty")]
+    Empty,
+    /// It is not JSON.
+    #[error("standard input is not JSON: {0}")]
+    NotJson(#[from] serde_json::Error),
+    /// It is JSON, but no object.
+    #[error("standard input is not a JSON object")]
+    NotAnObject,
+    /// It does not tell what happened.
+    #[error("it names no event")]
+    NoEvent,
+    /// It does not tell in full where the session is kept.
+    #[error("its session_dir is not an absolute path")]
+    BadDir,
+    /// It does not tell what was said.
+    #[error("its messages are not a list")]
+    NoMessages,
+}
+
+/// Reads what Amplifier sent; `None` when nothing is to be done.
+pub fn read(input: &[u8]) -> Result<Option<Save<'_>>, Unusable> {
+    let input = input.trim_ascii();
+    match input.first() {
+        None => return Err(Unusable::Empty),
+        Some(b'{') => {}
+        Some(_) => {
+            serde_json::from_slice::<&RawValue>(input)?;
+            return Err(Unusable::NotAnObject);
+        }
+    }
+    let input: Input<'_> = serde_json::from_slice(input)?;
+    match input.event.filled() {
+        Some("tool:post" | "orchestrator:complete") => {}
+        Some(_) => return Ok(None),
+        None => return Err(Unusable::NoEvent),
+    }
+    let session_dir = input.session_dir.filled().map(PathBuf::from);
+    let is_sound = |dir: &PathBuf| dir.is_absolute() && !dir.as_os_str().as_encoded_bytes().contains(&0);
+    Ok(Some(Save {
+        session_dir: session_dir.filter(is_sound).ok_or(Unusable::BadDir)?,
+        messages: input.messages.filter(|list| list.get().starts_with('[')).ok_or(Unusable::NoMessages)?,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_two_events_save_anything() {
+        let saved = |event: &str| {
+            let input = format!(r#"{{"event":"{event}","session_dir":"/s","messages":[],"more":{{}}}}"#);
+            read(input.as_bytes()).expect("an event").map(|save| save.session_dir)
+        };
+        assert_eq!(saved("tool:post"), Some(PathBuf::from("/s")));
+        assert_eq!(saved("orchestrator:complete"), Some(PathBuf::from("/s")));
+        assert_eq!(saved("prompt:submit"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_acted_on_is_refused_with_a_reason() {
+        for (input, expected) in [
+            ("", "standard input is empty"),
+            ("[]", "standard input is not a JSON object"),
+            ("{}", "it names no event"),
+            (r#"{"event":7}"#, "it names no event"),
+            (r#"{"event":"tool:post","messages":[]}"#, "its session_dir is not an absolute path"),
+            (r#"{"event":"tool:post","session_dir":"x","messages":[]}"#, "its session_dir is not an absolute path"),
+            (r#"{"event":"tool:post","session_dir":"/s"}"#, "its messages are not a list"),
+            (r#"{"event":"tool:post","session_dir":"/s","messages":null}"#, "its messages are not a list"),
+            (r#"{"event":"tool:post","session_dir":"/s","messages":{}}"#, "its messages are not a list"),
+        ] {
+            assert_eq!(read(input.as_bytes()).expect_err("a refusal").to_string(), expected);
+        }
+        assert!(read(b"{").expect_err("a refusal").to_string().starts_with("standard input is not JSON"));
+    }
+}

@@ -1,0 +1,324 @@
+//! Claude Code's hook events: which of them record, answer or forget where a session works.
+//!
+//! A compaction makes the model forget the directory that its shell is in. So the directory is recorded while the
+//! session works, and stated to the model after a compaction. Facts: measured on the real clients 2.1.330 and 2.1.197.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::format::claude::is_slug_of;
+use crate::format::cwd_record;
+use crate::format::json::Text;
+use crate::render::text::shell_word;
+
+/// The longest input that is read: an event carries a tool's whole output.
+pub const MAX_INPUT: u64 = 64 * 1024 * 1024;
+/// What the client hands on to the model at most, in UTF-16 units; the rest goes to a file.
+const MAX_CONTEXT: usize = 10_000;
+
+/// What an event asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The session, an id that can be part of a file name.
+    pub session_id: String,
+    /// What is to be done.
+    pub task: Task,
+    /// Where the session works now, if the event tells.
+    pub dir: Option<PathBuf>,
+    /// The project in whose name the client files the session.
+    project: Option<String>,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Remember where the session works.
+    Record,
+    /// State where it worked.
+    Answer,
+    /// The session has ended.
+    Forget,
+}
+
+#[derive(Deserialize)]
+struct Input<'a> {
+    #[serde(borrow, default)]
+    hook_event_name: Text<'a>,
+    #[serde(borrow, default)]
+    session_id: Text<'a>,
+    #[serde(borrow, default)]
+    transcript_path: Text<'a>,
+    #[serde(borrow, default)]
+    cwd: Text<'a>,
+    #[serde(borrow, default, rename = "workingDirectory")]
+    working_directory: Text<'a>,
+    #[serde(borrow, default)]
+    new_cwd: Text<'a>,
+    #[serde(borrow, default)]
+    tool_name: Text<'a>,
+    #[serde(borrow, default)]
+    source: Text<'a>,
+    #[serde(borrow, default)]
+    reason: Text<'a>,
+    #[serde(borrow, default)]
+    agent_id: Option<&'a RawValue>,
+}
+
+/// Why an input is no event that can be acted on.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// There is nothing.
+    #[error("standard input is empty")]
+    Empty,
+    /// It is not JSON.
+    #[error("standard input is not JSON: {0}")]
+    NotJson(#[from] serde_json::Error),
+    /// It is JSON, but no object.
+    #[error("standard input is not a JSON object")]
+    NotAnObject,
+    /// It does not tell what happened.
+    #[error("it has no hook_event_name")]
+    NoEvent,
+    /// Its id is none, or could leave the directory of the records.
+    #[error("its session_id is not made of letters, digits, - and _")]
+    BadId,
+    /// Where the session works is not told in full.
+    #[error("its cwd is not an absolute path")]
+    RelativeDir,
+}
+
+/// Reads what a client sent; `None` when nothing is to be done.
+pub fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
+    let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input).trim_ascii();
+    match input.first() {
+        None => return Err(Unusable::Empty),
+        Some(b'{') => {}
+        Some(_) => {
+            serde_json::from_slice::<&RawValue>(input)?;
+            return Err(Unusable::NotAnObject);
+        }
+    }
+    let input: Input<'_> = serde_json::from_slice(input)?;
+    let Some(task) = input.task()? else { return Ok(None) };
+    let session_id = input.session_id.get().unwrap_or_default();
+    if cwd_record::file_name(session_id).is_none() {
+        return Err(Unusable::BadId);
+    }
+    // `cwd` is what the clients send; the other two are what is documented, or was.
+    let dir = [&input.cwd, &input.working_directory, &input.new_cwd].into_iter().find_map(Text::filled);
+    let dir = dir.map(PathBuf::from);
+    if task == Task::Record {
+        match &dir {
+            None => return Ok(None),
+            Some(dir) if dir.is_relative() || dir.as_os_str().as_encoded_bytes().contains(&0) => {
+                return Err(Unusable::RelativeDir);
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(Some(Event { session_id: session_id.to_owned(), task, dir, project: input.project() }))
+}
+
+impl Input<'_> {
+    fn task(&self) -> Result<Option<Task>, Unusable> {
+        let task = match self.hook_event_name.filled().ok_or(Unusable::NoEvent)? {
+            "PostToolUse" if self.tool_name.get() == Some("Bash") => Task::Record,
+            "CwdChanged" | "PreCompact" => Task::Record,
+            "SessionStart" if self.source.get() == Some("compact") => Task::Answer,
+            // After these two the conversation can go on under the same id.
+            "SessionEnd" if !matches!(self.reason.get(), Some("clear" | "resume")) => Task::Forget,
+            _ => return Ok(None),
+        };
+        Ok((!self.is_of_subagent()).then_some(task))
+    }
+
+    /// Tells whether a sub-agent caused the event; it bears the main session's id, and works where it wants.
+    ///
+    /// A main session that plays a role has an `agent_type`, but no `agent_id`.
+    fn is_of_subagent(&self) -> bool {
+        let has_id = self.agent_id.is_some_and(|id| !matches!(id.get(), "null" | "\"\""));
+        let path = Path::new(self.transcript_path.get().unwrap_or_default());
+        let is_named = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"agent-"));
+        has_id || is_named
+    }
+
+    fn project(&self) -> Option<String> {
+        let dir = Path::new(self.transcript_path.filled()?).parent()?;
+        dir.file_name()?.to_str().map(str::to_owned)
+    }
+}
+
+impl Event {
+    /// Returns the directory that the client was started in, for a client that does not name it in the environment:
+    /// where the session works or one above it, whichever encodes to the project of its transcript.
+    pub fn project_dir(&self) -> Option<&Path> {
+        let project = self.project.as_deref()?;
+        let is_it = |dir: &&Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
+        self.dir.as_deref()?.ancestors().find(is_it)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    hook_specific_output: Context,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Context {
+    hook_event_name: &'static str,
+    additional_context: String,
+}
+
+/// Returns the answer that states where a session worked, as JSON; `None` when the path is too long for one.
+///
+/// It is a fact and not an order: models distrust orders that do not come from their user.
+pub fn answer(dir: &Path) -> Option<String> {
+    let word = shell_word(dir.to_str()?).into_owned();
+    let texts = [
+        format!(
+            "Before the context was compacted, the working directory of this session was {word}\n\
+             The command that returns to it: cd {word}"
+        ),
+        format!("The command that returns to this session's working directory before the compaction: cd {word}"),
+    ];
+    let additional_context = texts.into_iter().find(|text| text.encode_utf16().count() <= MAX_CONTEXT)?;
+    let context = Context { hook_event_name: "SessionStart", additional_context };
+    serde_json::to_string(&Answer { hook_specific_output: context }).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn task(event: &Value) -> Option<Task> {
+        let mut full =
+            json!({"session_id": "s1", "cwd": "/p/sub", "transcript_path": "/h/.claude/projects/-p/s1.jsonl"});
+        let fields = event.as_object().expect("an object").clone();
+        full.as_object_mut().expect("an object").extend(fields);
+        read(full.to_string().as_bytes()).expect("an event").map(|event| event.task)
+    }
+
+    #[test]
+    fn each_event_has_its_task_and_the_others_have_none() {
+        for (event, expected) in [
+            (json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"}), Some(Task::Record)),
+            (json!({"hook_event_name": "PostToolUse", "tool_name": "Write"}), None),
+            (json!({"hook_event_name": "PostToolUse", "tool_name": ["Bash"]}), None),
+            (json!({"hook_event_name": "PreToolUse", "tool_name": "Bash"}), None),
+            (json!({"hook_event_name": "CwdChanged", "new_cwd": "/p/sub"}), Some(Task::Record)),
+            (
+                json!({"hook_event_name": "PreCompact", "trigger": "auto", "custom_instructions": null}),
+                Some(Task::Record),
+            ),
+            (json!({"hook_event_name": "PostCompact"}), None),
+            (json!({"hook_event_name": "SessionStart", "source": "compact"}), Some(Task::Answer)),
+            (json!({"hook_event_name": "SessionStart", "source": "startup"}), None),
+            (json!({"hook_event_name": "SessionStart", "source": "resume"}), None),
+            (json!({"hook_event_name": "SessionStart", "source": "clear"}), None),
+            (json!({"hook_event_name": "SessionStart", "source": "fork"}), None),
+            (json!({"hook_event_name": "SessionStart"}), None),
+            (json!({"hook_event_name": "SessionEnd", "reason": "other"}), Some(Task::Forget)),
+            (json!({"hook_event_name": "SessionEnd", "reason": "prompt_input_exit"}), Some(Task::Forget)),
+            (json!({"hook_event_name": "SessionEnd", "reason": 7}), Some(Task::Forget)),
+            (json!({"hook_event_name": "SessionEnd"}), Some(Task::Forget)),
+            (json!({"hook_event_name": "SessionEnd", "reason": "clear"}), None),
+            (json!({"hook_event_name": "SessionEnd", "reason": "resume"}), None),
+            (json!({"hook_event_name": "NobodyKnows"}), None),
+        ] {
+            assert_eq!(task(&event), expected, "{event}");
+        }
+    }
+
+    #[test]
+    fn what_a_sub_agent_does_is_passed_over() {
+        let event = |extra: Value| {
+            let mut event = json!({"hook_event_name": "CwdChanged"});
+            event.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
+            task(&event)
+        };
+        assert_eq!(event(json!({"agent_id": "a2cd"})), None);
+        assert_eq!(event(json!({"agent_id": 7})), None);
+        assert_eq!(event(json!({"transcript_path": "/h/projects/-p/s1/subagents/agent-a2cd.jsonl"})), None);
+        assert_eq!(event(json!({"agent_type": "reviewer"})), Some(Task::Record));
+        assert_eq!(event(json!({"agent_id": null})), Some(Task::Record));
+        assert_eq!(event(json!({"agent_id": ""})), Some(Task::Record));
+    }
+
+    #[test]
+    fn the_directory_is_read_from_whichever_field_has_one() {
+        let dir = |fields: Value| {
+            let mut event = json!({"hook_event_name": "CwdChanged", "session_id": "s1"});
+            event.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
+            read(event.to_string().as_bytes()).map(|event| event.and_then(|event| event.dir))
+        };
+        let at = |dir: &str| Some(PathBuf::from(dir));
+        assert_eq!(dir(json!({"cwd": "/a", "workingDirectory": "/b"})).expect("an event"), at("/a"));
+        assert_eq!(dir(json!({"cwd": " ", "workingDirectory": "/b"})).expect("an event"), at("/b"));
+        assert_eq!(dir(json!({"cwd": 7, "new_cwd": "/c"})).expect("an event"), at("/c"));
+        assert_eq!(dir(json!({"cwd": ""})).expect("an event"), None);
+        assert_eq!(dir(json!({})).expect("an event"), None);
+        for bad in ["x", "~/x", "./x", "/x\0"] {
+            assert!(matches!(dir(json!({"cwd": bad})), Err(Unusable::RelativeDir)), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn input_that_is_no_event_is_refused_with_a_reason() {
+        let refused = |input: &str| read(input.as_bytes()).expect_err("a refusal").to_string();
+        assert_eq!(refused(" \n"), "standard input is empty");
+        assert!(refused("hello").starts_with("standard input is not JSON"));
+        assert!(refused("{\"hook_event_name\"").starts_with("standard input is not JSON"));
+        assert!(refused("{}{}").starts_with("standard input is not JSON"));
+        for other in ["[]", "\"x\"", "null", "7"] {
+            assert_eq!(refused(other), "standard input is not a JSON object");
+        }
+        assert_eq!(refused("{}"), "it has no hook_event_name");
+        for id in ["\"../../x\"", "\"-rf\"", "\"\"", "7", "null", "\"a/b\""] {
+            let event = format!("{{\"hook_event_name\":\"CwdChanged\",\"cwd\":\"/x\",\"session_id\":{id}}}");
+            assert_eq!(refused(&event), "its session_id is not made of letters, digits, - and _");
+        }
+        let with_mark = "\u{feff}{\"hook_event_name\":\"Stop\"}";
+        assert_eq!(read(with_mark.as_bytes()).expect("an event"), None);
+    }
+
+    #[test]
+    fn the_project_is_found_by_the_name_of_its_transcripts_directory() {
+        let event = |cwd: &str, project: &str| {
+            let path = format!("/h/.claude/projects/{project}/s1.jsonl");
+            let event =
+                json!({"hook_event_name": "PreCompact", "session_id": "s1", "cwd": cwd, "transcript_path": path});
+            let event = read(event.to_string().as_bytes()).expect("an event").expect("a task");
+            event.project_dir().map(Path::to_owned)
+        };
+        assert_eq!(event("/w/a.b/sub/deep", "-w-a-b"), Some(PathBuf::from("/w/a.b")));
+        assert_eq!(event("/w/a.b", "-w-a-b"), Some(PathBuf::from("/w/a.b")));
+        assert_eq!(event("/elsewhere", "-w-a-b"), None);
+        assert_eq!(event("/x", "-"), Some(PathBuf::from("/")));
+    }
+
+    #[test]
+    fn the_answer_states_a_fact_and_stays_under_the_cap() {
+        let context = |dir: &str| {
+            let answer: Value = serde_json::from_str(&answer(Path::new(dir))?).expect("JSON");
+            let output = &answer["hookSpecificOutput"];
+            assert_eq!(output["hookEventName"], "SessionStart");
+            assert_eq!(answer.as_object().expect("an object").len(), 1);
+            Some(output["additionalContext"].as_str().expect("a text").to_owned())
+        };
+        assert_eq!(
+            context("/p/it's $(here)").expect("an answer"),
+            "Before the context was compacted, the working directory of this session was '/p/it'\\''s $(here)'\n\
+             The command that returns to it: cd '/p/it'\\''s $(here)'"
+        );
+        let long = format!("/{}", "x".repeat(6_000));
+        let text = context(&long).expect("an answer");
+        assert!(text.ends_with(&long) && text.matches(&long).count() == 1 && text.len() < MAX_CONTEXT);
+        assert_eq!(context(&format!("/{}", "'".repeat(3_000))), None);
+    }
+}

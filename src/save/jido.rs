@@ -1,0 +1,174 @@
+//! A session as JidoCode's own file: completed, judged by JidoCode's rules, and signed.
+
+use jiff::Timestamp;
+
+use crate::format::jido::{JidoSession, LoadError, MAX_FILE_BYTES, is_session_id, parse};
+use crate::format::jido_signature::{EncodeError, Key, SignatureCheck, check, sign};
+use crate::format::json_text::{self, members};
+
+/// The schema that is written.
+const VERSION: u64 = 1;
+/// JidoCode loads a longer name and then refuses to resume the session.
+const LONGEST_NAME: usize = 50;
+
+/// A file that JidoCode loads and resumes.
+#[derive(Clone, Debug)]
+pub struct Signed {
+    /// The session's id, which names the file.
+    pub id: String,
+    /// The contents.
+    pub bytes: Vec<u8>,
+}
+
+/// Why a session cannot be saved.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// There is nothing.
+    #[error("standard input is empty")]
+    Empty,
+    /// JidoCode would not load it.
+    #[error(transparent)]
+    Refused(#[from] LoadError),
+    /// It cannot be signed as JidoCode would.
+    #[error("it cannot be signed: {0}")]
+    Unsigned(#[from] EncodeError),
+    /// The id is no UUID of version 4, so JidoCode would not find the file.
+    #[error("its id {0:?} is not a UUID of version 4")]
+    BadId(String),
+    /// JidoCode would not resume it.
+    #[error("its name must have 1 to {LONGEST_NAME} characters")]
+    BadName,
+    /// JidoCode would not resume it.
+    #[error("its project_path is not an absolute path")]
+    BadPath,
+    /// What was written does not verify.
+    #[error("its signature does not verify")]
+    DoesNotVerify,
+}
+
+/// Returns a session without its `version` or `closed_at` with them; the rest of its text stays.
+pub fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable> {
+    if input.trim_ascii().is_empty() {
+        return Err(Unusable::Empty);
+    }
+    if input.len() as u64 > MAX_FILE_BYTES {
+        return Err(LoadError::FileTooLarge.into());
+    }
+    let not_json = |why: String| Unusable::Refused(LoadError::InvalidJson(why));
+    let text = str::from_utf8(input).map_err(|error| not_json(error.to_string()))?;
+    let start = json_text::check(text).map_err(|error| not_json(error.to_string()))?.start;
+    if !text[start..].starts_with('{') {
+        return Err(LoadError::NotAMap.into());
+    }
+    let members = members(text, start);
+    let has = |key: &str| members.iter().any(|member| member.key == key);
+    let mut added = Vec::new();
+    if !has("version") {
+        added.push(format!("\"version\":{VERSION}"));
+    }
+    if !has("closed_at") {
+        added.push(format!("\"closed_at\":\"{}\"", now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")));
+    }
+    let mut added = added.join(",");
+    if !added.is_empty() && !members.is_empty() {
+        added.push(',');
+    }
+    Ok([&text[..=start], &added, &text[start + 1..]].concat().into_bytes())
+}
+
+/// Judges a session as JidoCode does when it loads and resumes one.
+pub fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
+    let session = parse(document)?;
+    if !is_session_id(&session.id) {
+        return Err(Unusable::BadId(session.id));
+    }
+    if !(1..=LONGEST_NAME).contains(&session.name.chars().count()) {
+        return Err(Unusable::BadName);
+    }
+    if !session.project_path.starts_with('/') {
+        return Err(Unusable::BadPath);
+    }
+    Ok(session)
+}
+
+/// Signs a session and looks at the outcome as JidoCode will.
+pub fn signed(document: &[u8], key: &Key) -> Result<Signed, Unusable> {
+    let bytes = sign(document, key)?;
+    let session = judge(&bytes)?;
+    match check(&bytes, std::slice::from_ref(key))? {
+        SignatureCheck::Valid => Ok(Signed { id: session.id, bytes }),
+        _ => Err(Unusable::DoesNotVerify),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::format::jido_signature::derive_key;
+
+    fn session() -> Value {
+        json!({
+            "id": "3f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50", "name": "Demo", "project_path": "/p", "config": {},
+            "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z", "conversation": [], "todos": [],
+        })
+    }
+
+    fn completed(text: &str) -> Result<String, Unusable> {
+        let now = "2026-03-01T12:00:00.5Z".parse().expect("a time");
+        complete(text.as_bytes(), now).map(|bytes| String::from_utf8(bytes).expect("UTF-8"))
+    }
+
+    #[test]
+    fn version_and_closing_time_are_added_where_they_are_missing() {
+        assert_eq!(completed(" {}").expect("JSON"), " {\"version\":1,\"closed_at\":\"2026-03-01T12:00:00.500000Z\"}");
+        assert_eq!(
+            completed("{\"version\":2,\"x\":1.10}").expect("JSON"),
+            "{\"closed_at\":\"2026-03-01T12:00:00.500000Z\",\"version\":2,\"x\":1.10}"
+        );
+        let whole = "{\"closed_at\":\"x\",\"version\":1}\n";
+        assert_eq!(completed(whole).expect("JSON"), whole);
+        for (text, expected) in
+            [("", "standard input is empty"), ("[]", "not_a_map"), ("{", "invalid_json"), ("{} {}", "invalid_json")]
+        {
+            let error = completed(text).expect_err("a refusal").to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_jidocode_would_not_resume_is_refused() {
+        let judged = |key: &str, value: Value| {
+            let mut session = session();
+            session[key] = value;
+            judge(completed(&session.to_string()).expect("JSON").as_bytes()).map(|session| session.id)
+        };
+        assert!(judged("name", json!("é".repeat(50))).is_ok());
+        for (key, value, expected) in [
+            ("name", json!(""), "1 to 50"),
+            ("name", json!("x".repeat(51)), "1 to 50"),
+            ("project_path", json!("p"), "absolute"),
+            ("id", json!("../../x"), "UUID"),
+            ("id", json!("3f2b8c1e-6f0d-1c2a-9b7e-5a1d2c3e4f50"), "UUID"),
+            ("version", json!(2), "unsupported_version"),
+            ("todos", json!(null), "invalid_todos"),
+            ("conversation", json!([{"role": "user"}]), "invalid_message"),
+        ] {
+            let error = judged(key, value).expect_err("a refusal").to_string();
+            assert!(error.contains(expected), "{key}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_signed_session_verifies_and_an_old_signature_is_replaced() {
+        let key = derive_key("salt", "secret", "host");
+        let mut session = session();
+        session["signature"] = json!("old");
+        let signed = signed(completed(&session.to_string()).expect("JSON").as_bytes(), &key).expect("a file");
+        assert_eq!(signed.id, session["id"]);
+        assert_eq!(check(&signed.bytes, std::slice::from_ref(&key)), Ok(SignatureCheck::Valid));
+        let changed = String::from_utf8(signed.bytes).expect("UTF-8").replace("Demo", "Demp");
+        assert_eq!(check(changed.as_bytes(), &[key]), Ok(SignatureCheck::Wrong));
+    }
+}
