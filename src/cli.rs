@@ -86,6 +86,10 @@ pub enum Command {
     /// Only sessions whose session-info.json is missing or unusable are changed. A directory
     /// counts as evidence only if it encodes to the project that the session lies in.
     Backfill(BackfillArgs),
+    /// Keep one copy of a session, and move the others to the trash
+    ///
+    /// For copies that went different ways, where only a person can say which one counts.
+    Dedupe(DedupeArgs),
     /// Put back what a run of this program changed
     ///
     /// Every file and directory comes back with its bytes, mode and times. Where something newer stands in the way,
@@ -321,6 +325,46 @@ pub struct LockArgs {
     pub lock_timeout: Duration,
 }
 
+/// How a change is made.
+#[derive(Args, Clone, Debug)]
+pub struct ChangeArgs {
+    /// Print what would be done, and its fingerprint; change nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    /// Do it only if the plan is still the one with this fingerprint
+    #[arg(long, value_name = "FINGERPRINT", conflicts_with = "dry_run")]
+    pub apply: Option<String>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+}
+
+/// Arguments of `dedupe`.
+#[derive(Args, Debug)]
+pub struct DedupeArgs {
+    /// Which session: its id or the beginning of it, AGENT:ID, its title, or one of its files or directories
+    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
+    pub session: Selector,
+
+    /// The copy to keep: its number in `rejoin show SESSION`, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub keep: CopySelector,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub change: ChangeArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
 /// Arguments of `undo`.
 #[derive(Args, Debug)]
 pub struct UndoArgs {
@@ -428,6 +472,22 @@ pub struct TrashPurgeArgs {
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
+    /// Mend what can be mended without losing anything, and list what needs a decision
+    #[arg(long, conflicts_with_all = ["list_checks", "strict"])]
+    pub fix: bool,
+
+    /// With --fix: print what would be done, and its fingerprint; change nothing
+    #[arg(long, short = 'n', requires = "fix")]
+    pub dry_run: bool,
+
+    /// With --fix: do it only if the plan is still the one with this fingerprint
+    #[arg(long, value_name = "FINGERPRINT", requires = "fix", conflicts_with = "dry_run")]
+    pub apply: Option<String>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
     /// Make only this check (can be repeated)
     #[arg(long, value_name = "CODE", action = ArgAction::Append, hide_possible_values = true)]
     pub check: Vec<Code>,

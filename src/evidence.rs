@@ -19,7 +19,9 @@ pub fn decide(copy: &mut Copy, is_statement: impl Fn(&Evidence) -> bool) {
     let own = copy.evidence.iter().find(|evidence| evidence.counts && evidence.source != FROM_PROJECT);
     let counting = own.or_else(|| the_projects(&copy.evidence));
     copy.is_filed_right = counting.is_some();
-    let chosen = counting.or_else(|| copy.evidence.iter().find(|evidence| is_statement(evidence)));
+    // Other sessions that disagree say nothing, and are never the session's own word.
+    let is_own = |evidence: &&Evidence| evidence.source != FROM_PROJECT && is_statement(evidence);
+    let chosen = counting.or_else(|| copy.evidence.iter().find(is_own));
     copy.launch_dir = chosen.map(|evidence| Fact::new(evidence.dir.clone(), evidence.source));
     if copy.start_dir.is_none() {
         copy.start_dir = copy.launch_dir.clone();
@@ -105,6 +107,10 @@ mod tests {
         let agree = vec![evidence("/a/b", FROM_PROJECT, true)];
         assert_eq!(decided(agree), (Some("/a/b".into()), true));
         let disagree = vec![evidence("/a/b", FROM_PROJECT, true), evidence("/a-b", FROM_PROJECT, true)];
-        assert_eq!(decided(disagree), (None, false));
+        assert_eq!(decided(disagree.clone()), (None, false));
+        let mut copy = copy("a");
+        copy.evidence = disagree;
+        decide(&mut copy, |_| true);
+        assert_eq!(copy.launch_dir, None, "not even where every word of the session counts");
     }
 }

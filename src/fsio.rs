@@ -6,7 +6,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::error::PathError;
 
@@ -17,10 +18,10 @@ pub fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
     let file = opened.map_err(|error| match error.raw_os_error() {
-        Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => {
+        Some(code) if code == Errno::LOOP.raw_os_error() => {
             PathError::new("read", path, io::Error::other("it is a symbolic link, which is not followed"))
         }
-        Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
+        Some(code) if code == Errno::NXIO.raw_os_error() => {
             PathError::new("read", path, io::Error::other("it is not a regular file"))
         }
         _ => PathError::new("read", path, error),
@@ -50,6 +51,18 @@ pub fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PathE
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// Tells whether some process keeps a file locked; `None` when there is no such file, or no such locks here.
+///
+/// The only way to ask is to try. The lock is let go before this returns, and nothing waits for it.
+pub fn is_locked(path: &Path) -> Option<bool> {
+    let (file, _) = open_regular(path).ok()?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Some(false),
+        Err(Errno::WOULDBLOCK) => Some(true),
+        Err(_) => None,
     }
 }
 
@@ -148,6 +161,20 @@ mod tests {
         assert!(open_regular(dir.path()).expect_err("a refusal").to_string().contains("not a regular file"));
         assert!(replace(&link, b"y").is_err());
         assert_eq!(std::fs::read(&target).expect("contents"), b"x");
+    }
+
+    #[test]
+    fn a_lock_is_seen_while_it_is_held_and_not_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("hold");
+        assert_eq!(is_locked(&path), None);
+        std::fs::write(&path, "").expect("a file");
+        assert_eq!(is_locked(&path), Some(false));
+        let holder = File::open(&path).expect("a file");
+        holder.try_lock_shared().expect("a lock, so none was kept");
+        assert_eq!(is_locked(&path), Some(true), "even a shared one");
+        drop(holder);
+        assert_eq!(is_locked(&path), Some(false));
     }
 
     #[test]

@@ -19,8 +19,10 @@ use upkeep::{Fold, Link, Retention, Strays};
 mod amplifier;
 pub mod cat;
 mod claude;
+mod copilot;
 mod jido;
 pub mod leo;
+mod pi;
 pub mod upkeep;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
@@ -72,6 +74,12 @@ pub trait Agent: Sync {
     /// Returns the command that resumes a copy, with one prompt to answer without a terminal or without, or why
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
+
+    /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
+    /// a terminal it then does nothing, and calls that a success.
+    fn asks_elsewhere(&self) -> bool {
+        false
+    }
 
     /// Checks what is too slow for a list, such as a signature, and notes the outcome in the copy.
     fn verify(&self, _copy: &mut Copy, _env: &Env) {}
@@ -138,7 +146,7 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &jido::Jido]
+    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido, &pi::Pi]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.

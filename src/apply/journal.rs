@@ -318,6 +318,11 @@ impl Run {
         self.items.iter().filter(|(_, state)| is_so(state)).count()
     }
 
+    /// Tells whether something of it was done in part and could not be put back.
+    pub fn is_stuck(&self) -> bool {
+        self.count(|state| matches!(state, State::Stuck(_))) > 0
+    }
+
     /// Tells whether something that it did could still be put back.
     pub fn is_undoable(&self) -> bool {
         !self.is_purged && self.count(|state| matches!(state, State::Done | State::Begun | State::Stuck(_))) > 0

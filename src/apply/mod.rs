@@ -5,6 +5,7 @@ mod fault;
 pub mod journal;
 pub(crate) mod launch_log;
 mod lock;
+pub mod repair;
 pub mod run;
 pub mod session_info;
 pub mod shop;

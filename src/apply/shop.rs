@@ -97,6 +97,11 @@ fn has_ended(path: &Path) -> bool {
     read.is_ok() && has_ended
 }
 
+/// Returns the journal of a run.
+pub fn journal(env: &Env, run: &str) -> PathBuf {
+    env.state_dir().join("runs").join(format!("{run}.jsonl"))
+}
+
 /// Tells whether a run is changing something right now.
 pub fn is_busy(env: &Env) -> bool {
     Lock::is_held(&env.state_dir().join("lock"))

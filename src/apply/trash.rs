@@ -89,7 +89,7 @@ impl Purge {
             Self::Before(time) => run.at < *time,
             Self::Runs(names) => names.contains(&run.id),
         };
-        is_named && run.has_ended && run.count(|state| matches!(state, State::Stuck(_))) == 0
+        is_named && run.has_ended && !run.is_stuck()
     }
 }
 

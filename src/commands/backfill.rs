@@ -11,7 +11,6 @@ use crate::error::{Exit, Refusal};
 use crate::plan::backfill::{self, Action, Item};
 use crate::render::backfill::{self as render, Report};
 use crate::scan::{self, Wanted};
-use crate::select::{self, Selector};
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::ui::Ui;
 
@@ -71,7 +70,7 @@ fn all(env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
 fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
     let filter =
         super::filter(&FilterArgs { agent: vec![AgentKind::Amplifier], ..FilterArgs::default() }, None, true, env);
-    args.sessions.iter().try_for_each(refuse_number)?;
+    args.sessions.iter().try_for_each(super::refuse_number)?;
     args.sessions
         .iter()
         .map(|selector| match find::one(selector, &filter, Wanted::THOROUGH, env, ui)? {
@@ -82,17 +81,6 @@ fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
             }
         })
         .collect()
-}
-
-/// A place in the list may mean another session by the time that it is changed.
-fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
-    match selector {
-        Selector::Id { text, .. } if select::list_number(text).is_some() => {
-            let message = format!("{text} is a place in the list, which may mean another session a moment later");
-            Err(Refusal::new(Exit::Usage, "usage", message).hint("name sessions that are changed by their ids"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Makes the next resume stable after one whose directory was found from evidence.

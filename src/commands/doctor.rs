@@ -4,13 +4,18 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::check::{self, Code, Severity};
-use crate::cli::{DoctorArgs, Format};
+use crate::apply::journal::State;
+use crate::apply::repair;
+use crate::apply::shop::{self, History};
+use crate::check::{self, Code, Finding, Severity};
+use crate::cli::{ChangeArgs, DoctorArgs, Format};
 use crate::env::Env;
 use crate::error::Exit;
+use crate::render::change::{self as render_change, Fix};
 use crate::render::doctor::{self as render, Report};
+use crate::render::json::change::Report as ChangeReport;
 use crate::select::Filter;
-use crate::survey::{self, Wanted};
+use crate::survey::{self, InterruptedRun, Survey, Wanted};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -24,9 +29,16 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let dirs = args.dir.as_deref().map(|dir| super::directory_names(dir, env)).unwrap_or_default();
     let filter = Filter { agents: args.agent.clone(), dirs, ..Filter::default() };
     let expires_within = SignedDuration::from_hours(24 * i64::from(args.expires_within));
-    let survey = survey::collect(env, &Wanted { codes: codes.clone(), deep: args.deep, expires_within });
+    if args.fix && !args.dry_run {
+        super::mend_first("doctor --fix", args.lock, env, ui)?;
+    }
+    let mut survey = survey::collect(env, &Wanted { codes: codes.clone(), deep: args.deep, expires_within });
+    survey.interrupted = interrupted(env);
     let findings = check::all(&survey, &codes, &filter);
 
+    if args.fix {
+        return fix(args, findings, &survey, env, ui);
+    }
     let sessions = survey.scan.sessions.iter().filter(|session| filter.matches(session)).count();
     let shows_all = !args.check.is_empty();
     let report = Report { findings: &findings, sessions, read_at_both_ends: survey.read_at_both_ends, shows_all };
@@ -42,6 +54,47 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     // As in `list`: giving each session's memory back takes longer than it is worth.
     std::mem::forget(survey);
     Ok(if has_found { Exit::Findings } else { Exit::Ok })
+}
+
+/// Mends what loses nothing, and lists the rest.
+fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let repairs = repair::of_findings(&findings, survey);
+    let change = ChangeArgs { dry_run: args.dry_run, apply: args.apply.clone(), lock: args.lock };
+    let outcome = super::change::apply(&repairs.change, &change, env)?;
+    let mut undecided = findings;
+    undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Info);
+    let report = ChangeReport { change: &repairs.change, outcome: outcome.as_ref() };
+    let fix = Fix { report, unplanned: &repairs.failed, undecided: &undecided };
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table => render_change::fix_text(ui.data(), env, &styles, &fix)?,
+        Format::Json => render_change::fix_json(ui.data(), &fix)?,
+        Format::Ndjson => render_change::fix_ndjson(ui.data(), &fix)?,
+    }
+    ui.flush()?;
+    Ok(match super::change::exit(outcome.as_ref()) {
+        Exit::Ok if !repairs.failed.is_empty() => Exit::Partial,
+        Exit::Ok if !undecided.is_empty() => Exit::Findings,
+        exit => exit,
+    })
+}
+
+/// Returns the runs of this program that were cut off; the one that is going on now is none of them.
+fn interrupted(env: &Env) -> Vec<InterruptedRun> {
+    if shop::is_busy(env) {
+        return Vec::new();
+    }
+    let history = History::read(env);
+    let cut_off = history.runs.iter().filter(|run| !run.is_purged && (!run.has_ended || run.is_stuck()));
+    cut_off
+        .map(|run| InterruptedRun {
+            run: run.id.clone(),
+            verb: run.verb.clone(),
+            started_at: run.at,
+            steps: (run.count(|state| *state == State::Done), run.items.len()),
+            journal: shop::journal(env, &run.id),
+        })
+        .collect()
 }
 
 fn list_checks(args: &DoctorArgs, ui: &mut Ui) -> anyhow::Result<Exit> {

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// The schemas by name.
-const SCHEMAS: [&str; 12] = [
+const SCHEMAS: [&str; 14] = [
     "session-list",
     "session",
     "resume-plan",
@@ -45,6 +45,8 @@ const SCHEMAS: [&str; 12] = [
     "purge",
     "doctor",
     "doctor-checks",
+    "doctor-fix",
+    "change",
     "error",
 ];
 
@@ -104,6 +106,8 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
         "last-launch" => schema_for!(json::LastLaunchJson<'_>),
         "backfill" => schema_for!(json::BackfillJson<'_>),
+        "doctor-fix" => schema_for!(json::change::FixJson<'_>),
+        "change" => schema_for!(json::change::ChangeJson<'_>),
         "undo" => schema_for!(undo::UndoJson<'_>),
         "run-list" => schema_for!(undo::RunListJson<'_>),
         "trash-list" => schema_for!(trash::TrashListJson<'_>),

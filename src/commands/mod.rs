@@ -1,6 +1,8 @@
 //! One file a verb: collect, ask the core, render.
 
 pub(crate) mod backfill;
+mod change;
+pub(crate) mod dedupe;
 pub(crate) mod doctor;
 pub(crate) mod find;
 pub(crate) mod generate;
@@ -15,7 +17,7 @@ use crate::cli::{FilterArgs, LockArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::scan::Scan;
-use crate::select::Filter;
+use crate::select::{self, Filter, Selector};
 use crate::ui::Ui;
 use std::path::Path;
 
@@ -72,4 +74,15 @@ fn confirm_or_refuse(question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<(
         return Ok(());
     }
     Err(Refusal::new(Exit::Interrupted, "declined", "nothing was changed").into())
+}
+
+/// A place in the list may mean another session by the time that it is changed.
+fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
+    match selector {
+        Selector::Id { text, .. } if select::list_number(text).is_some() => {
+            let message = format!("{text} is a place in the list, which may mean another session a moment later");
+            Err(Refusal::new(Exit::Usage, "usage", message).hint("name sessions that are changed by their ids"))
+        }
+        _ => Ok(()),
+    }
 }

@@ -1,6 +1,6 @@
 //! The content of a message: a string, or a list of blocks, or nothing at all.
 //!
-//! Amplifier (amplifier-app-cli f16375fc) and Claude Code (2.1.330) share the shape.
+//! Amplifier (amplifier-app-cli f16375fc), Claude Code (2.1.330) and Pi (0.87.1) share the shape.
 
 use std::borrow::Cow;
 
@@ -38,6 +38,8 @@ struct RawBlock<'a> {
     #[serde(borrow, default)]
     input: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
 }
 
@@ -65,9 +67,9 @@ fn block(raw: &RawValue) -> Block<'_> {
     let Ok(block) = serde_json::from_str::<RawBlock<'_>>(raw.get()) else { return Block::Other };
     match block.kind.get() {
         Some("text") => block.text.into_inner().map_or(Block::Other, Block::Text),
-        Some("tool_use" | "tool_call") => Block::ToolCall {
+        Some("tool_use" | "tool_call" | "toolCall") => Block::ToolCall {
             name: block.name.get().unwrap_or("tool").to_owned(),
-            arguments: block.input.map(|input| input.get().to_owned()).unwrap_or_default(),
+            arguments: block.input.or(block.arguments).map(|input| input.get().to_owned()).unwrap_or_default(),
         },
         Some("tool_result") => Block::ToolResult(plain_text(block.content)),
         _ => Block::Other,
@@ -112,12 +114,14 @@ mod tests {
     fn calls_results_and_unknown_blocks_are_told_apart() {
         let list = raw(r#"[{"type":"tool_use","name":"Bash","input":{"command":"ls"}},
                 {"type":"tool_result","content":[{"type":"text","text":"a.txt"}]},
+                {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},
                 {"type":"thinking","thinking":"hm"},{"type":7},null]"#);
         assert_eq!(
             blocks(Some(&list)),
             [
                 Block::ToolCall { name: "Bash".to_owned(), arguments: r#"{"command":"ls"}"#.to_owned() },
                 Block::ToolResult("a.txt".to_owned()),
+                Block::ToolCall { name: "bash".to_owned(), arguments: r#"{"command":"ls"}"#.to_owned() },
                 Block::Other,
                 Block::Other,
                 Block::Other,

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use crate::agent::{self, Agent};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::launch_log::{self, Launch, TooMany};
@@ -34,6 +35,26 @@ pub fn check_trust(session: &Session) -> Result<(), Refusal> {
     );
     let hint = "look at it with `rejoin show`; --trust goes there, --dir DIR goes elsewhere";
     Err(Refusal::new(Exit::Refused, "untrusted-directory", message).hint(hint))
+}
+
+/// Refuses to start an agent where it would ask and nobody could answer; at a terminal, says that it will ask.
+pub fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
+    let asks = agent::by_kind(session.agent).is_some_and(Agent::asks_elsewhere);
+    // A link leads the agent to another directory than the recorded one, whatever it is called.
+    let Ok(real) = dir.canonicalize() else { return Ok(None) };
+    let Some(own) = session.launch_dir().filter(|own| asks && *own != real) else { return Ok(None) };
+    let message = format!(
+        "{} goes on with session {} only in {}; in {} it asks whether to copy it",
+        session.agent,
+        session.id,
+        own.display(),
+        real.display()
+    );
+    if has_terminal {
+        return Ok(Some(message));
+    }
+    let hint = "run it in a terminal; --print shows what to run there";
+    Err(Refusal::new(Exit::Refused, "needs-terminal", format!("{message}, and there is no terminal")).hint(hint))
 }
 
 /// Refuses when a session, or all together, were resumed too often in the last minute.

@@ -131,6 +131,12 @@ impl Resume {
             let hint = "run it in a terminal; --print shows what to run there";
             refusals.push(Refusal::new(Exit::Refused, "needs-terminal", message).hint(hint));
         }
+        if let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) {
+            match checks::check_elsewhere(session, dir, options.has_terminal) {
+                Ok(warning) => self.warnings.extend(warning),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
         self.identity = self.plan.dir.as_deref().and_then(Identity::of);
         match &self.plan.dir {
             Some(dir) => refusals.extend(checks::check_dir(dir).err()),

@@ -1,5 +1,6 @@
 //! The JSON contract: what scripts can rely on (docs/json.md). Additive change is a minor version.
 
+pub mod change;
 pub mod doctor;
 
 use std::borrow::Cow;

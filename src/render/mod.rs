@@ -1,6 +1,7 @@
 //! Values to bytes: tables for people, lines for pipes, JSON for scripts.
 
 pub mod backfill;
+pub mod change;
 pub mod doctor;
 pub mod json;
 pub mod list;

@@ -120,3 +120,13 @@ fn every_session_of_the_real_amplifier_is_listed_as_it_is() {
 fn every_session_of_the_real_claude_code_is_listed_as_it_is() {
     the_facts_hold("claude");
 }
+
+#[test]
+fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
+    the_facts_hold("copilot");
+}
+
+#[test]
+fn every_session_of_the_real_pi_is_listed_as_it_is() {
+    the_facts_hold("pi");
+}

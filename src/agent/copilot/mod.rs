@@ -1,0 +1,244 @@
+//! Copilot CLI: `<home>/session-state/<uuid>/`, with `events.jsonl` and `workspace.yaml`.
+//!
+//! Its database (`session-store.db`) is made from these files and not needed. Facts: measured on 1.0.102.
+
+mod ends;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ends::{Ends, Workspace};
+
+use super::claude::is_session_id;
+use super::{Agent, Command, Found, ReadContext, is_there};
+use crate::env::Env;
+use crate::error::PathError;
+use crate::evidence;
+use crate::format::copilot::Event;
+use crate::format::jsonl::{Jsonl, each_line};
+use crate::fsio;
+use crate::process;
+use crate::session::{
+    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
+};
+
+/// What is read of the end at once: a turn repeats the system prompt, which alone has 28 KiB.
+const TAIL: usize = 96 * 1024;
+
+/// The agent.
+pub(super) struct Copilot;
+
+impl Agent for Copilot {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Copilot
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let default = env.home.join(".copilot");
+        let chosen = env.agent_variable("COPILOT_HOME").map(|dir| env.absolute(Path::new(dir)));
+        let usual = Store {
+            agent: self.kind(),
+            is_usual: chosen.as_ref().is_none_or(|chosen| *chosen == default),
+            root: default.clone(),
+            set: BTreeMap::new(),
+            unset: vec!["COPILOT_HOME"],
+        };
+        let chosen = chosen.filter(|chosen| *chosen != default).map(|root| Store {
+            agent: self.kind(),
+            is_usual: true,
+            set: BTreeMap::from([("COPILOT_HOME", OsString::from(&root))]),
+            root,
+            unset: Vec::new(),
+        });
+        chosen.into_iter().chain([usual]).collect()
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("session-state")) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if kind.is_dir() && is_session_id(&name) {
+                found.places.push(place(store, name, entry.path()));
+            }
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let mut found = Found::default();
+        let path = store.root.join("session-state").join(id);
+        if is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            found.places.push(place(store, id.to_owned(), path));
+        }
+        found
+    }
+
+    fn read(&self, place: Located, _context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        let (size_bytes, users) = survey(&copy.place.path);
+        copy.size_bytes = size_bytes;
+        copy.liveness = liveness(&copy.place.path, &users);
+        let workspace = Workspace::read(&mut copy);
+
+        let path = copy.place.path.join("events.jsonl");
+        let mut ends = Ends::default();
+        match Jsonl::open_if_present(&path)? {
+            Some(file) => {
+                let mut file = file.with_tail(TAIL);
+                copy.transcript_bytes = file.len();
+                let modified = file.modified();
+                let fail = |error| PathError::new("read", &path, error);
+                ends.is_whole = file.from_start(|line| ends.see_from_start(line)).map_err(fail)?;
+                file.from_end(|line, is_ended| ends.see_from_end(line, is_ended)).map_err(fail)?;
+                copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+            }
+            // A client that was opened and left at once writes everything but this.
+            None => ends.is_whole = true,
+        }
+        ends.fill(&mut copy, workspace);
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut has_bad_lines) = (0_u64, false);
+        let mut replies = HashSet::new();
+        let mut last = None;
+        each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
+            let Some(event) = line.and_then(Event::parse) else {
+                has_bad_lines = true;
+                return ControlFlow::Continue(());
+            };
+            prompts += u64::from(event.prompt().is_some());
+            replies.extend(event.reply_id());
+            last = event.context().or(last.take());
+            ControlFlow::Continue(())
+        })?;
+        let replies = replies.len() as u64;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
+            copy.health.insert(Health::BadLines);
+        }
+        copy.kind = if prompts + replies == 0 { SessionKind::Empty } else { SessionKind::Main };
+        // A long session may have been resumed elsewhere before what a glance sees.
+        if let Some(last) =
+            last.filter(|last| copy.last_dir.as_ref().is_none_or(|dir| dir.value != Path::new(&last.cwd)))
+        {
+            let dir = PathBuf::from(last.cwd);
+            copy.last_dir = Some(Fact::new(dir.clone(), "events"));
+            copy.evidence.retain(|evidence| evidence.dir != dir);
+            copy.evidence.insert(0, recorded(dir, "last-directory", "events.jsonl"));
+            self.decide_launch_dir(copy);
+        }
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.join("events.jsonl")).filter(|path| path.is_file())
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
+        let own = [place.path.clone(), place.store.root.join(lock)];
+        Ok(Belongings { own: own.into_iter().filter(|path| is_there(path)).collect(), shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
+            let event = line.and_then(Event::parse);
+            event.into_iter().flat_map(|event| event.messages()).try_for_each(&mut *see)
+        })
+    }
+
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
+        true
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        // The client takes the beginning of an id, and a name, too: only a whole id means one session.
+        if !is_session_id(&copy.place.id) {
+            return Err("its id is not a UUID".to_owned());
+        }
+        let last = match prompt {
+            Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
+            Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
+            None => Vec::new(),
+        };
+        let argv = vec!["copilot".to_owned(), format!("--resume={}", copy.place.id)];
+        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+    }
+}
+
+fn place(store: &Arc<Store>, id: String, path: PathBuf) -> Located {
+    Located { store: Arc::clone(store), project: None, id, path, side_dir: None, parent_id: None, is_subagent: false }
+}
+
+fn recorded(dir: PathBuf, source: &'static str, file: &str) -> Evidence {
+    Evidence { dir, source, detail: file.to_owned(), counts: true }
+}
+
+/// Returns the bytes of a session's directory, and the processes that are named as its users.
+fn survey(dir: &Path) -> (u64, BTreeSet<u32>) {
+    let (mut bytes, mut users) = (0, BTreeSet::new());
+    for entry in
+        walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok).filter(|entry| entry.file_type().is_file())
+    {
+        bytes += entry.metadata().map_or(0, |metadata| metadata.len());
+        if entry.depth() == 1 {
+            let name = entry.file_name().to_str().and_then(|name| name.strip_prefix("inuse."));
+            let pid = name.and_then(|name| name.strip_suffix(".lock").or_else(|| name.strip_suffix(".hold")));
+            users.extend(pid.and_then(|pid| pid.parse::<u32>().ok()));
+        }
+    }
+    (bytes, users)
+}
+
+/// Judges the processes that are named as users: a client that is killed leaves its files behind.
+fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
+    let mut liveness = Liveness::Idle;
+    for pid in users {
+        match fsio::is_locked(&dir.join(format!("inuse.{pid}.hold"))) {
+            Some(true) => return Liveness::Live { pid: *pid },
+            Some(false) => {}
+            // Without a file that is kept locked only the process can be asked, and its id may be another's by now.
+            None if process::exists(*pid) => {
+                liveness = Liveness::Maybe { why: format!("inuse.{pid}.lock is there, and process {pid} runs") };
+            }
+            None => {}
+        }
+    }
+    liveness
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+    use crate::env::tests::fixed;
+
+    #[test]
+    fn a_sessions_directory_and_its_lock_belong_to_it_and_nothing_of_the_others() {
+        let root = tempfile::tempdir().expect("a directory");
+        let state = root.path().join("session-state");
+        let [id, other] = ["aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb"];
+        let locks = state.join(".session-operation-locks");
+        std::fs::create_dir_all(&locks).expect("a directory");
+        for id in [id, other] {
+            std::fs::create_dir(state.join(id)).expect("a directory");
+            std::fs::write(locks.join(format!("{id}.lock")), "").expect("a file");
+        }
+        let store = Store { root: root.path().to_owned(), ..Copilot.stores(&fixed()).remove(0) };
+        let place = Copilot.locate_id(&Arc::new(store), id).places.remove(0);
+        let own = vec![state.join(id), locks.join(format!("{id}.lock"))];
+        assert_eq!(Copilot.belongings(&place), Ok(Belongings { own: own.clone(), shared: Vec::new() }));
+        std::fs::remove_file(&own[1]).expect("a file");
+        assert_eq!(Copilot.belongings(&place).map(|found| found.own), Ok(own[..1].to_vec()));
+    }
+}

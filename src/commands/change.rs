@@ -1,0 +1,52 @@
+//! What every verb that changes files does with its plan: shows it, or applies just what was shown.
+
+use crate::apply::run::{self, Outcome};
+use crate::cli::{ChangeArgs, Format, FormatArgs};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::plan::change::Change;
+use crate::render::change as render;
+use crate::render::json::change::Report;
+use crate::ui::Ui;
+
+/// Shows a change or applies it, and prints what came of it.
+pub(super) fn carry_out(
+    change: &Change,
+    args: &ChangeArgs,
+    format: FormatArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    let outcome = apply(change, args, env)?;
+    let report = Report { change, outcome: outcome.as_ref() };
+    let styles = ui.styles;
+    match format.get() {
+        Format::Table => render::text(ui.data(), env, &styles, &report)?,
+        Format::Json => render::json(ui.data(), &report)?,
+        Format::Ndjson => render::ndjson(ui.data(), &report)?,
+    }
+    ui.flush()?;
+    Ok(exit(outcome.as_ref()))
+}
+
+/// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.
+pub(super) fn apply(change: &Change, args: &ChangeArgs, env: &Env) -> anyhow::Result<Option<Outcome>> {
+    if args.dry_run {
+        return Ok(None);
+    }
+    if let Some(expected) = &args.apply {
+        let found = change.fingerprint();
+        if found != *expected {
+            let message = format!("the plan is no longer the one that was shown: its fingerprint is {found}");
+            return Err(Refusal::new(Exit::Refused, "plan-changed", message)
+                .hint("look at it again with --dry-run")
+                .into());
+        }
+    }
+    Ok(Some(run::run(change, env, args.lock.lock_timeout)?))
+}
+
+/// Tells how applying went.
+pub(super) fn exit(outcome: Option<&Outcome>) -> Exit {
+    if outcome.is_none_or(Outcome::is_whole) { Exit::Ok } else { Exit::Partial }
+}

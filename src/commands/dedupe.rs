@@ -1,0 +1,29 @@
+//! `rejoin dedupe`
+
+use super::find::{self, Target};
+use crate::apply::repair;
+use crate::cli::{DedupeArgs, FilterArgs};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::scan::Wanted;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if !args.change.dry_run {
+        super::mend_first("dedupe", args.change.lock, env, ui)?;
+    }
+    super::refuse_number(&args.session)?;
+    let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
+    let Target::Session(mut session) = find::one(&args.session, &filter, Wanted::RESUME, env, ui)? else {
+        return Err(Refusal::new(Exit::NotFound, "not-found", "the session that is pointed to is found nowhere").into());
+    };
+    if session.copies.len() == 1 {
+        ui.note(&format!("{} session {} has one copy; there is nothing to decide.", session.agent, session.id));
+    }
+    find::take_copy(&mut session, &args.keep, env)?;
+    let change = repair::keep_first(&session).map_err(|why| {
+        let message = format!("{} session {} cannot be reduced to one copy: {why}", session.agent, session.id);
+        Refusal::new(Exit::Refused, "not-removable", message)
+    })?;
+    super::change::carry_out(&change, &args.change, args.format, env, ui)
+}

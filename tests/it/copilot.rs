@@ -1,0 +1,303 @@
+//! Copilot CLI's sessions: what their files say, who has them open, and how they are resumed.
+
+use std::fs::File;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
+use crate::fixtures::{Copilot, id, put};
+use crate::world::World;
+
+fn listed(fixture: Copilot) -> Session {
+    let world = World::new();
+    world.add(fixture);
+    let mut sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!(sessions.len(), 1);
+    sessions.remove(0)
+}
+
+fn shown(world: &World, session: &str) -> Details {
+    world.rejoin(["show", session, "--messages", "50", "--json"]).code(0).json()
+}
+
+fn plan(world: &World, args: &[&str]) -> ResumePlan {
+    world.rejoin(["resume", "--json"].iter().chain(args)).code(0).json()
+}
+
+#[test]
+fn a_session_is_listed_with_what_its_files_say() {
+    let session = listed(Copilot::session(id(1)).branch("main").turn("fix it", "Done.").call("ls", "a.txt"));
+    assert_eq!((session.agent, session.id.as_str(), session.kind), (Agent::Copilot, id(1).as_str(), Kind::Main));
+    assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (None, Some("fix it")));
+    assert_eq!((session.prompts, session.replies), (Some(1), Some(2)));
+    assert_eq!((session.model.as_deref(), session.git_branch.as_deref()), (Some("model-c"), Some("main")));
+    assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/app"), Some("events")));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:07:00Z"));
+    assert_eq!((session.project.as_deref(), session.liveness), (None, Liveness::Idle));
+    assert_eq!(session.health, ["missing-directory"]);
+}
+
+#[test]
+fn a_name_is_a_title_unless_it_is_the_first_prompt_again() {
+    let titled = |name: &str, prompt: &str| listed(Copilot::session(id(1)).name_line(name).turn(prompt, "ok")).title;
+    assert_eq!(titled("Parser work", "fix the parser").as_deref(), Some("Parser work"));
+    assert_eq!(titled("'Fix: the parser'", "fix the parser").as_deref(), Some("Fix: the parser"));
+    for (name, prompt) in [
+        ("fix the parser", "fix the parser"),
+        ("'say: it''s \"done\"'", "say: it's \"done\""),
+        ("\"one\\n\\ttwo \\u00fc\"", "one\n\ttwo ü"),
+        ("|-\n  one\n  two", "one\ntwo"),
+        (">-\n  one\n  two", "one two"),
+        ("a very long first…", "a very long first prompt"),
+        ("", "x"),
+        ("~", "x"),
+    ] {
+        assert_eq!(titled(name, prompt), None, "{name:?}");
+    }
+    // A person may well give it the words of the first prompt.
+    let named = Copilot::session(id(1)).named("fix the parser").turn("fix the parser", "ok");
+    assert_eq!(listed(named).title.as_deref(), Some("fix the parser"));
+}
+
+#[test]
+fn the_last_resume_tells_the_directory_and_the_client_is_said_to_prefer_its_own() {
+    let world = World::new();
+    world.install("copilot", "");
+    let (app, shop) = (world.dir("app"), world.dir("shop"));
+    world.add(Copilot::session(id(1)).in_dir(&app).turn("a", "b").resumed_in(&shop).turn("c", "d"));
+    let details = shown(&world, &id(1));
+    let session = &details.session;
+    assert_eq!((session.launch_path(), session.launch_source()), (shop.to_str(), Some("last-directory")));
+    assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (app.to_str(), shop.to_str()));
+    let own = format!("Copilot CLI goes to {} by itself", app.display());
+    assert!(details.notes.iter().any(|note| note.starts_with(&own)), "{:?}", details.notes);
+    let evidence: Vec<_> = details.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
+    assert_eq!(evidence, ["last-directory", "events"]);
+
+    let plan = plan(&world, &[&id(1)]);
+    assert_eq!(plan.resume.argv, ["copilot".to_owned(), format!("--resume={}", id(1))]);
+    assert_eq!(plan.resume.dir.as_deref(), shop.to_str());
+    assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+    world.rejoin(["resume", &id(1)]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!((&launch.argv, &launch.cwd), (&plan.resume.argv, &shop));
+    assert_eq!(launch.variable("PWD"), shop.to_str());
+}
+
+#[test]
+fn the_yaml_file_tells_the_directory_where_no_event_does() {
+    let without = Copilot::session(id(1)).in_dir("/w/has space #1").without("events.jsonl");
+    let session = listed(without);
+    assert_eq!((session.kind, session.launch_source()), (Kind::Empty, Some("workspace")));
+    assert_eq!(session.active_source.as_deref(), Some("workspace"));
+    let relative = Copilot::session(id(1)).file("events.jsonl", "").file("workspace.yaml", "cwd: ../x\nname: [a]\n");
+    assert!(listed(relative).launch_dir.is_none());
+}
+
+#[test]
+fn a_resume_between_what_a_glance_sees_is_found_by_counting() {
+    let world = World::new();
+    let long = "x".repeat(600 * 1024);
+    let tool = json!({"toolCallId": "c", "success": true, "result": {"content": long}});
+    let mut session =
+        Copilot::session(id(1)).in_dir("/a").turn("x", "y").resumed_in("/b").event("tool.execution_complete", &tool);
+    for _ in 0..3 {
+        session = session.event("tool.execution_complete", &tool);
+    }
+    world.add(session.turn("z", "ok"));
+    let glance = world.rejoin(["list", "--json"]).code(0).sessions().remove(0);
+    assert_eq!((glance.launch_path(), glance.active_source.as_deref()), (Some("/a"), Some("events")));
+    let counted = world.rejoin(["list", "--counts", "--json"]).code(0).sessions().remove(0);
+    assert_eq!((counted.launch_path(), counted.launch_source()), (Some("/b"), Some("last-directory")));
+    assert_eq!((counted.prompts, counted.replies), (Some(2), Some(2)));
+}
+
+#[test]
+fn a_client_that_was_only_opened_leaves_an_empty_session() {
+    let world = World::new();
+    world.add(Copilot::session(id(1)).without("events.jsonl"));
+    world.add(Copilot::session(id(2)));
+    std::fs::create_dir_all(world.home().join(".copilot/session-state").join(id(3))).expect("a directory");
+    assert!(world.rejoin(["list", "--json"]).code(0).sessions().is_empty());
+    let all = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|session| session.kind == Kind::Empty), "{all:?}");
+}
+
+#[test]
+fn a_prompt_without_a_reply_is_a_session() {
+    let killed = listed(Copilot::session(id(1)).prompt("was killed").used_by(4_000_000));
+    assert_eq!((killed.kind, killed.prompts, killed.replies), (Kind::Main, Some(1), Some(0)));
+    let error = json!({"errorType": "query", "message": "400", "statusCode": 400});
+    let failed = listed(Copilot::session(id(1)).prompt("try it").event("session.error", &error));
+    assert_eq!((failed.kind, failed.prompts, failed.replies), (Kind::Main, Some(1), Some(0)));
+}
+
+#[test]
+fn what_sub_agents_and_skills_put_in_is_not_counted_or_shown() {
+    let world = World::new();
+    let of_helper = r#","agentId":"helper""#;
+    let session = Copilot::session(id(1))
+        .event("user.message", &json!({"content": "skill text", "source": "skill-pdf"}))
+        .prompt("look")
+        .event_with("user.message", &json!({"content": "for the helper"}), of_helper)
+        .event_with("assistant.message", &json!({"messageId": "h", "content": "from the helper"}), of_helper)
+        .event("assistant.message", &json!({"messageId": "o", "content": "older", "parentToolCallId": "c"}))
+        .call("ls", "a.txt")
+        .event("session.compaction_complete", &json!({"success": true, "summaryContent": "so far"}))
+        .event("assistant.message", &json!({"messageId": "m", "content": "Done."}))
+        .event("assistant.message", &json!({"messageId": "m", "content": "Done."}));
+    world.add(session);
+    let details = shown(&world, &id(1));
+    assert_eq!((details.session.prompts, details.session.replies), (Some(1), Some(2)));
+    assert_eq!(details.session.first_prompt.as_deref(), Some("look"));
+    let messages = details.messages.expect("messages");
+    let said: Vec<_> = messages.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(said, ["look", r#"bash {"command":"ls"}"#, "→ a.txt", "so far", "Done.", "Done."]);
+}
+
+#[test]
+fn a_session_is_live_while_the_lock_is_held_and_not_while_the_file_is_there() {
+    let world = World::new();
+    world.install("copilot", "");
+    let dir = world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b").used_by(4242));
+    let liveness = || world.rejoin(["list", "--json"]).code(0).sessions()[0].liveness;
+    assert_eq!(liveness(), Liveness::Idle, "a client that was killed leaves its files");
+
+    let hold = File::open(dir.join("inuse.4242.hold")).expect("a file");
+    hold.lock().expect("a lock");
+    assert_eq!(liveness(), Liveness::Live);
+    let answer = world.rejoin(["resume", &id(1)]).code(7);
+    assert!(answer.stderr().contains("in use by process 4242"), "{}", answer.stderr());
+    world.rejoin(["resume", &id(1), "--force"]).code(0);
+    drop(hold);
+    assert_eq!(liveness(), Liveness::Idle);
+
+    // Without the file that is kept locked, only the process can be asked.
+    std::fs::remove_file(dir.join("inuse.4242.hold")).expect("a file");
+    std::fs::remove_file(dir.join("inuse.4242.lock")).expect("a file");
+    put(&dir.join(format!("inuse.{}.lock", std::process::id())), "");
+    assert_eq!(liveness(), Liveness::Maybe);
+    std::fs::remove_file(dir.join(format!("inuse.{}.lock", std::process::id()))).expect("a file");
+    for name in ["inuse.4194305.lock", "inuse.x.lock", "inuse..lock", "inuse.99999999999.lock", "inuse.-1.lock"] {
+        put(&dir.join(name), "");
+    }
+    assert_eq!(liveness(), Liveness::Idle);
+}
+
+#[test]
+fn a_prompt_reaches_the_client_as_one_even_if_it_looks_like_an_option() {
+    let world = World::new();
+    world.install("copilot", "");
+    world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b"));
+    let argv = |prompt: &str| {
+        world.rejoin(["resume", &id(1)[..8], "--no-limit", &format!("--prompt={prompt}"), "--", "--allow-all"]).code(0);
+        world.launched().expect("a launch").argv
+    };
+    let resume = format!("--resume={}", id(1));
+    assert_eq!(argv("go on"), ["copilot", &resume, "--allow-all", "-p", "go on"]);
+    assert_eq!(argv("-rf is bad"), ["copilot", &resume, "--allow-all", "--prompt=-rf is bad"]);
+}
+
+#[test]
+fn another_home_of_the_client_is_a_store_and_is_named_to_it() {
+    let world = World::new();
+    world.install("copilot", "");
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    world.add(Copilot::session(id(1)).in_dir(&app).turn("usual", "b"));
+    world.add(Copilot::session(id(2)).in_dir(&app).root(&other).turn("chosen", "b"));
+    let plan =
+        |n| -> ResumePlan { world.with("COPILOT_HOME", &other).rejoin(["resume", &id(n), "--json"]).code(0).json() };
+    let (usual, chosen) = (plan(1), plan(2));
+    assert_eq!((usual.resume.unset, usual.resume.set.len()), (vec!["COPILOT_HOME".to_owned()], 0));
+    assert!(chosen.resume.unset.is_empty());
+    assert_eq!(chosen.resume.set.get("COPILOT_HOME").map(String::as_str), other.to_str());
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 1, "without the variable");
+    // A home that is named has its own store, whatever the variable says.
+    let home = world.home();
+    let args = ["--home", home.to_str().expect("a path"), "list", "--json"];
+    assert_eq!(world.with("COPILOT_HOME", &other).rejoin(args).code(0).sessions().len(), 1);
+}
+
+#[test]
+fn copies_in_two_stores_are_compared_by_their_events() {
+    let world = World::new();
+    let other = world.dir("other");
+    let session = Copilot::session(id(1)).turn("a", "b");
+    world.add(session.clone().root(&other));
+    world.add(session.turn("c", "d"));
+    let answer = world.with("COPILOT_HOME", &other).rejoin(["show", &id(1), "--json"]).code(0);
+    let details: Details = answer.json();
+    assert_eq!(details.session.copies.len(), 2);
+    assert_eq!(details.session.copies[0].why.as_deref(), Some("it goes on where the other copies end"));
+    assert_eq!(details.session.prompts, Some(2));
+}
+
+#[test]
+fn what_lies_beside_the_sessions_is_none() {
+    let world = World::new();
+    world.add(Copilot::session(id(1)).turn("a", "b"));
+    let state = world.home().join(".copilot/session-state");
+    put(&state.join(id(2)), "a file");
+    std::fs::create_dir(state.join("notes")).expect("a directory");
+    crate::fixtures::sample::link(&state.join(id(1)), &state.join(id(3)));
+    put(&world.home().join(".copilot/session-store.db"), "SQLite format 3");
+    let listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!(listed.len(), 1);
+    for other in [id(2), id(3), "notes".to_owned(), "../session-state".to_owned()] {
+        world.rejoin(["show", &format!("copilot:{other}")]).code(5);
+    }
+}
+
+#[test]
+fn a_line_that_was_cut_off_or_filled_with_nul_is_torn_and_the_rest_is_read() {
+    for torn in [Copilot::session(id(1)).turn("a", "b").prompt("cut").torn(), {
+        let whole = Copilot::session(id(1)).turn("a", "b").prompt("kept");
+        whole.raw(&"\0".repeat(300)).torn()
+    }] {
+        let session = listed(torn);
+        assert!(session.health.contains(&"torn-transcript".to_owned()), "{:?}", session.health);
+        assert_eq!((session.prompts, session.replies), (Some(2), Some(1)));
+    }
+    let bad = listed(Copilot::session(id(1)).raw("no json").raw("[1,2]").turn("a\u{2028}b", "c"));
+    assert!(bad.health.contains(&"bad-lines".to_owned()), "{:?}", bad.health);
+    assert_eq!(bad.first_prompt.as_deref(), Some("a\u{2028}b"));
+}
+
+#[test]
+fn no_value_of_any_type_stops_a_listing() {
+    let keys = ["type", "data", "timestamp", "agentId", "id"];
+    let data_keys = ["content", "context", "toolRequests", "messageId", "model", "source", "result", "error", "cwd"];
+    let kinds = ["session.start", "session.resume", "user.message", "assistant.message", "tool.execution_complete"];
+    for value in ["null", "7", "-1.5e300", "true", "\"x\"", "\"\"", "[]", "[[{}],7]", "{}", r#"{"cwd":7,"name":[]}"#] {
+        let world = World::new();
+        let mut session = Copilot::session(id(1)).turn("first", "ok");
+        for key in keys {
+            session = session.raw(&format!(r#"{{"type":"user.message","{key}":{value}}}"#));
+        }
+        for (kind, key) in kinds.iter().flat_map(|kind| data_keys.iter().map(move |key| (kind, key))) {
+            session = session.raw(&format!(r#"{{"type":"{kind}","data":{{"{key}":{value}}}}}"#));
+        }
+        world.add(
+            session.raw(value).file("workspace.yaml", format!("cwd: {value}\nname: {value}\nbranch:\n  - {value}")),
+        );
+        let listed = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+        assert_eq!(listed[0].first_prompt.as_deref(), Some("first"), "{value}");
+        assert_eq!(listed[0].launch_path(), Some("/home/ana/app"), "{value}");
+        world.rejoin(["show", &id(1), "--transcript"]).code(0);
+        world.rejoin(["resume", &id(1), "--json"]).code(0);
+    }
+}
+
+#[test]
+fn looking_leaves_no_lock_and_no_trace() {
+    let world = World::new();
+    let dir = world.add(Copilot::session(id(1)).turn("a", "b").used_by(4242));
+    let before = std::fs::read_dir(&dir).expect("a listing").count();
+    world.rejoin(["list", "--json"]).code(0);
+    assert_eq!(std::fs::read_dir(&dir).expect("a listing").count(), before);
+    File::open(dir.join("inuse.4242.hold")).expect("a file").try_lock().expect("nobody holds it");
+    assert!(!Path::new(&dir).join("inuse.4242.hold.lock").exists());
+}

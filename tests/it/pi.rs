@@ -1,0 +1,367 @@
+//! Pi's sessions: branches, forks, shared projects, and the one directory in which it resumes.
+
+use serde_json::json;
+
+use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
+use crate::fixtures::{Pi, id, pi_project, put};
+use crate::world::World;
+
+fn listed(fixture: Pi) -> Session {
+    let world = World::new();
+    world.add(fixture);
+    let mut sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!(sessions.len(), 1);
+    sessions.remove(0)
+}
+
+fn shown(world: &World, session: &str) -> Details {
+    world.rejoin(["show", session, "--messages", "50", "--json"]).code(0).json()
+}
+
+fn said(details: &Details) -> Vec<&str> {
+    details.messages.iter().flatten().map(|message| message.text.as_str()).collect()
+}
+
+fn plan(world: &World, args: &[&str]) -> ResumePlan {
+    world.rejoin(["resume", "--json"].iter().chain(args)).code(0).json()
+}
+
+#[test]
+fn a_session_is_listed_with_what_its_file_says() {
+    let system = json!({"role": "system", "content": "", "sections": {"preamble": "Be brief."}});
+    let session = Pi::session(id(1))
+        .record("model_change", &json!({"provider": "p", "modelId": "model-x"}))
+        .message(&system)
+        .turn("fix it", "Done.");
+    let session = listed(session);
+    assert_eq!((session.agent, session.id.as_str(), session.kind), (Agent::Pi, id(1).as_str(), Kind::Main));
+    assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (None, Some("fix it")));
+    assert_eq!((session.prompts, session.replies), (Some(1), Some(1)));
+    assert_eq!((session.model.as_deref(), session.git_branch.as_deref()), (Some("model-p"), None));
+    assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/app"), Some("header")));
+    assert_eq!(session.project.as_deref(), Some("--home-ana-app--"));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:04:00Z"));
+    assert_eq!((session.health, session.parent_id), (vec!["missing-directory".to_owned()], None));
+}
+
+#[test]
+fn messages_and_counts_are_those_of_the_branch_that_a_resume_goes_on_with() {
+    let world = World::new();
+    let session = Pi::session(id(1)).turn("start", "Started.").turn("left way", "Left.").named("Ways");
+    world.add(session.back_to(2).turn("right way", "Right.").prompt("and on"));
+    let details = shown(&world, &id(1));
+    assert_eq!(said(&details), ["start", "Started.", "right way", "Right.", "and on"]);
+    assert_eq!((details.session.prompts, details.session.replies), (Some(3), Some(2)));
+    assert_eq!(details.session.title.as_deref(), Some("Ways"), "a name holds for every branch");
+    assert!(details.notes.iter().any(|note| note.starts_with("2 more messages")), "{:?}", details.notes);
+}
+
+#[test]
+fn a_first_prompt_that_was_edited_starts_a_branch_of_its_own() {
+    let world = World::new();
+    world.add(Pi::session(id(1)).turn("frist", "What?").back_to(0).turn("first", "Yes."));
+    let details = shown(&world, &id(1));
+    assert_eq!(said(&details), ["first", "Yes."]);
+    assert_eq!((details.session.prompts, details.session.replies), (Some(1), Some(1)));
+    assert_eq!(details.session.first_prompt.as_deref(), Some("frist"), "as in Pi's own list");
+}
+
+#[test]
+fn a_broken_tree_and_the_first_version_are_read_in_the_order_of_the_file() {
+    let orphan = r#"{"type":"message","id":"x1","parentId":"lost","message":{"role":"user","content":"after"}}"#;
+    let session = listed(Pi::session(id(1)).turn("before", "ok").raw("{\"torn").raw(orphan));
+    assert_eq!((session.prompts, session.replies), (Some(2), Some(1)));
+    assert!(session.health.contains(&"bad-lines".to_owned()), "{:?}", session.health);
+
+    let old = |role: &str, text: &str| {
+        json!({"type": "message", "timestamp": "2026-02-01T10:05:00.000Z", "message": {"role": role, "content": [{"type": "text", "text": text}]}}).to_string()
+    };
+    let session = Pi::session(id(1)).header("version", json!(null));
+    let session = listed(session.raw(&old("user", "one")).raw(&old("assistant", "two")).raw(&old("user", "three")));
+    assert_eq!((session.prompts, session.replies, session.first_prompt.as_deref()), (Some(2), Some(1), Some("one")));
+
+    let own_parent = r#"{"type":"message","id":"x1","parentId":"x1","message":{"role":"user","content":"loop"}}"#;
+    assert_eq!(listed(Pi::session(id(1)).raw(own_parent)).prompts, Some(1));
+    let torn = listed(Pi::session(id(1)).turn("a", "b").prompt("cut").torn());
+    assert!(torn.health.contains(&"torn-transcript".to_owned()), "{:?}", torn.health);
+    assert_eq!((torn.prompts, torn.replies), (Some(1), Some(1)));
+}
+
+#[test]
+fn the_last_name_is_the_title_and_an_empty_one_takes_it_away() {
+    let session = Pi::session(id(1)).named("First").turn("a", "b").named(" Second ");
+    assert_eq!(listed(session.clone()).title.as_deref(), Some("Second"));
+    assert_eq!(listed(session.named("")).title, None);
+    // What lies between the ends is found by counting only.
+    let world = World::new();
+    let mut long = Pi::session(id(1)).turn("a", "b").named("Between");
+    for _ in 0..10 {
+        long = long.reply(&"x".repeat(20 * 1024));
+    }
+    world.add(long);
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions()[0].title, None);
+    let counted = world.rejoin(["list", "--counts", "--json"]).code(0).sessions().remove(0);
+    assert_eq!(counted.title.as_deref(), Some("Between"));
+}
+
+#[test]
+fn errors_of_the_api_are_no_replies_and_an_image_alone_is_a_prompt() {
+    let world = World::new();
+    let error = json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "500: try later"});
+    let session = Pi::session(id(1))
+        .prompt("try")
+        .message(&error)
+        .record("context_edit", &json!({"targetId": "00000001", "replacement": null}))
+        .message(&json!({"role": "user", "content": [{"type": "image", "data": "AAAA"}]}))
+        .message(&json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "ls"}}], "stopReason": "toolUse"}))
+        .message(&json!({"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "a.txt"}]}))
+        .message(&json!({"role": "bashExecution", "command": "pwd", "output": "/home/ana"}))
+        .record("compaction", &json!({"summary": "so far", "firstKeptEntryId": "00000003"}))
+        .record("custom_message", &json!({"customType": "x", "content": "hidden", "display": false}))
+        .record("label", &json!({"targetId": "00000001", "label": "here"}));
+    world.add(session);
+    let details = shown(&world, &id(1));
+    assert_eq!((details.session.prompts, details.session.replies), (Some(2), Some(1)));
+    let expected = ["try", "500: try later", r#"bash {"command":"ls"}"#, "→ a.txt", "! pwd", "→ /home/ana", "so far"];
+    assert_eq!(said(&details), expected);
+}
+
+#[test]
+fn a_header_alone_is_an_empty_session() {
+    let session = listed(Pi::session(id(1)));
+    assert_eq!((session.kind, session.prompts), (Kind::Empty, Some(0)));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+}
+
+#[test]
+fn a_fork_names_its_parent_wherever_that_lies() {
+    let fork = listed(Pi::session(id(2)).fork_of(&id(1)).turn("copied", "ok").turn("own", "ok"));
+    assert_eq!((fork.kind, fork.parent_id), (Kind::Fork, Some(id(1))));
+    let odd = listed(Pi::session(id(2)).header("parentSession", json!("/tmp/notes.txt")).turn("a", "b"));
+    assert_eq!((odd.kind, odd.parent_id), (Kind::Fork, None));
+}
+
+#[test]
+fn two_directories_that_share_a_project_are_told_apart_by_the_header() {
+    let world = World::new();
+    world.install("pi", "");
+    let (dashed, nested) = (world.dir("a-b"), world.dir("a/b"));
+    assert_eq!(pi_project(&dashed), pi_project(&nested));
+    world.add(Pi::session(id(1)).in_dir(&dashed).turn("in a-b", "ok"));
+    world.add(Pi::session(id(2)).in_dir(&nested).at("2026-02-02T10:00:00Z").turn("in a/b", "ok"));
+    for (n, dir) in [(1, &dashed), (2, &nested)] {
+        let plan = plan(&world, &[&id(n)]);
+        assert_eq!(plan.resume.argv, ["pi", "--session", &id(n)]);
+        assert_eq!(plan.resume.dir.as_deref(), dir.to_str());
+        assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+        world.rejoin(["resume", &id(n)]).code(0);
+        let launch = world.launched().expect("a launch");
+        assert_eq!((&launch.argv, &launch.cwd), (&plan.resume.argv, dir));
+        assert_eq!(launch.variable("PWD"), dir.to_str());
+    }
+    let here = world.from(&nested).rejoin(["list", "--here", "--json"]).code(0).sessions();
+    assert_eq!(here.iter().map(|session| session.id.clone()).collect::<Vec<_>>(), [id(2)]);
+}
+
+#[test]
+fn ids_of_one_minute_share_their_beginning_and_the_whole_one_is_handed_over() {
+    let world = World::new();
+    world.install("pi", "");
+    let app = world.dir("app");
+    let ids = ["019a1fff-f191-721f-8a6a-96b179c1b653", "019a1fff-f4bb-7626-9e46-516f61e3ba65"];
+    ids.iter().for_each(|id| drop(world.add(Pi::session(*id).in_dir(&app).turn(id, "ok"))));
+    world.rejoin(["resume", "019a1fff"]).code(6);
+    world.rejoin(["resume", "019a1fff-f4"]).code(0);
+    assert_eq!(world.launched().expect("a launch").argv, ["pi", "--session", ids[1]]);
+}
+
+#[test]
+fn where_pi_would_ask_it_is_not_started_without_a_terminal() {
+    let world = World::new();
+    world.install("pi", "");
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let file = world.add(Pi::session(id(1)).in_dir(&app).turn("a", "b"));
+    let other = other.to_str().expect("a path");
+    let answer = world.rejoin(["resume", &id(1), "--dir", other]).code(7);
+    assert!(answer.stderr().contains("it asks whether to copy it, and there is no terminal"), "{}", answer.stderr());
+    world.rejoin(["resume", &id(1), "--dir", other, "--prompt", "go on"]).code(7);
+    assert!(world.launched().is_none());
+    let printed = world.rejoin(["resume", &id(1), "--dir", other, "--print"]).code(0);
+    assert!(printed.stderr().contains("it asks whether to copy it"), "{}", printed.stderr());
+    world.rejoin(["resume", &id(1), "--dir", app.to_str().expect("a path")]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app);
+
+    // The project moved, and a link was left in its place: Pi sees where it leads.
+    std::fs::rename(&app, world.root().join("moved")).expect("a move");
+    crate::fixtures::sample::link(&world.root().join("moved"), &app);
+    let answer = world.rejoin(["resume", &id(1)]).code(7);
+    assert!(answer.stderr().contains("moved it asks"), "{}", answer.stderr());
+    assert!(world.launched().is_none());
+    assert!(file.is_file());
+}
+
+#[test]
+fn a_prompt_is_neither_an_option_nor_a_file_to_attach() {
+    let world = World::new();
+    world.install("pi", "");
+    world.add(Pi::session(id(1)).in_dir(world.dir("app")).turn("a", "b"));
+    let argv = |prompt: &str| {
+        world.rejoin(["resume", &id(1), "--no-limit", &format!("--prompt={prompt}"), "--", "--offline"]).code(0);
+        world.launched().expect("a launch").argv[3..].to_vec()
+    };
+    assert_eq!(argv("go on"), ["--offline", "-p", "go on"]);
+    assert_eq!(argv("-x is bad"), ["--offline", "-p", "--", "-x is bad"]);
+    assert_eq!(argv("@secret"), ["--offline", "-p", " @secret"]);
+}
+
+#[test]
+fn a_file_in_another_project_than_its_header_says_is_misfiled() {
+    let world = World::new();
+    world.install("pi", "");
+    world.add(Pi::session(id(1)).in_dir(world.dir("app")).filed_under("--somewhere-else--").turn("a", "b"));
+    let session = world.rejoin(["list", "--json"]).code(0).sessions().remove(0);
+    assert_eq!(session.health, ["misfiled-session"]);
+    world.rejoin(["resume", &id(1)]).code(7);
+    world.rejoin(["resume", &id(1), "--trust"]).code(0);
+    assert!(world.launched().is_some());
+}
+
+#[test]
+fn a_header_without_a_directory_takes_that_of_the_project_if_it_has_one() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Pi::session(id(1)).in_dir(&app).turn("a", "b"));
+    world.add(Pi::session(id(2)).in_dir(&app).header("cwd", json!("")).turn("a", "b"));
+    let launch = |world: &World| shown(world, &id(2)).session.launch_dir.map(|dir| (dir.path, dir.source));
+    assert_eq!(launch(&world), Some((app.to_str().expect("a path").to_owned(), "project".to_owned())));
+
+    let world = World::new();
+    world.add(Pi::session(id(1)).in_dir("/w/a-b").turn("a", "b"));
+    world.add(Pi::session(id(3)).in_dir("/w/a/b").turn("a", "b"));
+    world.add(Pi::session(id(2)).in_dir("/w/a/b").header("cwd", json!("w/a/b")).turn("a", "b"));
+    assert_eq!(launch(&world), None, "they disagree");
+}
+
+#[test]
+fn what_pi_would_overwrite_or_not_find_is_not_handed_to_it() {
+    for (header, why) in [
+        (json!({"type": "message"}), "Pi would start the file anew"),
+        (json!({"type": 7}), "Pi would start the file anew"),
+        (json!({"id": null}), "Pi would start the file anew"),
+        (json!({"id": id(9)}), "by which alone Pi knows it"),
+    ] {
+        let world = World::new();
+        world.install("pi", "");
+        let mut session = Pi::session(id(1)).in_dir(world.dir("app")).turn("kept", "ok");
+        for (key, value) in header.as_object().expect("an object") {
+            session = session.header(key, value.clone());
+        }
+        let path = world.add(session);
+        let before = std::fs::read(&path).expect("a session");
+        let listed = world.rejoin(["list", "--counts", "--json"]).code(0).sessions().remove(0);
+        assert!(listed.health.contains(&"invalid-content".to_owned()) && !listed.resumable, "{:?}", listed.health);
+        assert_eq!((listed.first_prompt.as_deref(), listed.prompts), (Some("kept"), Some(1)));
+        let answer = world.rejoin(["resume", &id(1)]).code(7);
+        assert!(answer.stderr().contains(why), "{}", answer.stderr());
+        assert!(world.launched().is_none());
+        assert_eq!(std::fs::read(&path).expect("a session"), before);
+    }
+    let world = World::new();
+    let dir = world.home().join(".pi/agent/sessions/--w--");
+    put(&dir.join(format!("2026-02-01T10-00-00-000Z_{}.jsonl", id(1))), "");
+    let empty = world.rejoin(["list", "--all", "--json"]).code(0).sessions().remove(0);
+    assert_eq!((empty.kind, empty.resumable), (Kind::Empty, false));
+}
+
+#[test]
+fn a_record_of_just_now_may_mean_that_it_is_in_use() {
+    let at = |start: &str| listed(Pi::session(id(1)).at(start).turn("a", "b")).liveness;
+    assert_eq!(at("2026-03-01T11:57:30Z"), Liveness::Maybe);
+    assert_eq!(at("2026-03-01T11:50:00Z"), Liveness::Idle);
+    assert_eq!(at("2026-03-01T12:30:00Z"), Liveness::Idle, "a clock was wrong");
+}
+
+#[test]
+fn other_directories_of_pi_are_stores_and_are_named_to_it() {
+    let world = World::new();
+    let (app, agent, flat) = (world.dir("app"), world.dir("agent"), world.dir("flat"));
+    world.add(Pi::session(id(1)).in_dir(&app).turn("usual", "b"));
+    world.add(Pi::session(id(2)).in_dir(&app).sessions(agent.join("sessions")).turn("agent", "b"));
+    world.add(Pi::session(id(3)).in_dir(&app).sessions(&flat).filed_under("").turn("flat", "b"));
+    let call = || world.with("PI_CODING_AGENT_DIR", &agent).with("PI_CODING_AGENT_SESSION_DIR", &flat);
+    let plan = |n| -> ResumePlan { call().rejoin(["resume", &id(n), "--json"]).code(0).json() };
+    let both = ["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"];
+    assert_eq!((plan(1).resume.unset, plan(1).resume.set.len()), (both.map(str::to_owned).to_vec(), 0));
+    assert_eq!(plan(2).resume.unset, [both[1]]);
+    assert_eq!(plan(2).resume.set.get(both[0]).map(String::as_str), agent.to_str());
+    assert_eq!(plan(3).resume.set.get(both[1]).map(String::as_str), flat.to_str());
+    let flat_one = call().rejoin(["list", "--json"]).code(0).sessions();
+    let flat_one = flat_one.iter().find(|session| session.id == id(3)).expect("a session");
+    assert_eq!((flat_one.project.as_deref(), flat_one.launch_path()), (None, app.to_str()));
+    assert_eq!(flat_one.health, [] as [&str; 0]);
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 1, "without the variables");
+
+    // The settings can name it, too, for every project or for none.
+    let settings = world.home().join(".pi/agent/settings.json");
+    put(&settings, json!({"sessionDir": flat}).to_string());
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 2);
+    for other in ["{", "[]", "{\"sessionDir\":7}", "{\"sessionDir\":\".pi/sessions\"}"] {
+        put(&settings, other);
+        assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 1, "{other}");
+    }
+}
+
+#[test]
+fn what_lies_beside_the_sessions_is_none() {
+    let world = World::new();
+    let file = world.add(Pi::session(id(1)).turn("a", "b"));
+    let dir = file.parent().expect("a project");
+    let time = "2026-02-01T10-00-00-000Z";
+    put(&dir.join(format!("{time}_{}.jsonl.bak", id(2))), "{}");
+    put(&dir.join(format!("notes_{}.jsonl", id(2))), "{}");
+    put(&dir.join(format!("{time}_-rf.jsonl")), "{}");
+    put(&dir.parent().expect("a store").join(format!("{time}_{}.jsonl", id(2))), "{}");
+    crate::fixtures::sample::link(&file, &dir.join(format!("{time}_{}.jsonl", id(3))));
+    let listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!(listed.len(), 1);
+    std::fs::create_dir(dir.join(format!("{time}_{}.jsonl", id(4)))).expect("a directory");
+    let answer = world.rejoin(["list", "--all", "--json"]).code(0);
+    assert_eq!(answer.sessions().len(), 1);
+    assert!(answer.stderr().contains("it is not a regular file"), "{}", answer.stderr());
+    for other in [id(3), id(4), "-rf".to_owned(), "..".to_owned()] {
+        world.rejoin(["show", &format!("pi:{other}")]).code(5);
+    }
+}
+
+#[test]
+fn no_value_of_any_type_stops_a_listing() {
+    let keys = ["type", "id", "parentId", "timestamp", "message", "name", "summary", "cwd", "parentSession", "display"];
+    let body_keys = ["role", "content", "model", "stopReason", "errorMessage", "command"];
+    let kinds = ["message", "session", "session_info", "compaction", "custom_message"];
+    for value in ["null", "7", "-1.5e300", "true", "\"x\"", "\"\"", "[]", "[[{}],7]", "{}", r#"{"role":7,"type":[]}"#] {
+        let world = World::new();
+        let mut session = Pi::session(id(1)).turn("first", "ok");
+        for (kind, key) in kinds.iter().flat_map(|kind| keys.iter().map(move |key| (kind, key))) {
+            let kind = if *key == "type" { String::new() } else { format!(r#""type":"{kind}","#) };
+            session = session.raw(&format!(r#"{{{kind}"{key}":{value}}}"#));
+        }
+        for key in body_keys {
+            session = session.raw(&format!(r#"{{"type":"message","id":"z","message":{{"{key}":{value}}}}}"#));
+        }
+        world.add(session.raw(value).turn("last", "ok"));
+        let listed = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+        assert_eq!(listed[0].first_prompt.as_deref(), Some("first"), "{value}");
+        assert_eq!(listed[0].launch_path(), Some("/home/ana/app"), "{value}");
+        assert_eq!((listed[0].prompts, listed[0].replies), (Some(2), Some(2)), "{value}");
+        world.rejoin(["show", &id(1), "--transcript"]).code(0);
+        world.rejoin(["resume", &id(1), "--json"]).code(0);
+        // The same for the header.
+        for key in ["cwd", "timestamp", "version", "parentSession"] {
+            let world = World::new();
+            let value = serde_json::from_str(value).expect("JSON");
+            world.add(Pi::session(id(1)).header(key, value).turn("first", "ok"));
+            assert_eq!(world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions().len(), 1, "{key}");
+        }
+    }
+}
