@@ -15,8 +15,7 @@ use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes, leo};
 use crate::choose::choose;
 use crate::env::Env;
 use crate::evidence::ProjectDirs;
-use crate::format::compare::compare;
-use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session, Store};
+use crate::session::{AgentKind, Copy, Evidence, Located, Pointer, Problem, Session, Store};
 
 /// Every copy of every agent by name, nothing opened yet.
 #[derive(Debug, Default)]
@@ -103,6 +102,7 @@ fn read(env: &Env, places: Vec<Located>, others: &[Located], wanted: Wanted, mut
     let notes = Notes::of(env, places.iter().chain(others), &mut problems);
     let mut copies = read_copies(env, places, &notes, wanted, &mut problems);
     add_project_evidence(env, &mut copies, others, &notes, wanted);
+    add_hashed_evidence(env, &mut copies);
 
     let mut sessions = group(copies, wanted);
     look_at_launch_dirs(&mut sessions);
@@ -218,6 +218,42 @@ fn add_project_evidence(env: &Env, copies: &mut [Copy], others: &[Located], note
     });
 }
 
+/// Finds the directory of a session whose project is named after a hash of it among those that are known.
+fn add_hashed_evidence(env: &Env, copies: &mut [Copy]) {
+    let hashed = |copy: &Copy| {
+        let agent = agent::by_kind(copy.place.agent()).filter(|_| copy.launch_dir.is_none())?;
+        copy.place.project.clone().filter(|project| agent.is_hash(project)).map(|project| (agent, project))
+    };
+    if !copies.iter().any(|copy| hashed(copy).is_some()) {
+        return;
+    }
+    let read: HashSet<&Path> = copies.iter().map(|copy| copy.place.path.as_path()).collect();
+    let mut others = locate(env, &[]).places;
+    others.retain(|place| !read.contains(place.path.as_path()));
+    let notes = Notes::of(env, others.iter(), &mut Vec::new());
+    // What cannot be read names no directory; that is all it means here.
+    let others = read_copies(env, others, &notes, Wanted::GLANCE, &mut Vec::new());
+    // Another session may have worked further down.
+    let dirs: BTreeSet<PathBuf> = copies
+        .iter()
+        .chain(&others)
+        .flat_map(Copy::directories)
+        .flat_map(Path::ancestors)
+        .map(Path::to_owned)
+        .collect();
+    // Hashing every directory once for each project is enough.
+    let mut found: HashMap<(AgentKind, Arc<str>), Option<&PathBuf>> = HashMap::new();
+    for copy in copies {
+        let Some((agent, project)) = hashed(copy) else { continue };
+        let find = || dirs.iter().find(|dir| agent.is_filed_under(&project, dir));
+        if let Some(dir) = *found.entry((agent.kind(), Arc::clone(&project))).or_insert_with(find) {
+            let detail = "known from another session, and its hash is the project's name".to_owned();
+            copy.evidence.push(Evidence { dir: dir.clone(), source: "known", detail, counts: true });
+            agent.decide_launch_dir(copy);
+        }
+    }
+}
+
 fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) -> Session {
     let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
     if let Some(reader) = reader {
@@ -226,10 +262,7 @@ fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) 
             let _ = reader.count(copy);
         }
     }
-    let choice = choose(&mut copies, |a, b| {
-        let reader = reader?;
-        compare(&reader.transcript(&a.place)?, &reader.transcript(&b.place)?).ok()
-    });
+    let choice = choose(&mut copies, |a, b| reader?.compare(a, b));
     Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health: BTreeSet::new() }
 }
 

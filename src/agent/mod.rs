@@ -12,17 +12,23 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::env::Env;
 use crate::error::{PathError, reason};
+use crate::format::compare::compare;
 use crate::launch::{Plan, Request};
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, Store};
+use crate::session::{
+    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
+};
 use upkeep::{Fold, Link, Retention, Strays};
 
 mod amplifier;
 pub mod cat;
 mod claude;
+mod codex;
 mod copilot;
+mod gemini;
 mod jido;
 pub mod leo;
 mod pi;
+mod qwen;
 pub mod upkeep;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
@@ -33,7 +39,8 @@ pub trait Agent: Sync {
     /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;
 
-    /// Finds every copy in a store by names alone; opens no file.
+    /// Finds every copy in a store by names alone. Where a name does not hold the full id, the first line is
+    /// read for it, and no more.
     fn locate(&self, store: &Arc<Store>) -> Found;
 
     /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
@@ -53,6 +60,11 @@ pub trait Agent: Sync {
     /// Returns the line-wise file that holds a copy's conversation, where there is one to compare.
     fn transcript(&self, place: &Located) -> Option<PathBuf>;
 
+    /// Tells what two copies of one session have in common; `None` where they cannot be compared.
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok()
+    }
+
     /// Returns the files that grow while a session goes on; not all of them need to exist.
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         self.transcript(place).into_iter().collect()
@@ -68,12 +80,28 @@ pub trait Agent: Sync {
     /// Tells whether the agent files the sessions of a directory under this project.
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool;
 
+    /// Tells whether a project is named after a hash of its directory, so that every directory that is known
+    /// anywhere is worth trying.
+    fn is_hash(&self, _project: &str) -> bool {
+        false
+    }
+
     /// Decides the launch directory anew after evidence was added.
     fn decide_launch_dir(&self, copy: &mut Copy);
 
     /// Returns the command that resumes a copy, with one prompt to answer without a terminal or without, or why
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
+
+    /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
+    fn joins(&self, _copy: &Copy) -> bool {
+        false
+    }
+
+    /// Says what the agent's own resume may do to a session, where that is not what a person expects.
+    fn warning(&self, _copy: &Copy) -> Option<String> {
+        None
+    }
 
     /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
     /// a terminal it then does nothing, and calls that a success.
@@ -144,9 +172,27 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     }
 }
 
+/// Returns a prompt as the option `-p` takes it, also when it looks like an option itself.
+fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
+    match prompt {
+        Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
+        Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
+        None => Vec::new(),
+    }
+}
+
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido, &pi::Pi]
+    &[
+        &amplifier::Amplifier,
+        &claude::Claude,
+        &codex::Codex,
+        &copilot::Copilot,
+        &gemini::Gemini,
+        &jido::Jido,
+        &pi::Pi,
+        &qwen::Qwen,
+    ]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
@@ -184,8 +230,14 @@ pub struct ReadContext<'a> {
 pub struct StoreNotes {
     /// Processes that registered themselves, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
-    /// Directories that pointers name, by session id.
+    /// Why a session may be in use though no process of this machine can be asked, by session id.
+    pub maybe: HashMap<String, String>,
+    /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
+    /// Names that sessions were given, by session id.
+    pub names: HashMap<String, Fact<String>>,
+    /// Whether sessions are in use, by session id, where a lock tells.
+    pub locked: HashMap<String, Liveness>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }

@@ -1,6 +1,6 @@
 //! The content of a message: a string, or a list of blocks, or nothing at all.
 //!
-//! Amplifier (amplifier-app-cli f16375fc), Claude Code (2.1.330) and Pi (0.87.1) share the shape.
+//! Amplifier (amplifier-app-cli f16375fc), Claude Code (2.1.330), Codex (0.169.0) and Pi (0.87.1) share the shape.
 
 use std::borrow::Cow;
 
@@ -66,7 +66,9 @@ fn block(raw: &RawValue) -> Block<'_> {
     }
     let Ok(block) = serde_json::from_str::<RawBlock<'_>>(raw.get()) else { return Block::Other };
     match block.kind.get() {
-        Some("text") => block.text.into_inner().map_or(Block::Other, Block::Text),
+        Some("text" | "Text" | "input_text" | "output_text") => {
+            block.text.into_inner().map_or(Block::Other, Block::Text)
+        }
         Some("tool_use" | "tool_call" | "toolCall") => Block::ToolCall {
             name: block.name.get().unwrap_or("tool").to_owned(),
             arguments: block.input.or(block.arguments).map(|input| input.get().to_owned()).unwrap_or_default(),

@@ -97,6 +97,7 @@ impl Resume {
         let health = session.copy().health.iter();
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
+        warnings.extend(agent.warning(session.copy()));
         Ok(Self { session: Some(session), plan, dir_source, backfill, warnings, identity: None })
     }
 
@@ -111,7 +112,8 @@ impl Resume {
     pub fn check(&mut self, options: &Options, env: &Env) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(session) = &self.session {
-            if !options.force {
+            let joins = agent::by_kind(session.agent).is_some_and(|agent| agent.joins(session.copy()));
+            if !options.force && !joins {
                 match checks::check_liveness(session) {
                     Ok(warning) => self.warnings.extend(warning),
                     Err(refusal) => refusals.push(refusal),

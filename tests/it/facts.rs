@@ -122,6 +122,26 @@ fn every_session_of_the_real_claude_code_is_listed_as_it_is() {
 }
 
 #[test]
+fn every_session_of_the_real_codex_is_listed_as_it_is() {
+    the_facts_hold("codex");
+}
+
+#[test]
+fn every_session_of_an_older_real_codex_is_listed_as_it_is() {
+    the_facts_hold("codex-old");
+}
+
+#[test]
+fn every_session_of_the_real_gemini_cli_is_listed_as_it_is() {
+    the_facts_hold("gemini");
+}
+
+#[test]
+fn every_session_of_the_real_qwen_code_is_listed_as_it_is() {
+    the_facts_hold("qwen");
+}
+
+#[test]
 fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
     the_facts_hold("copilot");
 }

@@ -156,6 +156,15 @@ impl World {
         Answer { output, root: self.path.clone(), command: described }
     }
 
+    /// Returns what belongs to the session at a path.
+    pub(crate) fn belongings_of(&self, path: &Path) -> rejoin::session::Belongings {
+        let env = rejoin::env::Env::read(Some(&self.home())).expect("a home");
+        let places = rejoin::scan::locate(&env, &[]).places;
+        let place = places.into_iter().find(|place| place.path == path).expect("a session at the path");
+        let agent = rejoin::agent::by_kind(place.agent()).expect("an agent");
+        agent.belongings(&place).expect("what belongs to it")
+    }
+
     /// Returns how the agent was started, and forgets it.
     pub(crate) fn launched(&self) -> Option<Launch> {
         let record = self.path.join("launched");
