@@ -69,6 +69,7 @@ enum Judgement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Why {
     Conversation,
+    NotArchived,
     FiledRight,
     Longer,
     NewerAndLarger,
@@ -80,6 +81,7 @@ impl Why {
     fn words(self) -> &'static str {
         match self {
             Self::Conversation => "the only copy with a conversation",
+            Self::NotArchived => "the only copy that is not archived",
             Self::FiledRight => "the only copy that is filed under its launch directory",
             Self::Longer => "it goes on where the other copies end",
             Self::NewerAndLarger => {
@@ -91,8 +93,10 @@ impl Why {
     }
 }
 
-fn standing(copy: &Copy) -> (bool, bool) {
-    (copy.kind != SessionKind::Empty && copy.transcript_bytes > 0, copy.is_filed_right)
+/// Tells whether a copy has a conversation, whether its agent looks at it, and whether it looks here for it.
+fn standing(copy: &Copy) -> (bool, bool, bool) {
+    let has_conversation = copy.kind != SessionKind::Empty && copy.transcript_bytes > 0;
+    (has_conversation, copy.kind != SessionKind::Archived, copy.is_filed_right)
 }
 
 fn active_at(copy: &Copy) -> Option<Timestamp> {
@@ -104,9 +108,13 @@ fn launch_dir(copy: &Copy) -> Option<&Path> {
 }
 
 fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
-    let ((our_talk, our_place), (their_talk, their_place)) = (standing(a), standing(b));
+    let ((our_talk, ours_is_active, our_place), (their_talk, theirs_is_active, their_place)) =
+        (standing(a), standing(b));
     if our_talk != their_talk {
         return better_if(our_talk, Why::Conversation);
+    }
+    if ours_is_active != theirs_is_active {
+        return better_if(ours_is_active, Why::NotArchived);
     }
     if our_place != their_place {
         return better_if(our_place, Why::FiledRight);
@@ -200,6 +208,14 @@ mod tests {
         let (path, why) = chosen(vec![copy("/1", true, 1, 8), copy("/2", true, 9, 2)], DIVERGED);
         assert_eq!(path, None, "the newer one may be the stub of a wrong resume");
         assert_eq!(why, "evidence does not tell which copy to use");
+    }
+
+    #[test]
+    fn an_archived_copy_is_not_the_one_even_if_it_goes_on() {
+        let mut archived = copy("/1", true, 9, 8);
+        archived.kind = SessionKind::Archived;
+        let (path, why) = chosen(vec![archived, copy("/2", true, 1, 4)], Comparison::Longer { common: 4 });
+        assert_eq!((path.as_deref(), why.as_str()), (Some("/2"), "the only copy that is not archived"));
     }
 
     #[test]

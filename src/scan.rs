@@ -15,7 +15,7 @@ use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes, leo};
 use crate::choose::choose;
 use crate::env::Env;
 use crate::evidence::ProjectDirs;
-use crate::format::compare::compare;
+use crate::select::Filter;
 use crate::session::{AgentKind, Copy, Evidence, Located, Pointer, Problem, Session, Store};
 
 /// Every copy of every agent by name, nothing opened yet.
@@ -100,9 +100,10 @@ impl Places {
 }
 
 fn read(env: &Env, places: Vec<Located>, others: &[Located], wanted: Wanted, mut problems: Vec<Problem>) -> Scan {
-    let notes = Notes::of(env, places.iter().chain(others), &mut problems);
+    let notes = Notes::of(env, &places, others, wanted.counts, &mut problems);
     let mut copies = read_copies(env, places, &notes, wanted, &mut problems);
     add_project_evidence(env, &mut copies, others, &notes, wanted);
+    add_hashed_evidence(env, &mut copies);
 
     let mut sessions = group(copies, wanted);
     look_at_launch_dirs(&mut sessions);
@@ -132,19 +133,21 @@ fn group(mut copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
 struct Notes(HashMap<PathBuf, StoreNotes>);
 
 impl Notes {
-    fn of<'a>(env: &Env, places: impl Iterator<Item = &'a Located>, problems: &mut Vec<Problem>) -> Self {
-        let mut notes: HashMap<PathBuf, StoreNotes> = HashMap::new();
-        let mut last: Option<&Path> = None;
-        for place in places {
-            let root = place.store.root.as_path();
-            if last == Some(root) || notes.contains_key(root) {
-                last = Some(root);
-                continue;
+    /// Reads the notes on the wanted copies, and on stores of which nothing is wanted itself.
+    fn of(env: &Env, wanted: &[Located], others: &[Located], counts: bool, problems: &mut Vec<Problem>) -> Self {
+        let mut by_root: HashMap<&OsStr, (&Store, Vec<&Located>)> = HashMap::new();
+        for (place, is_wanted) in wanted.iter().map(|place| (place, true)).chain(others.iter().map(|it| (it, false))) {
+            let (_, places) = by_root.entry(place.store.root.as_os_str()).or_insert_with(|| (&place.store, Vec::new()));
+            if is_wanted {
+                places.push(place);
             }
-            let Some(agent) = agent::by_kind(place.agent()) else { continue };
-            let mut found = agent.notes(&place.store, env);
+        }
+        let mut notes: HashMap<PathBuf, StoreNotes> = HashMap::new();
+        for (root, (store, places)) in by_root {
+            let Some(agent) = agent::by_kind(store.agent) else { continue };
+            let mut found = agent.notes_on(store, &places, counts, env);
             problems.append(&mut found.problems);
-            notes.insert(root.to_owned(), found);
+            notes.insert(root.into(), found);
         }
         Self(notes)
     }
@@ -218,6 +221,42 @@ fn add_project_evidence(env: &Env, copies: &mut [Copy], others: &[Located], note
     });
 }
 
+/// Finds the directory of a session whose project is named after a hash of it among those that are known.
+fn add_hashed_evidence(env: &Env, copies: &mut [Copy]) {
+    let hashed = |copy: &Copy| {
+        let agent = agent::by_kind(copy.place.agent()).filter(|_| copy.launch_dir.is_none())?;
+        copy.place.project.clone().filter(|project| agent.is_hash(project)).map(|project| (agent, project))
+    };
+    if !copies.iter().any(|copy| hashed(copy).is_some()) {
+        return;
+    }
+    let read: HashSet<&Path> = copies.iter().map(|copy| copy.place.path.as_path()).collect();
+    let mut others = locate(env, &[]).places;
+    others.retain(|place| !read.contains(place.path.as_path()));
+    let notes = Notes::of(env, &others, &[], false, &mut Vec::new());
+    // What cannot be read names no directory; that is all it means here.
+    let others = read_copies(env, others, &notes, Wanted::GLANCE, &mut Vec::new());
+    // Another session may have worked further down.
+    let dirs: BTreeSet<PathBuf> = copies
+        .iter()
+        .chain(&others)
+        .flat_map(Copy::directories)
+        .flat_map(Path::ancestors)
+        .map(Path::to_owned)
+        .collect();
+    // Hashing every directory once for each project is enough.
+    let mut found: HashMap<(AgentKind, Arc<str>), Option<&PathBuf>> = HashMap::new();
+    for copy in copies {
+        let Some((agent, project)) = hashed(copy) else { continue };
+        let find = || dirs.iter().find(|dir| agent.is_filed_under(&project, dir));
+        if let Some(dir) = *found.entry((agent.kind(), Arc::clone(&project))).or_insert_with(find) {
+            let detail = "known from another session, and its hash is the project's name".to_owned();
+            copy.evidence.push(Evidence { dir: dir.clone(), source: "known", detail, counts: true });
+            agent.decide_launch_dir(copy);
+        }
+    }
+}
+
 fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) -> Session {
     let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
     if let Some(reader) = reader {
@@ -226,11 +265,13 @@ fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) 
             let _ = reader.count(copy);
         }
     }
-    let choice = choose(&mut copies, |a, b| {
-        let reader = reader?;
-        compare(&reader.transcript(&a.place)?, &reader.transcript(&b.place)?).ok()
-    });
+    let choice = choose(&mut copies, |a, b| reader?.compare(a, b));
     Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health: BTreeSet::new() }
+}
+
+/// Returns every directory that sessions record, as bytes, which compare faster than paths.
+fn dirs_of(sessions: &[Session]) -> HashSet<&OsStr> {
+    sessions.iter().flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect()
 }
 
 /// Looks once at each directory, however many sessions share it.
@@ -260,6 +301,47 @@ pub fn tie(session: &mut Session, pointer: Pointer) {
 }
 
 impl Scan {
+    /// Adds the sessions that lie in no store but inside the directories that `filter` asks about, the caller's own,
+    /// and those in which the sessions that are known worked.
+    pub fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted) {
+        // The home that is looked at may be another machine's, in which the caller's directory means nothing.
+        let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
+        let asked: Vec<&Path> = filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect();
+        for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
+            let others;
+            let worked_in: HashSet<&OsStr> = match (agent.lies_anywhere(env), filter.agents.is_empty()) {
+                (false, _) => HashSet::new(),
+                (true, true) => dirs_of(&self.sessions),
+                // Only the agents that were asked for were read.
+                (true, false) => {
+                    others = locate(env, &[]).read_all(env, Wanted::GLANCE).sessions;
+                    dirs_of(&others)
+                }
+            };
+            let mut found = agent.locate_in(&asked, &worked_in, env);
+            self.problems.append(&mut found.problems);
+            let known = self.sessions.iter().filter(|session| session.agent == agent.kind());
+            let known: HashSet<&Path> =
+                known.flat_map(|session| &session.copies).map(|copy| copy.place.path.as_path()).collect();
+            found.places.retain(|place| !known.contains(place.path.as_path()));
+            if found.places.is_empty() {
+                continue;
+            }
+            let notes = Notes::of(env, &found.places, &[], wanted.counts, &mut self.problems);
+            let mut copies = read_copies(env, found.places, &notes, wanted, &mut self.problems);
+            let (of_agent, rest): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());
+            copies.extend(of_agent.into_iter().flat_map(|session| session.copies));
+            let mut sessions = group(copies, wanted);
+            look_at_launch_dirs(&mut sessions);
+            self.sessions = rest;
+            self.sessions.append(&mut sessions);
+            self.sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
+        }
+        self.problems.sort();
+        self.problems.dedup();
+    }
+
     /// Finds Leo's pointers and ties them to the sessions that they name.
     ///
     /// Those whose session is found nowhere are kept aside.

@@ -33,7 +33,7 @@ struct Seen {
 }
 
 impl Snapshot {
-    /// Looks at every copy of the agent's sessions, by name and size; nothing is opened.
+    /// Looks at every copy of the agent's sessions, by name and size.
     pub fn take(env: &Env, agent: AgentKind) -> Self {
         let Some(reader) = agent::by_kind(agent) else { return Self::default() };
         let places = scan::locate(env, &[agent]).places.into_iter().filter(|place| !place.is_subagent);

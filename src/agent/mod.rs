@@ -2,7 +2,8 @@
 //!
 //! An agent is one file and one line in [`all`]. Everything here reads; nothing writes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{DirEntry, FileType};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -12,18 +13,30 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::env::Env;
 use crate::error::{PathError, reason};
+use crate::format::compare::compare;
 use crate::launch::{Plan, Request};
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, Store};
+use crate::session::{
+    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
+};
 use upkeep::{Fold, Link, Retention, Strays};
 
 mod amplifier;
 pub mod cat;
 pub(crate) mod claude;
+mod codex;
 mod copilot;
+mod crush;
+mod database;
+mod gemini;
+mod goose;
 pub(crate) mod jido;
+mod kimi;
 pub mod leo;
+mod opencode;
 mod pi;
+mod qwen;
 pub mod upkeep;
+mod vibe;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
@@ -33,15 +46,33 @@ pub trait Agent: Sync {
     /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;
 
-    /// Finds every copy in a store by names alone; opens no file.
+    /// Finds every copy in a store by names alone. Where a name does not hold the full id, the first line is
+    /// read for it, and no more; of a database the ids are read.
     fn locate(&self, store: &Arc<Store>) -> Found;
 
     /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found;
 
+    /// Tells whether its sessions can lie in any directory in which somebody works, and it ever ran in this home.
+    fn lies_anywhere(&self, _env: &Env) -> bool {
+        false
+    }
+
+    /// Finds copies that lie in no store but inside directories: those that a user asks about, and those in which
+    /// sessions of any agent worked.
+    fn locate_in(&self, _asked: &[&Path], _worked_in: &HashSet<&OsStr>, _env: &Env) -> Found {
+        Found::default()
+    }
+
     /// Reads the small files of a store that are about many sessions.
     fn notes(&self, _store: &Store, _env: &Env) -> StoreNotes {
         StoreNotes::default()
+    }
+
+    /// Reads the same and, where many sessions are in one file, what that says of those that are wanted, with `counts`
+    /// to the end of each.
+    fn notes_on(&self, store: &Store, _places: &[&Located], _counts: bool, env: &Env) -> StoreNotes {
+        self.notes(store, env)
     }
 
     /// Reads what is known of a copy, from the two ends of its files.
@@ -52,6 +83,11 @@ pub trait Agent: Sync {
 
     /// Returns the line-wise file that holds a copy's conversation, where there is one to compare.
     fn transcript(&self, place: &Located) -> Option<PathBuf>;
+
+    /// Tells what two copies of one session have in common; `None` where they cannot be compared.
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok()
+    }
 
     /// Returns the files that grow while a session goes on; not all of them need to exist.
     fn written(&self, place: &Located) -> Vec<PathBuf> {
@@ -68,12 +104,34 @@ pub trait Agent: Sync {
     /// Tells whether the agent files the sessions of a directory under this project.
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool;
 
+    /// Tells whether a project is named after a hash of its directory, so that every directory that is known
+    /// anywhere is worth trying.
+    fn is_hash(&self, _project: &str) -> bool {
+        false
+    }
+
     /// Decides the launch directory anew after evidence was added.
     fn decide_launch_dir(&self, copy: &mut Copy);
 
     /// Returns the command that resumes a copy, with one prompt to answer without a terminal or without, or why
     /// there is none.
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String>;
+
+    /// Looks right before the launch whether the agent, started in a directory, would go on with this very copy; the
+    /// reason names what it would do instead.
+    fn check_start(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
+    fn joins(&self, _copy: &Copy) -> bool {
+        false
+    }
+
+    /// Says what the agent's own resume may do to a session, where that is not what a person expects.
+    fn warning(&self, _copy: &Copy) -> Option<String> {
+        None
+    }
 
     /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
     /// a terminal it then does nothing, and calls that a success.
@@ -144,9 +202,33 @@ fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     }
 }
 
+/// Returns a prompt as the value of an option, for agents that take it so; one that looks like an option itself is
+/// tied to it.
+fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
+    match prompt {
+        Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
+        Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
+        None => Vec::new(),
+    }
+}
+
 /// Returns every agent.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&amplifier::Amplifier, &claude::Claude, &copilot::Copilot, &jido::Jido, &pi::Pi]
+    &[
+        &amplifier::Amplifier,
+        &claude::Claude,
+        &codex::Codex,
+        &copilot::Copilot,
+        &crush::Crush,
+        &gemini::Gemini,
+        &goose::Goose,
+        &jido::Jido,
+        &kimi::Kimi,
+        &opencode::OpenCode,
+        &pi::Pi,
+        &qwen::Qwen,
+        &vibe::Vibe,
+    ]
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
@@ -184,10 +266,23 @@ pub struct ReadContext<'a> {
 pub struct StoreNotes {
     /// Processes that registered themselves, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
-    /// Directories that pointers name, by session id.
+    /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
     pub dirs: HashMap<String, Vec<Evidence>>,
+    /// Names that sessions were given, by session id.
+    pub names: HashMap<String, Fact<String>>,
+    /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
+    pub locked: HashMap<String, Liveness>,
+    /// What a file that holds many sessions says of those that are wanted, by file and id.
+    pub copies: HashMap<PathBuf, HashMap<String, Copy>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+}
+
+impl StoreNotes {
+    /// Notes what could not be read.
+    pub fn problem(&mut self, path: &Path, why: impl Into<String>) {
+        self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
+    }
 }
 
 /// A process that registered itself as the user of a session.

@@ -104,15 +104,14 @@ pub fn modified_at(path: &Path) -> Option<Timestamp> {
     path.symlink_metadata().and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
 }
 
-/// Looks at what is below a directory: how many files, and the newest change.
+/// Looks at what is below a directory: how many files, and the newest change of one.
+///
+/// A directory's own time counts only where there is no file: it changes with everything that is looked after in it.
 pub(super) fn contents(dir: &Path) -> (usize, Option<Timestamp>) {
-    let mut files = 0;
-    let mut newest = None;
-    for entry in walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok) {
-        files += usize::from(!entry.file_type().is_dir());
-        newest = newest.max(entry.metadata().ok().and_then(|metadata| metadata.modified().ok()?.try_into().ok()));
-    }
-    (files, newest)
+    let entries = walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok);
+    let times: Vec<_> =
+        entries.filter(|entry| !entry.file_type().is_dir()).map(|entry| modified_at(entry.path())).collect();
+    (times.len(), times.into_iter().max().unwrap_or_else(|| modified_at(dir)))
 }
 
 /// Finds the temporary files right in a directory.
@@ -135,7 +134,7 @@ pub fn temporary(agent: AgentKind, path: PathBuf) -> Stray {
         kind: StrayKind::Temporary,
         session_id: None,
         modified_at: modified_at(&path),
-        holds: format!("{bytes} bytes"),
+        holds: if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") },
         path,
     }
 }

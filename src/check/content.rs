@@ -58,7 +58,7 @@ fn refused(session: &Session) -> Vec<Finding> {
             _ => copy.notes.first(),
         };
         let detail = detail.map_or_else(|| health.meaning().to_owned(), Clone::clone);
-        let evidence = format!("{} does not load {}: {detail}.", session.agent, name(session));
+        let evidence = format!("{} cannot be loaded: {detail}.", name(session));
         let measured = match health {
             Health::Oversize => format!("{} bytes", copy.size_bytes),
             _ => health.code().replace('-', " "),
@@ -164,8 +164,7 @@ fn records(number: u64, one: &str) -> String {
 fn numbers(lines: &Lines) -> String {
     let number = |number: &LineNumber| match number {
         LineNumber::FromStart(number) => number.to_string(),
-        LineNumber::FromEnd(1) => "the last".to_owned(),
-        LineNumber::FromEnd(number) => format!("the {number}th from the end"),
+        LineNumber::FromEnd(number) => format!("{number} from the end"),
     };
     let known = lines.bad.iter().map(number).collect::<Vec<_>>().join(", ");
     let more = if lines.bad_count > lines.bad.len() as u64 { ", …" } else { "" };

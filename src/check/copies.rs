@@ -20,6 +20,14 @@ fn duplicates(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, facts) in &survey.copies {
         let Some(session) = survey.scan.sessions.get(*at) else { continue };
+        // What lies inside a copy of another session goes where that goes.
+        let is_inside = |copy: &Copy| {
+            let parent = copy.place.parent_id.as_deref().and_then(|parent| survey.session(session.agent, parent));
+            parent.is_some_and(|parent| parent.copies.len() > 1)
+        };
+        if session.copies.iter().any(is_inside) {
+            continue;
+        }
         for (number, facts) in (1..session.copies.len()).zip(facts) {
             findings.push(duplicate(session, number, facts));
         }
@@ -173,4 +181,96 @@ fn own_sessions(survey: &Survey) -> impl Iterator<Item = &Session> {
 
 fn newest<'s>(sessions: &[&'s Session]) -> &'s Session {
     sessions.iter().copied().max_by_key(|session| session.active_at()).unwrap_or(sessions[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::survey;
+    use crate::session::tests::{copy, session};
+    use crate::session::{Choice, Store};
+
+    /// Two copies, the second of which is compared like this.
+    fn two(comparison: Option<Comparison>) -> Session {
+        let (mut one, mut two) = (copy("a"), copy("a"));
+        one.transcript_bytes = 9;
+        two.transcript_bytes = 9;
+        two.place.path = "/s/projects/-q/a.jsonl".into();
+        let mut session = session(vec![one, two]);
+        session.choice = Choice { comparisons: vec![None, comparison], ..Choice::new("it is the longer one", true) };
+        session
+    }
+
+    fn facts() -> CopyFacts {
+        CopyFacts { belongings: Ok(vec!["/s/projects/-q/a.jsonl".into()]), only_here: None, fold: None }
+    }
+
+    fn found(session: Session, facts: CopyFacts) -> Finding {
+        let mut survey = survey(vec![session]);
+        survey.copies.insert(0, vec![facts]);
+        let mut findings = duplicates(&survey);
+        assert_eq!(findings.len(), 1);
+        findings.remove(0)
+    }
+
+    #[test]
+    fn only_what_the_chosen_copy_holds_too_goes_to_the_trash() {
+        for (comparison, is_mended) in [
+            (Some(Comparison::Identical), true),
+            (Some(Comparison::Shorter { common: 2 }), true),
+            (Some(Comparison::Longer { common: 2 }), false),
+            (Some(Comparison::Diverged { record: 2 }), false),
+            (None, false),
+        ] {
+            assert_eq!(found(two(comparison), facts()).repair.is_some(), is_mended, "{comparison:?}");
+        }
+        let more = CopyFacts { only_here: Some("/s/projects/-q/a/tool-results/1.txt".into()), ..facts() };
+        let finding = found(two(Some(Comparison::Identical)), more);
+        assert!(finding.repair.is_none() && finding.evidence.ends_with("Only copy 2 has a/tool-results/1.txt."));
+    }
+
+    #[test]
+    fn nothing_is_mended_while_either_copy_may_be_in_use() {
+        for at in [0, 1] {
+            let mut session = two(Some(Comparison::Identical));
+            session.copies[at].liveness = Liveness::Maybe { why: "it was just written".to_owned() };
+            assert!(found(session, facts()).repair.is_none());
+        }
+    }
+
+    #[test]
+    fn nothing_is_mended_that_evidence_did_not_decide() {
+        let mut session = two(Some(Comparison::Identical));
+        session.choice.is_decided = false;
+        let finding = found(session, facts());
+        assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Error, false));
+        assert_eq!(finding.remedy, "rejoin dedupe claude:a --keep COPY");
+    }
+
+    #[test]
+    fn a_copy_in_a_store_that_is_not_used_by_itself_is_left_alone() {
+        let mut session = two(Some(Comparison::Identical));
+        let store = Store { is_usual: false, ..(*session.copies[1].place.store).clone() };
+        session.copies[1].place.store = store.into();
+        let finding = found(session, facts());
+        assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Info, false));
+    }
+
+    #[test]
+    fn an_agent_that_alone_can_remove_a_copy_is_named() {
+        let own = CopyFacts { belongings: Err("remove it with `agent delete a`".to_owned()), ..facts() };
+        let finding = found(two(Some(Comparison::Identical)), own);
+        assert_eq!((finding.repair, finding.remedy.as_str()), (None, "remove it with `agent delete a`"));
+    }
+
+    #[test]
+    fn a_log_is_folded_unless_some_of_it_is_known_and_some_is_not() {
+        for (fold, is_mended) in [(Fold::AllKnown, true), (Fold::AllNewer, true), (Fold::Mixed, false)] {
+            let mut session = two(None);
+            session.copies[1].transcript_bytes = 0;
+            let finding = found(session, CopyFacts { fold: Some(fold), ..facts() });
+            let is_fold = matches!(finding.repair, Some(Repair::Fold { .. }));
+            assert_eq!((is_fold, finding.repair.is_some()), (is_mended, is_mended), "{fold:?}");
+        }
+    }
 }

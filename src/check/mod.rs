@@ -8,7 +8,7 @@ mod session_info;
 mod strays;
 mod upkeep;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 pub use code::{Code, Severity};
@@ -127,19 +127,32 @@ impl Finding {
         self.repair = Some(repair);
         self
     }
+}
 
-    /// Tells whether it is about one of the agents or directories that were asked for.
-    fn concerns(&self, filter: &Filter, survey: &Survey) -> bool {
-        let is_of_agent = filter.agents.is_empty() || self.agents.iter().any(|agent| filter.agents.contains(agent));
-        let is_in_dirs = || {
-            let below = |path: &Path| filter.dirs.iter().any(|dir| path.starts_with(dir));
-            let in_dirs = |session: &Session| {
-                session.copies.iter().any(|copy| copy.directories().any(below))
-                    && self.sessions.iter().any(|(agent, id)| *agent == session.agent && *id == session.id)
-            };
-            self.paths.iter().any(|path| below(path)) || survey.scan.sessions.iter().any(in_dirs)
-        };
-        is_of_agent && (filter.dirs.is_empty() || is_in_dirs())
+/// What was asked for of all that is found.
+struct Scope<'a> {
+    filter: &'a Filter,
+    /// The sessions that record one of the directories.
+    sessions: HashSet<(AgentKind, &'a str)>,
+}
+
+impl<'a> Scope<'a> {
+    fn new(filter: &'a Filter, survey: &'a Survey) -> Self {
+        let is_below = |path: &Path| filter.dirs.iter().any(|dir| path.starts_with(dir));
+        let is_in = |session: &&Session| session.copies.iter().any(|copy| copy.directories().any(is_below));
+        let narrow = survey.scan.sessions.iter().filter(|_| !filter.dirs.is_empty());
+        let sessions = narrow.filter(is_in).map(|session| (session.agent, session.id.as_str())).collect();
+        Self { filter, sessions }
+    }
+
+    /// Tells whether a finding is about one of the agents and one of the directories.
+    fn has(&self, finding: &Finding) -> bool {
+        let Filter { agents, dirs, .. } = self.filter;
+        let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));
+        let is_in_dirs = dirs.is_empty()
+            || finding.paths.iter().any(|path| dirs.iter().any(|dir| path.starts_with(dir)))
+            || finding.sessions.iter().any(|(agent, id)| self.sessions.contains(&(*agent, id.as_str())));
+        is_of_agent && is_in_dirs
     }
 }
 
@@ -147,7 +160,8 @@ impl Finding {
 pub fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
     let groups = [copies::check, place::check, session_info::check, content::check, strays::check, upkeep::check];
     let mut findings: Vec<Finding> = groups.iter().flat_map(|check| check(survey)).collect();
-    findings.retain(|finding| codes.contains(&finding.code) && finding.concerns(filter, survey));
+    let scope = Scope::new(filter, survey);
+    findings.retain(|finding| codes.contains(&finding.code) && scope.has(finding));
     findings
         .sort_by(|a, b| (a.severity, a.code, &a.sessions, &a.paths).cmp(&(b.severity, b.code, &b.sessions, &b.paths)));
     findings
@@ -168,7 +182,90 @@ fn word(path: &Path) -> String {
     shell_word(&path.to_string_lossy()).into_owned()
 }
 
+/// Says how many directories there are.
+fn directories(number: usize) -> String {
+    if number == 1 { "1 directory".to_owned() } else { format!("{number} directories") }
+}
+
 /// Says how many there are of something.
 fn count(number: usize, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::session::Problem;
+    use crate::session::tests::{copy, session};
+    use crate::survey::InterruptedRun;
+
+    /// A survey of these sessions, at noon of the first of March.
+    pub(crate) fn survey(mut sessions: Vec<Session>) -> Survey {
+        sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
+        let mut survey = Survey { now: "2026-03-01T12:00:00Z".parse().expect("a time"), ..Survey::default() };
+        survey.scan.sessions = sessions;
+        survey
+    }
+
+    fn codes(survey: &Survey, filter: &Filter) -> Vec<Code> {
+        all(survey, &Code::ALL.into(), filter).iter().map(|finding| finding.code).collect()
+    }
+
+    /// A survey with a directory that is gone, a file that cannot be read, and a run that was cut off.
+    fn troubled() -> Survey {
+        let mut gone = copy("a");
+        gone.launch_dir = Some(crate::session::Fact::new("/gone/app".into(), "transcript"));
+        gone.is_filed_right = true;
+        let mut gone = session(vec![gone]);
+        gone.launch_dir_exists = Some(false);
+        let mut survey = survey(vec![gone]);
+        survey.gone.insert("/gone/app".into(), crate::survey::Gone::default());
+        survey.stores.push((*survey.scan.sessions[0].copy().place.store).clone());
+        survey.scan.problems.push(Problem { path: "/s/projects/-q".into(), reason: "permission denied".to_owned() });
+        survey.interrupted.push(InterruptedRun {
+            run: "r7".to_owned(),
+            verb: "doctor --fix".to_owned(),
+            started_at: survey.now,
+            steps: (2, 5),
+            journal: "/state/runs/r7.jsonl".into(),
+        });
+        survey
+    }
+
+    #[test]
+    fn the_worst_comes_first_and_then_the_order_of_the_codes() {
+        let expected = [Code::Unreadable, Code::InterruptedRun, Code::MissingDirectory];
+        assert_eq!(codes(&troubled(), &Filter::default()), expected);
+    }
+
+    #[test]
+    fn an_interrupted_run_is_an_error_that_undo_mends() {
+        let findings = all(&troubled(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
+        let [finding] = findings.as_slice() else { panic!("one finding: {findings:?}") };
+        assert_eq!((finding.severity, finding.remedy.as_str()), (Severity::Error, "rejoin undo r7"));
+        assert_eq!(finding.measured, "2 of 5 steps");
+        assert_eq!(finding.paths, [PathBuf::from("/state/runs/r7.jsonl")]);
+    }
+
+    #[test]
+    fn a_file_is_of_the_agent_whose_store_it_lies_in() {
+        let of = |agents: &[AgentKind]| Filter { agents: agents.to_vec(), ..Filter::default() };
+        assert_eq!(codes(&troubled(), &of(&[AgentKind::Claude])), [Code::Unreadable, Code::MissingDirectory]);
+        assert_eq!(codes(&troubled(), &of(&[AgentKind::Jido])), []);
+    }
+
+    #[test]
+    fn a_directory_is_meant_by_what_sessions_record_and_by_paths() {
+        let below = |dir: &str| Filter { dirs: vec![dir.into()], ..Filter::default() };
+        assert_eq!(codes(&troubled(), &below("/gone")), [Code::MissingDirectory]);
+        assert_eq!(codes(&troubled(), &below("/s/projects")), [Code::Unreadable]);
+        assert_eq!(codes(&troubled(), &below("/go")), []);
+    }
+
+    #[test]
+    fn a_finding_is_as_serious_as_its_code_may_be() {
+        for finding in all(&troubled(), &Code::ALL.into(), &Filter::default()) {
+            assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{Code, Finding, Severity, count, name, selector, word};
+use super::{Code, Finding, Severity, count, directories, name, selector, word};
 use crate::session::{Evidence, Health, Session, SessionKind};
 use crate::survey::{Gone, Survey};
 
@@ -61,15 +61,17 @@ fn unknown(session: &Session) -> Option<Finding> {
     }
     let said = |evidence: &Evidence| format!("{} says {}", evidence.detail, evidence.dir.display());
     let records = copy.evidence.iter().map(said).collect::<Vec<_>>();
-    let (detail, measured) = if records.is_empty() {
-        ("Nothing records a directory for it.".to_owned(), "no directory".to_owned())
-    } else {
-        let project = copy.place.project.as_deref().unwrap_or("none");
-        let detail = match copy.evidence.iter().any(|evidence| evidence.counts) {
-            true => format!("The sessions of its project {project} record several: {}.", records.join("; ")),
-            false => format!("What is recorded does not belong to its project {project}: {}.", records.join("; ")),
-        };
-        (detail, count(records.len(), "directory that does not decide").replace("directorys", "directories"))
+    let project = copy.place.project.as_deref().unwrap_or("none");
+    let (detail, measured) = match copy.evidence.iter().any(|evidence| evidence.counts) {
+        _ if records.is_empty() => ("Nothing records a directory for it.".to_owned(), "no directory"),
+        true => (
+            format!("The sessions of its project {project} record several: {}.", records.join("; ")),
+            "several directories of its project",
+        ),
+        false => (
+            format!("What is recorded does not belong to its project {project}: {}.", records.join("; ")),
+            "only directories of other projects",
+        ),
     };
     let evidence = format!("Nothing tells where {} was started. {detail}", name(session));
     let verb = if copy.place.project.is_some() && has_session_info(session) { "backfill" } else { "resume" };
@@ -147,7 +149,7 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
             named.join(", ")
         );
         let mut finding = Finding::new(Code::SlugCollision, Severity::Info, evidence)
-            .measured(count(dirs.len(), "directory").replace("directorys", "directories"), "one directory");
+            .measured(directories(dirs.len()), "one directory");
         let sessions: Vec<&Session> = survey.scan.sessions.iter().filter(is_of).collect();
         let newest = sessions.iter().copied().max_by_key(|session| session.active_at());
         finding = finding.remedy(newest.map_or_else(String::new, |newest| format!("rejoin resume {}", selector(newest))));

@@ -31,19 +31,19 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
     let copy = session.copy();
     let plan = backfill::plan(session, None);
     let (measured, why) = match health {
-        Health::SessionInfoMissing => ("no file".to_owned(), format!("{} has no {FILE_NAME}", name(session))),
+        Health::SessionInfoMissing => ("no file", format!("{} has no {FILE_NAME}", name(session))),
         _ => {
-            let note = copy.notes.iter().find(|note| note.starts_with(FILE_NAME)).cloned();
-            let why = note.unwrap_or_else(|| health.meaning().to_owned());
-            ("unusable".to_owned(), format!("The {FILE_NAME} of {} is unusable: {why}", name(session)))
+            let why = copy.notes.iter().find_map(|note| note.strip_prefix(FILE_NAME)?.split_once(": "));
+            let why = why.map_or(health.meaning(), |(_, why)| why);
+            ("unusable", format!("The {FILE_NAME} of {} cannot be used, because {why}", name(session)))
         }
     };
     let (outlook, write) = match &plan.action {
-        Action::Write { working_dir, .. } => (format!("{} is certain for it", working_dir.display()), true),
-        _ => (format!("it cannot be written from evidence: {}", plan.reason), false),
+        Action::Write { working_dir, .. } => (format!("Evidence leads to {} alone", working_dir.display()), true),
+        _ => (format!("Evidence is not enough to write it: {}", plan.reason), false),
     };
     let evidence = format!(
-        "{why}, so a server that resumes it from elsewhere may start a second directory of the same id; {outlook}."
+        "{why}. A server that resumes it from elsewhere may start a second directory of the same id. {outlook}."
     );
     let finding =
         Finding::about(session, Code::of(health), severity, evidence).measured(measured, "working_dir and created_at");
@@ -62,22 +62,25 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
 
 fn mismatch(session: &Session) -> Finding {
     let copy = session.copy();
-    let project = copy.place.project.as_deref().unwrap_or("none");
     let said = copy.evidence.iter().find(|evidence| evidence.source == "session-info");
     let said = said.map_or_else(|| "another directory".to_owned(), |said| said.dir.display().to_string());
     let better = copy.evidence.iter().find(|evidence| evidence.counts);
     let other = better.map_or_else(String::new, |better| {
         format!(" {} says {}, which does belong to it.", better.detail, better.dir.display())
     });
-    let evidence = format!(
-        "The {FILE_NAME} of {} says {said}, which does not belong to the project {project} that it lies in.{other}",
-        name(session)
-    );
+    let (place, expected) = match copy.place.project.as_deref() {
+        Some(project) => (
+            format!("which does not belong to the project {project} that it lies in"),
+            format!("a directory of the project {project}"),
+        ),
+        None => ("but it lies outside of every project".to_owned(), "a place in a project".to_owned()),
+    };
+    let evidence = format!("The {FILE_NAME} of {} says {said}, {place}.{other}", name(session));
     let remedy = match better {
         Some(better) => format!("rejoin resume {} --dir {}", selector(session), word(&better.dir)),
         None => format!("rejoin show {}", selector(session)),
     };
     Finding::about(session, Code::SessionInfoMismatch, Severity::Warning, evidence)
-        .measured(said, format!("a directory of the project {project}"))
+        .measured(said, expected)
         .remedy(remedy)
 }

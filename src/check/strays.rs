@@ -26,15 +26,19 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         });
     }
     findings.extend(orphans(survey));
-    findings.extend(survey.scan.dangling.iter().map(dangling));
+    let is_lost = |pointer: &&Pointer| pointer.session_id.as_deref().is_none_or(|id| !is_unread(survey, id));
+    findings.extend(survey.scan.dangling.iter().filter(is_lost).map(dangling));
     findings.extend(pointers_elsewhere(survey));
     findings.extend(survey.cwd_records.iter().filter_map(|(record, exists)| cwd_record(record, *exists, survey)));
     findings
 }
 
-fn find<'s>(survey: &'s Survey, agent: AgentKind, id: &str) -> Option<&'s Session> {
-    let at = survey.scan.sessions.binary_search_by(|session| (session.agent, session.id.as_str()).cmp(&(agent, id)));
-    at.ok().map(|at| &survey.scan.sessions[at])
+/// Tells whether a session that was not read is there all the same, so that nothing of it counts as left behind.
+fn is_unread(survey: &Survey, id: &str) -> bool {
+    let is_of = |name: &std::ffi::OsStr| {
+        name.to_str().is_some_and(|name| name == id || name.strip_suffix(".jsonl") == Some(id))
+    };
+    survey.scan.problems.iter().any(|problem| problem.path.iter().any(is_of))
 }
 
 fn is_older(stray: &Stray, age: SignedDuration, survey: &Survey) -> bool {
@@ -46,7 +50,7 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
         return None;
     }
     let id = stray.session_id.as_deref().unwrap_or_default();
-    let elsewhere = find(survey, stray.agent, id);
+    let elsewhere = survey.session(stray.agent, id);
     let (severity, why) = match elsewhere {
         None => (Severity::Warning, "whose transcript is gone".to_owned()),
         Some(session) => {
@@ -84,10 +88,8 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
     let mut by_parent: BTreeMap<(AgentKind, &str), Vec<&Session>> = BTreeMap::new();
     for session in survey.scan.sessions.iter().filter(|session| session.copy().kind == SessionKind::Subagent) {
         let copy = session.copy();
-        let Some(parent) = copy.parent_id.as_deref().filter(|parent| find(survey, session.agent, parent).is_none())
-        else {
-            continue;
-        };
+        let is_gone = |parent: &&str| survey.session(session.agent, parent).is_none() && !is_unread(survey, parent);
+        let Some(parent) = copy.parent_id.as_deref().filter(is_gone) else { continue };
         // What lies in a stray directory is reported with it.
         let is_covered = copy.place.path.ancestors().any(|dir| strays.contains(dir));
         if !is_covered && copy.liveness == Liveness::Idle {
@@ -96,8 +98,8 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
     }
     let finding = |((agent, parent), sessions): ((AgentKind, &str), Vec<&Session>)| {
         let evidence = format!(
-            "The {agent} session {parent} is gone, but {} of it {} still there. Nothing leads to them any more, though \
-             `rejoin show` can.",
+            "The {agent} session {parent} is gone, but {} of it {} still there. Nothing but `rejoin show` leads there any \
+             more.",
             count(sessions.len(), "sub-agent"),
             if sessions.len() == 1 { "is" } else { "are" }
         );
@@ -110,7 +112,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
 }
 
 fn temporary(stray: &Stray, survey: &Survey) -> Option<Finding> {
-    let session = stray.session_id.as_deref().and_then(|id| find(survey, stray.agent, id));
+    let session = stray.session_id.as_deref().and_then(|id| survey.session(stray.agent, id));
     let is_busy = session.is_some_and(|session| session.copies.iter().any(|copy| copy.liveness != Liveness::Idle));
     if is_busy || survey.held.contains(&stray.path) || !is_older(stray, WRITERS_TIME, survey) {
         return None;
@@ -187,13 +189,15 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
 
 fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Finding> {
     let CwdRecord { path, session_id, dir, written_at } = record;
-    let session = find(survey, AgentKind::Claude, session_id);
+    let session = survey.session(AgentKind::Claude, session_id);
     let is_live = session.is_some_and(|session| session.copies.iter().any(|copy| copy.liveness != Liveness::Idle));
     let is_old = written_at.is_some_and(|at| survey.now.duration_since(at) >= STARTING_TIME);
     let why = match (dir, session) {
         (None, _) => "names no directory".to_owned(),
         (Some(dir), _) if !exists => format!("names {}, which does not exist", dir.display()),
-        (Some(_), None) if is_old => format!("is about the session {session_id}, which is found nowhere"),
+        (Some(_), None) if is_old && !is_unread(survey, session_id) => {
+            format!("is about the session {session_id}, which is found nowhere")
+        }
         (Some(_), Some(session)) if is_old && !is_live => format!("is about {}, which is not in use", name(session)),
         _ => return None,
     };
@@ -209,4 +213,84 @@ fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Findi
             .measured(measured, "a directory that exists and a session in use")
             .mended_by(Repair::Trash { paths: vec![PathBuf::from(path)] }),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::survey;
+    use crate::session::tests::{copy, session};
+
+    fn stray(kind: StrayKind, minutes_ago: i64, survey: &Survey) -> Stray {
+        Stray {
+            agent: AgentKind::Claude,
+            kind,
+            session_id: Some("a".to_owned()),
+            path: "/s/projects/-p/a".into(),
+            holds: "1 file".to_owned(),
+            modified_at: Some(survey.now - SignedDuration::from_mins(minutes_ago)),
+        }
+    }
+
+    fn codes(survey: &Survey) -> Vec<(Code, Severity, bool)> {
+        check(survey).into_iter().map(|finding| (finding.code, finding.severity, finding.repair.is_some())).collect()
+    }
+
+    #[test]
+    fn a_temporary_file_must_be_old_and_held_by_nobody() {
+        for (minutes, is_held, is_busy, is_reported) in [
+            (61, false, false, true),
+            (59, false, false, false),
+            (-5, false, false, false),
+            (61, true, false, false),
+            (61, false, true, false),
+        ] {
+            let mut session = session(vec![copy("a")]);
+            if is_busy {
+                session.copies[0].liveness = Liveness::Live { pid: 7 };
+            }
+            let mut survey = survey(vec![session]);
+            let stray = stray(StrayKind::Temporary, minutes, &survey);
+            survey.held.extend(is_held.then(|| stray.path.clone()));
+            survey.strays.push(stray);
+            let expected = if is_reported { vec![(Code::LeftoverTemp, Severity::Info, true)] } else { Vec::new() };
+            assert_eq!(codes(&survey), expected, "{minutes} {is_held} {is_busy}");
+        }
+    }
+
+    #[test]
+    fn belongings_are_orphans_only_when_their_transcript_is_nowhere() {
+        let mut gone = survey(Vec::new());
+        gone.strays.push(stray(StrayKind::Belongings, 25 * 60, &gone));
+        assert_eq!(codes(&gone), [(Code::OrphanBelongings, Severity::Warning, true)]);
+        let mut elsewhere = survey(vec![session(vec![copy("a")])]);
+        elsewhere.strays.push(stray(StrayKind::Belongings, 25 * 60, &elsewhere));
+        assert_eq!(codes(&elsewhere), [(Code::OrphanBelongings, Severity::Info, false)]);
+        let mut new = survey(Vec::new());
+        new.strays.push(stray(StrayKind::Belongings, 23 * 60, &new));
+        assert_eq!(codes(&new), []);
+    }
+
+    #[test]
+    fn what_belongs_to_a_session_that_could_not_be_read_is_not_left_behind() {
+        let mut child = copy("agent-1");
+        child.kind = SessionKind::Subagent;
+        child.parent_id = Some("a".to_owned());
+        let mut survey = survey(vec![session(vec![child])]);
+        let path = PathBuf::from("/s/projects/-p/a.jsonl");
+        survey.scan.problems.push(crate::session::Problem { path, reason: "permission denied".to_owned() });
+        assert_eq!(codes(&survey), []);
+    }
+
+    #[test]
+    fn a_sub_agent_inside_a_stray_directory_is_told_with_it() {
+        let mut child = copy("agent-1");
+        child.kind = SessionKind::Subagent;
+        child.parent_id = Some("a".to_owned());
+        child.place.path = "/s/projects/-p/a/subagents/agent-1.jsonl".into();
+        let mut survey = survey(vec![session(vec![child])]);
+        assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Info, false)]);
+        survey.strays.push(stray(StrayKind::Belongings, 25 * 60, &survey));
+        assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, true)]);
+    }
 }

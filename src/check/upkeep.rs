@@ -103,3 +103,45 @@ fn interrupted(run: &InterruptedRun) -> Finding {
         .measured(format!("{done} of {all} steps"), "all or none")
         .remedy(format!("rejoin undo {id}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::check::tests::survey;
+    use crate::session::tests::{copy, session};
+
+    /// Sessions whose files were changed at these times, in a store that keeps them for ten days.
+    fn found(times: &[&str], within_days: i64) -> Vec<(String, usize)> {
+        let one = |(number, time): (usize, &&str)| {
+            let mut copy = copy(&number.to_string());
+            copy.modified_at = Some(time.parse().expect("a time"));
+            session(vec![copy])
+        };
+        let mut survey = survey(times.iter().enumerate().map(one).collect());
+        let retention = Retention {
+            period: SignedDuration::from_hours(240),
+            counts_from: RetentionStart::FileTime,
+            setting: ("/s/settings.json".into(), "keepDays"),
+            is_set: true,
+        };
+        survey.retentions.insert("/s".into(), (AgentKind::Claude, retention));
+        survey.expires_within = SignedDuration::from_hours(24 * within_days);
+        expiries(&survey).into_iter().map(|finding| (finding.measured, finding.sessions.len())).collect()
+    }
+
+    #[test]
+    fn sessions_of_a_day_are_told_together_and_overdue_ones_as_such() {
+        let times = ["2026-02-19T01:00:00Z", "2026-02-10T00:00:00Z", "2026-02-19T23:00:00Z", "2026-02-21T00:00:00Z"];
+        let expected = [
+            ("overdue".to_owned(), 1),
+            ("deleted from 2026-03-01 on".to_owned(), 1),
+            ("deleted from 2026-03-03 on".to_owned(), 1),
+        ];
+        // The first of them was due this morning.
+        assert_eq!(found(&times, 7), [(expected[0].0.clone(), 2), expected[1].clone(), expected[2].clone()]);
+        assert_eq!(found(&times, 1), [(expected[0].0.clone(), 2), expected[1].clone()]);
+        assert_eq!(found(&["2026-02-28T00:00:00Z"], 7), []);
+    }
+}

@@ -13,6 +13,7 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
     let wanted = Wanted { counts: args.counts, ..Wanted::GLANCE };
     let mut scan = scan::locate(env, &filter.agents).read_all(env, wanted);
+    scan.add_those_in_dirs(env, &filter, wanted);
     scan.add_pointers(env);
     super::warn_of_problems(ui, &scan);
 

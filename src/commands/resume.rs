@@ -81,6 +81,8 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if let Some((session, item)) = resume.session.as_ref().zip(resume.backfill.as_ref()) {
         super::backfill::after_resume(session, item, env, ui);
     }
+    // What was found when the session was read may have gone since.
+    resume.check_start()?;
     ui.note(&render::announcement(&resume, env));
     ui.flush()?;
     if let Err(error) = launch_log::append(&log::file(env), &resume.launch(&dir, env)) {

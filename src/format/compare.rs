@@ -30,6 +30,18 @@ pub fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
     }
 }
 
+/// Compares two conversations that were read already.
+pub fn compare_lists<T: PartialEq>(ours: &[T], theirs: &[T]) -> Comparison {
+    let common = ours.iter().zip(theirs).take_while(|(our, their)| our == their).count();
+    let count = common as u64;
+    match (common == ours.len(), common == theirs.len()) {
+        (true, true) => Comparison::Identical,
+        (false, true) => Comparison::Longer { common: count },
+        (true, false) => Comparison::Shorter { common: count },
+        (false, false) => Comparison::Diverged { record: count + 1 },
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
@@ -51,6 +63,18 @@ mod tests {
             std::fs::write(&a, ours).expect("a file");
             std::fs::write(&b, theirs).expect("a file");
             assert_eq!(compare(&a, &b).expect("a comparison"), expected, "{ours:?} {theirs:?}");
+        }
+    }
+
+    #[test]
+    fn lists_are_compared_as_files_are() {
+        for (ours, theirs, expected) in [
+            ([1, 2].as_slice(), [1, 2].as_slice(), Comparison::Identical),
+            (&[1, 2, 3], &[1, 2], Comparison::Longer { common: 2 }),
+            (&[], &[1], Comparison::Shorter { common: 0 }),
+            (&[1, 2], &[1, 3], Comparison::Diverged { record: 2 }),
+        ] {
+            assert_eq!(compare_lists(ours, theirs), expected, "{ours:?} {theirs:?}");
         }
     }
 }

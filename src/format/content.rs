@@ -1,6 +1,6 @@
 //! The content of a message: a string, or a list of blocks, or nothing at all.
 //!
-//! Amplifier (amplifier-app-cli f16375fc), Claude Code (2.1.330) and Pi (0.87.1) share the shape.
+//! Amplifier (amplifier-app-cli f16375fc), Claude Code (2.1.330), Codex (0.169.0) and Pi (0.87.1) share the shape.
 
 use std::borrow::Cow;
 
@@ -66,7 +66,9 @@ fn block(raw: &RawValue) -> Block<'_> {
     }
     let Ok(block) = serde_json::from_str::<RawBlock<'_>>(raw.get()) else { return Block::Other };
     match block.kind.get() {
-        Some("text") => block.text.into_inner().map_or(Block::Other, Block::Text),
+        Some("text" | "Text" | "input_text" | "output_text") => {
+            block.text.into_inner().map_or(Block::Other, Block::Text)
+        }
         Some("tool_use" | "tool_call" | "toolCall") => Block::ToolCall {
             name: block.name.get().unwrap_or("tool").to_owned(),
             arguments: block.input.or(block.arguments).map(|input| input.get().to_owned()).unwrap_or_default(),
@@ -88,6 +90,16 @@ pub fn plain_text(content: Option<&RawValue>) -> String {
         }
     }
     text
+}
+
+/// Tells whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.
+///
+/// They flatten blanks and may put an ellipsis where they cut.
+pub fn is_beginning_of(title: &str, prompt: &str) -> bool {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = flat(title);
+    let title = ["…", "...", "[...]"].iter().find_map(|end| title.strip_suffix(end)).unwrap_or(&title);
+    flat(prompt).starts_with(title.trim_end())
 }
 
 #[cfg(test)]
@@ -127,5 +139,17 @@ mod tests {
                 Block::Other,
             ]
         );
+    }
+
+    #[test]
+    fn a_title_that_only_repeats_the_prompt_is_told_from_one_of_its_own() {
+        let prompt = "Fix the parser\n\tand its tests, please";
+        for title in ["Fix the parser and its tests, please", "Fix the parser", "Fix the parser and …", "Fix [...]", ""]
+        {
+            assert!(is_beginning_of(title, prompt), "{title}");
+        }
+        for title in ["Parser", "Fix the parser and its tests, please!", "fix the parser"] {
+            assert!(!is_beginning_of(title, prompt), "{title}");
+        }
     }
 }

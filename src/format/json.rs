@@ -36,6 +36,12 @@ impl<'a> Text<'a> {
     }
 }
 
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(Some(Cow::Borrowed(text)))
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextVisitor;
@@ -90,6 +96,16 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
+/// Reads an object inside another; whatever else is there counts as one without fields.
+pub fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+/// Reads a list of anything; whatever else is there counts as an empty one.
+pub fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
+    inner(raw)
+}
+
 /// Writes an object, a member a line with an indent of two spaces, and every value as it is.
 ///
 /// A pretty printer would re-indent foreign values and change their numbers.
@@ -104,6 +120,15 @@ pub fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<String> 
 /// Reads an RFC 3339 time with an offset or `Z`.
 pub fn instant(text: &str) -> Option<Timestamp> {
     text.trim().parse().ok()
+}
+
+/// Reads a time that is a number: so many seconds since 1970, or fractions of them as `per_second` says.
+pub fn epoch(value: Option<&RawValue>, per_second: u32) -> Option<Timestamp> {
+    let number: f64 = value?.get().parse().ok()?;
+    let micros = number / f64::from(per_second) * 1e6;
+    // A number beyond the calendar is cut to the largest there is, which no time is.
+    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is no time")]
+    Timestamp::from_microsecond(micros.round() as i64).ok()
 }
 
 /// Reads a time that may lack a zone, which then is the writer's local one.
@@ -149,5 +174,19 @@ mod tests {
         assert_eq!(instant("2026-02-01T10:00:00.123456"), None);
         assert_eq!(local_instant("2026-02-01T10:00:00.123456", &TimeZone::UTC), Some(expected));
         assert_eq!(local_instant("yesterday", &TimeZone::UTC), None);
+    }
+
+    #[test]
+    fn times_that_are_numbers_are_read_to_the_microsecond() {
+        let at = |text: &str, per_second| {
+            let raw = RawValue::from_string(text.to_owned()).expect("JSON");
+            epoch(Some(&raw), per_second).map(|at| at.to_string())
+        };
+        assert_eq!(at("1769940000.1234562", 1).as_deref(), Some("2026-02-01T10:00:00.123456Z"));
+        assert_eq!(at("1769940000123", 1000).as_deref(), Some("2026-02-01T10:00:00.123Z"));
+        for other in ["\"1769940000\"", "1e300", "-1e300", "null", "[]", "true"] {
+            assert_eq!(at(other, 1), None, "{other}");
+        }
+        assert_eq!(epoch(None, 1), None);
     }
 }

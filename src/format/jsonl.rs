@@ -3,15 +3,19 @@
 //! A transcript can be 10 GB and one of its lines 200 MB. `list` needs a few fields near the two
 //! ends, so it looks through windows that grow until the fields are seen. Lines end at `\n`
 //! bytes only: transcripts hold U+2028 and its like raw inside strings.
+//!
+//! A file whose name ends in `.zst` is unpacked on the way (Codex packs cold sessions). It can only be read from its
+//! start, so what lies between its two ends is unpacked too, but not kept.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Seek as _};
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _};
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memmem, memrchr};
+use zstd::Decoder;
 
 use crate::error::PathError;
 use crate::fsio;
@@ -24,15 +28,36 @@ const LAST_WINDOW: usize = 1024 * 1024;
 const GROWTH: usize = 8;
 /// The longest line that is looked into when a file is streamed.
 pub const LONGEST_LINE: usize = 8 * 1024 * 1024;
+/// How the name of a packed file ends.
+pub const PACKED: &str = "zst";
+/// How far a packed file is unpacked for a look at its end; the end of a larger one is not known.
+const MOST_UNPACKED: u64 = 64 * 1024 * 1024;
+/// What is kept of the end of a packed file: no series of windows reaches further back.
+const KEPT_END: usize = 2 * LAST_WINDOW;
 
 /// A line-wise file that is open for reading.
 #[derive(Debug)]
 pub struct Jsonl {
     file: File,
+    /// What was unpacked of a packed file.
+    unpacked: Option<Unpacked>,
+    /// The size on disk.
     len: u64,
+    /// Where the content ends, which is further for a packed file.
+    end: u64,
     modified: Option<Timestamp>,
     head: Vec<u8>,
     tail: usize,
+}
+
+/// The two ends of a packed file.
+#[derive(Debug, Default)]
+struct Unpacked {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    len: u64,
+    /// Whether more follows that was not unpacked.
+    is_cut: bool,
 }
 
 impl Jsonl {
@@ -40,7 +65,13 @@ impl Jsonl {
     pub fn open(path: &Path) -> Result<Self, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
-        Ok(Self { file, len: metadata.len(), modified, head: Vec::new(), tail: FIRST_WINDOW })
+        let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
+        if path.extension().is_some_and(|extension| extension == PACKED) {
+            let ends = Unpacked::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
+            end = ends.len;
+            unpacked = Some(ends);
+        }
+        Ok(Self { file, unpacked, len, end, modified, head: Vec::new(), tail: FIRST_WINDOW })
     }
 
     /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
@@ -58,7 +89,7 @@ impl Jsonl {
         Self { tail, ..self }
     }
 
-    /// Returns the size in bytes at the time of opening.
+    /// Returns the size on disk in bytes at the time of opening.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -66,6 +97,11 @@ impl Jsonl {
     /// Tells whether the file has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Returns what [`Jsonl::from_start`] has looked at: lines, and most often the beginning of another one.
+    pub fn beginning(&self) -> &[u8] {
+        &self.head
     }
 
     /// Returns the modification time.
@@ -95,7 +131,7 @@ impl Jsonl {
                     return Ok(false);
                 }
             }
-            if self.head.len() as u64 >= self.len {
+            if self.head.len() as u64 >= self.end {
                 let rest = &self.head[start..];
                 return Ok(rest.is_empty() || !see(rest));
             }
@@ -103,7 +139,7 @@ impl Jsonl {
                 return Ok(false);
             }
             let wanted = match self.head.len() {
-                0 if self.len <= self.tail as u64 => self.tail,
+                0 if self.end <= self.tail as u64 => self.tail,
                 0 => FIRST_WINDOW,
                 length => (length * GROWTH).min(LAST_WINDOW),
             };
@@ -115,11 +151,14 @@ impl Jsonl {
     ///
     /// The second argument of `see` tells whether the line was ended by a newline.
     pub fn from_end(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> io::Result<()> {
-        let (mut window, mut start) = if self.head.len() as u64 >= self.len {
+        if self.is_cut() {
+            return Ok(());
+        }
+        let (mut window, mut start) = if self.head.len() as u64 >= self.end {
             (std::mem::take(&mut self.head), 0)
         } else {
-            let start = self.len.saturating_sub(self.tail as u64);
-            (self.read_range(start, self.len)?, start)
+            let start = self.end.saturating_sub(self.tail as u64);
+            (self.read_range(start, self.end)?, start)
         };
         let mut width = self.tail;
         let mut is_ended = window.last() == Some(&b'\n');
@@ -153,24 +192,68 @@ impl Jsonl {
         }
     }
 
+    /// Returns the last line that holds some bytes, where the windows from the end did not reach it: it looks at no
+    /// more than `limit` bytes of the end, and finds no line of more than 128 KiB.
+    pub fn last_line_with(&self, bytes: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
+        let (lowest, reach) = (self.end.saturating_sub(limit), 64 * 1024);
+        let mut start = self.end;
+        while start > lowest && self.unpacked.is_none() {
+            // Windows overlap, so that bytes across an edge are found too.
+            let end = (start + bytes.len() as u64).min(self.end);
+            start = start.saturating_sub(LAST_WINDOW as u64).max(lowest);
+            let Some(found) = memmem::rfind(&self.read_range(start, end)?, bytes) else { continue };
+            let found = start + found as u64;
+            let from = found.saturating_sub(reach);
+            let around = self.read_range(from, (found + reach).min(self.end))?;
+            let (before, after) = around.split_at(usize::try_from(found - from).map_err(io::Error::other)?);
+            let line_start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+            let line_end = before.len() + memchr(b'\n', after).unwrap_or(after.len());
+            return Ok(Some(around[line_start..line_end].to_vec()));
+        }
+        Ok(None)
+    }
+
     /// Turns to reading the whole file from its start, line by line.
-    pub fn into_lines(mut self) -> io::Result<Lines> {
-        self.file.rewind()?;
-        Ok(Lines { reader: BufReader::with_capacity(128 * 1024, self.file), line: Vec::new(), number: 0 })
+    pub fn into_lines(self) -> io::Result<Lines> {
+        self.lines_within(u64::MAX)
+    }
+
+    /// Reads the file from its start, line by line, but no more bytes than `limit`.
+    pub fn lines_within(&self, limit: u64) -> io::Result<Lines> {
+        let mut file = self.file.try_clone()?;
+        file.rewind()?;
+        let source = match self.unpacked {
+            Some(_) => Source::Packed(Decoder::new(file)?),
+            None => Source::Plain(file),
+        };
+        let reader = BufReader::with_capacity(128 * 1024, source.take(limit));
+        Ok(Lines { reader, line: Vec::new(), number: 0, offset: 0 })
+    }
+
+    /// Returns the bytes of a line that [`Lines`] showed before; fewer when the file shrank since.
+    pub fn again(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
+        self.read_range(start, start.saturating_add(length as u64))
+    }
+
+    fn is_cut(&self) -> bool {
+        self.unpacked.as_ref().is_some_and(|unpacked| unpacked.is_cut)
     }
 
     fn grow_head(&mut self, wanted: usize) -> io::Result<()> {
-        let end = (wanted as u64).min(self.len);
+        let end = (wanted as u64).min(self.end);
         let more = self.read_range(self.head.len() as u64, end)?;
         if more.is_empty() {
             // The file shrank while it was read: what is there is all there is.
-            self.len = self.head.len() as u64;
+            self.end = self.head.len() as u64;
         }
         self.head.extend_from_slice(&more);
         Ok(())
     }
 
     fn read_range(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
+        if let Some(unpacked) = &self.unpacked {
+            return Ok(unpacked.range(start, end).to_vec());
+        }
         let length = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
         let mut bytes = vec![0; length];
         let mut filled = 0;
@@ -184,6 +267,79 @@ impl Jsonl {
         }
         bytes.truncate(filled);
         Ok(bytes)
+    }
+}
+
+impl Unpacked {
+    fn of(file: &File) -> io::Result<Self> {
+        let mut source = Decoder::new(file)?.take(MOST_UNPACKED + 1);
+        let (mut unpacked, mut part) = (Self::default(), vec![0; 64 * 1024]);
+        loop {
+            let count = match source.read(&mut part) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // A packed file that was cut off is as a plain one that was: what is there is all there is.
+                Err(_) if unpacked.len > 0 => 0,
+                Err(error) => return Err(error),
+            };
+            if count == 0 {
+                break;
+            }
+            unpacked.add(&part[..count]);
+        }
+        unpacked.is_cut = unpacked.len > MOST_UNPACKED;
+        Ok(unpacked)
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        let wanted = part.len().min(LAST_WINDOW - self.first.len());
+        self.first.extend_from_slice(&part[..wanted]);
+        if self.last.len() >= 2 * KEPT_END {
+            self.last.drain(..self.last.len() - KEPT_END);
+        }
+        self.last.extend_from_slice(part);
+        self.len += part.len() as u64;
+    }
+
+    /// Returns a range that lies near the start, or else near the end.
+    fn range(&self, start: u64, end: u64) -> &[u8] {
+        let of = |bytes: &'_ [u8], offset: u64| -> Option<(usize, usize)> {
+            let at = |position: u64| usize::try_from(position.checked_sub(offset)?).ok();
+            Some((at(start)?, at(end)?)).filter(|(start, end)| start <= end && *end <= bytes.len())
+        };
+        let kept_from = self.len - self.last.len() as u64;
+        match (of(&self.first, 0), of(&self.last, kept_from)) {
+            (Some((start, end)), _) => &self.first[start..end],
+            (None, Some((start, end))) => &self.last[start..end],
+            (None, None) => &[],
+        }
+    }
+}
+
+/// Where lines are streamed from.
+enum Source {
+    Plain(File),
+    Packed(Decoder<'static, BufReader<File>>),
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(buffer),
+            Self::Packed(file) => match file.read(buffer) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => Ok(0),
+                read => read,
+            },
+        }
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Plain",
+            Self::Packed(_) => "Packed",
+        })
     }
 }
 
@@ -205,9 +361,10 @@ pub fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<
 /// A whole file, one line at a time; it holds one line at most.
 #[derive(Debug)]
 pub struct Lines {
-    reader: BufReader<File>,
+    reader: BufReader<io::Take<Source>>,
     line: Vec<u8>,
     number: u64,
+    offset: u64,
 }
 
 /// One line of a streamed file.
@@ -215,6 +372,8 @@ pub struct Lines {
 pub struct Line<'a> {
     /// Counted from 1.
     pub number: u64,
+    /// Where it begins in the file, in bytes.
+    pub start: u64,
     /// Its bytes without the newline; `None` when it is longer than [`LONGEST_LINE`].
     pub bytes: Option<&'a [u8]>,
     /// Whether a newline ended it.
@@ -230,6 +389,7 @@ impl Lines {
             let mut is_too_long = false;
             let mut is_ended = false;
             let mut was_read = false;
+            let start = self.offset;
             while !is_ended {
                 let available = match self.reader.fill_buf() {
                     Ok([]) => break,
@@ -252,6 +412,7 @@ impl Lines {
                     self.line.extend_from_slice(part);
                 }
                 self.reader.consume(used);
+                self.offset += used as u64;
             }
             if !was_read {
                 return Ok(None);
@@ -259,7 +420,7 @@ impl Lines {
             self.number += 1;
             if is_too_long || !self.line.is_empty() {
                 let bytes = (!is_too_long).then_some(self.line.as_slice());
-                return Ok(Some(Line { number: self.number, bytes, is_ended }));
+                return Ok(Some(Line { number: self.number, start, bytes, is_ended }));
             }
         }
     }
@@ -378,7 +539,93 @@ mod tests {
         assert_eq!((two.number, two.bytes), (2, None));
         let three = lines.next_line().expect("a line").expect("a line");
         assert_eq!((three.number, three.bytes, three.is_ended), (3, Some(b"three".as_slice()), false));
+        let start = three.start;
         assert_eq!(lines.next_line().expect("an end"), None);
+        let file = Jsonl::open(&path).expect("a file");
+        assert_eq!(file.again(start, 5).expect("the line once more"), b"three");
+        assert_eq!(file.again(start + 3, 5).expect("what is left"), b"ee");
+    }
+
+    #[test]
+    fn a_packed_file_shows_the_same_lines_as_a_plain_one() {
+        let text: String = (0..400_000).map(|number| format!("line {number}\n")).collect();
+        for length in [0, 10, 5000, 1_500_000, text.len()] {
+            let text = &text.as_bytes()[..length];
+            let (dir, path) = file(text);
+            let packed = dir.path().join("x.jsonl.zst");
+            std::fs::write(&packed, zstd::encode_all(text, 3).expect("a packed file")).expect("a file");
+            for tail in [1, 96 * 1024] {
+                let from_start = |path| {
+                    let (mut file, mut seen) = (Jsonl::open(path).expect("a file").with_tail(tail), Vec::new());
+                    let see = |line: &[u8]| {
+                        seen.push(line.to_vec());
+                        false
+                    };
+                    (file.from_start(see).expect("lines"), seen)
+                };
+                assert_eq!(from_start(&packed), from_start(&path), "{length}");
+            }
+            assert_eq!(all_from_end(&packed), all_from_end(&path), "{length}");
+            let streamed = |path| {
+                let (mut lines, mut seen) =
+                    (Jsonl::open(path).expect("a file").into_lines().expect("lines"), Vec::new());
+                while let Some(line) = lines.next_line().expect("a line") {
+                    seen.push((line.bytes.map(<[u8]>::to_vec), line.is_ended));
+                }
+                seen
+            };
+            assert_eq!(streamed(&packed), streamed(&path), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_packed_file_that_was_cut_off_ends_where_it_can_be_unpacked() {
+        // Numbers without a pattern, so that packing makes more than one block of them.
+        let text: String =
+            (0_u64..300_000).map(|number| format!("{:016x}\n", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        let packed = zstd::encode_all(text.as_bytes(), 3).expect("a packed file");
+        let (dir, _) = file(b"");
+        let path = dir.path().join("x.jsonl.zst");
+        std::fs::write(&path, &packed[..packed.len() / 2]).expect("a file");
+        let shown = all_from_end(&path);
+        assert!(!shown.is_empty() && shown.len() < 300_000);
+        std::fs::write(&path, b"not packed").expect("a file");
+        assert!(Jsonl::open(&path).expect_err("an error").to_string().starts_with("cannot unpack"));
+    }
+
+    #[test]
+    fn the_end_of_a_packed_file_is_not_looked_for_without_limit() {
+        let (dir, _) = file(b"");
+        let path = dir.path().join("x.jsonl.zst");
+        let lines = io::repeat(b'x').take(MOST_UNPACKED).chain(&b"\nlast\n"[..]);
+        let lines = (&b"first\n"[..]).chain(lines);
+        std::fs::write(&path, zstd::encode_all(lines, 1).expect("a packed file")).expect("a file");
+        let mut file = Jsonl::open(&path).expect("a file");
+        let mut seen = Vec::new();
+        let is_whole = file.from_start(|line| {
+            seen.push(line.to_vec());
+            false
+        });
+        assert!(!is_whole.expect("lines"));
+        assert_eq!(seen, [b"first"]);
+        assert_eq!(all_from_end(&path), []);
+    }
+
+    #[test]
+    fn a_line_that_the_windows_do_not_reach_is_found_by_what_it_holds() {
+        for filling in [0, 10, LAST_WINDOW - 12, LAST_WINDOW - 6, LAST_WINDOW, 3 * LAST_WINDOW + 5] {
+            let text = format!("first wanted\n{{a wanted one}}\n{}\n", "x".repeat(filling));
+            let (_dir, path) = file(text.as_bytes());
+            let find = |limit| {
+                let line = Jsonl::open(&path).expect("a file").last_line_with(b"wanted", limit).expect("a look");
+                line.map(|line| String::from_utf8(line).expect("text"))
+            };
+            assert_eq!(find(u64::MAX).as_deref(), Some("{a wanted one}"), "{filling}");
+            assert_eq!(find(filling as u64), None, "{filling}");
+        }
+        let (_dir, path) = file(b"wanted");
+        let found = Jsonl::open(&path).expect("a file").last_line_with(b"wanted", 100).expect("a look");
+        assert_eq!(found.as_deref(), Some(b"wanted".as_slice()));
     }
 
     #[test]

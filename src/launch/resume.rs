@@ -97,6 +97,7 @@ impl Resume {
         let health = session.copy().health.iter();
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
+        warnings.extend(agent.warning(session.copy()));
         Ok(Self { session: Some(session), plan, dir_source, backfill, warnings, identity: None })
     }
 
@@ -111,7 +112,8 @@ impl Resume {
     pub fn check(&mut self, options: &Options, env: &Env) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(session) = &self.session {
-            if !options.force {
+            let joins = agent::by_kind(session.agent).is_some_and(|agent| agent.joins(session.copy()));
+            if !options.force && !joins {
                 match checks::check_liveness(session) {
                     Ok(warning) => self.warnings.extend(warning),
                     Err(refusal) => refusals.push(refusal),
@@ -139,7 +141,10 @@ impl Resume {
         }
         self.identity = self.plan.dir.as_deref().and_then(Identity::of);
         match &self.plan.dir {
-            Some(dir) => refusals.extend(checks::check_dir(dir).err()),
+            Some(dir) => match checks::check_dir(dir) {
+                Ok(()) => refusals.extend(self.check_start().err()),
+                Err(refusal) => refusals.push(refusal),
+            },
             None => {
                 let id = self.session.as_ref().map_or("", |session| session.id.as_str());
                 let message = format!("nothing tells which directory session {id} belongs to");
@@ -150,6 +155,15 @@ impl Resume {
             }
         }
         refusals
+    }
+
+    /// Looks whether the agent would find the session in the launch directory; to be asked right before the launch too.
+    pub fn check_start(&self) -> Result<(), Refusal> {
+        let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) else { return Ok(()) };
+        agent::by_kind(session.agent).map_or(Ok(()), |agent| agent.check_start(session.copy(), dir)).map_err(|why| {
+            let message = format!("session {} would not be resumed in {}: {why}", session.id, dir.display());
+            Refusal::new(Exit::Refused, "would-start-anew", message)
+        })
     }
 
     /// Adds what is left of a launch directory that is gone.

@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson, DoctorJson, DoctorSummaryJson, FindingJson};
+use super::json::doctor::{
+    CheckJson, ChecksJson, ChecksSummaryJson, DoctorCountsJson, DoctorJson, DoctorSummaryJson, FindingJson,
+};
 use super::json::{FORMAT_VERSION, HeaderJson};
-use super::text;
+use super::{text, write_line};
 use crate::check::{Code, Finding, Severity};
 use crate::env::Env;
 use crate::survey::READ_WHOLE;
@@ -117,20 +119,16 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
         findings: report.findings.iter().map(FindingJson::from).collect(),
         counts: report.counts(),
     };
-    serde_json::to_writer(&mut *out, &answer)?;
-    writeln!(out)
+    write_line(out, &answer)
 }
 
 /// Writes a header, a line a finding, and a summary.
 pub fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &HeaderJson { format_version: FORMAT_VERSION, kind: KIND })?;
-    writeln!(out)?;
+    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: KIND })?;
     for finding in report.findings {
-        serde_json::to_writer(&mut *out, &FindingJson::from(finding))?;
-        writeln!(out)?;
+        write_line(out, &FindingJson::from(finding))?;
     }
-    serde_json::to_writer(&mut *out, &DoctorSummaryJson { kind: "summary", counts: report.counts() })?;
-    writeln!(out)
+    write_line(out, &DoctorSummaryJson { kind: "summary", counts: report.counts() })
 }
 
 /// Writes every check with what it means.
@@ -150,18 +148,14 @@ pub fn checks_text(out: &mut impl Write, styles: &Styles) -> io::Result<()> {
 /// Writes every check as one object.
 pub fn checks_json(out: &mut impl Write) -> io::Result<()> {
     let checks = Code::ALL.into_iter().map(CheckJson::from).collect();
-    serde_json::to_writer(&mut *out, &ChecksJson { format_version: FORMAT_VERSION, kind: "doctor-checks", checks })?;
-    writeln!(out)
+    write_line(out, &ChecksJson { format_version: FORMAT_VERSION, kind: "doctor-checks", checks })
 }
 
 /// Writes a header, a line a check, and a summary.
 pub fn checks_ndjson(out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &HeaderJson { format_version: FORMAT_VERSION, kind: "doctor-checks" })?;
-    writeln!(out)?;
+    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "doctor-checks" })?;
     for code in Code::ALL {
-        serde_json::to_writer(&mut *out, &CheckJson::from(code))?;
-        writeln!(out)?;
+        write_line(out, &CheckJson::from(code))?;
     }
-    serde_json::to_writer(&mut *out, &serde_json::json!({ "kind": "summary", "checks": Code::ALL.len() }))?;
-    writeln!(out)
+    write_line(out, &ChecksSummaryJson { kind: "summary", checks: Code::ALL.len() })
 }

@@ -194,7 +194,7 @@ pub struct Located {
     pub project: Option<Arc<str>>,
     /// The full id.
     pub id: String,
-    /// The transcript, or the session's directory.
+    /// The transcript, the session's directory, or the database that holds it.
     pub path: PathBuf,
     /// A directory that belongs to it and lies beside it.
     pub side_dir: Option<PathBuf>,

@@ -80,3 +80,33 @@ fn is_beginning_of(a: &Path, b: &Path) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_covered_by_itself_and_by_what_goes_on_after_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        let long = "x".repeat(100_000);
+        for (ours, theirs, expected) in [
+            ("", "", true),
+            ("", "1", true),
+            ("12", "123", true),
+            ("12", "12", true),
+            ("123", "12", false),
+            ("13", "12", false),
+            (&long, &long, true),
+            (&format!("{long}y"), &format!("{long}z"), false),
+        ] {
+            std::fs::write(&a, ours).expect("a file");
+            std::fs::write(&b, theirs).expect("a file");
+            assert_eq!(is_beginning_of(&a, &b), expected, "{} {}", ours.len(), theirs.len());
+        }
+        assert!(!is_beginning_of(&a, &dir.path().join("none")));
+        std::os::unix::fs::symlink(&a, dir.path().join("link")).expect("a link");
+        assert!(!is_beginning_of(&a, &dir.path().join("link")), "what a link leads to is not held");
+    }
+}

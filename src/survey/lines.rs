@@ -77,12 +77,14 @@ pub(super) fn is_line_wise(path: &Path) -> bool {
 }
 
 /// Looks at a transcript, whole if it is small or if that is wanted.
-pub(super) fn look(path: &Path, agent: &dyn Agent, deep: bool) -> Result<Lines, PathError> {
+///
+/// The first record of a sub-agent's follows one in the transcript of the session that made it, or none.
+pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool) -> Result<Lines, PathError> {
     let fail = |error| PathError::new("read", path, error);
     let mut file = Jsonl::open(path)?;
     if file.len() <= READ_WHOLE {
         let bytes = file.whole().map_err(fail)?;
-        let mut chain = Chain::new(agent);
+        let mut chain = Chain::new(agent, is_subagent);
         let mut start = 0;
         for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
             let line = &bytes[start..end];
@@ -94,7 +96,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, deep: bool) -> Result<Lines, 
         return Ok(chain.finish());
     }
     if deep {
-        let mut chain = Chain::new(agent);
+        let mut chain = Chain::new(agent, is_subagent);
         let mut lines = file.into_lines().map_err(fail)?;
         while let Some(line) = lines.next_line().map_err(fail)? {
             match line.bytes {
@@ -142,17 +144,19 @@ struct Chain<'a> {
     /// Records whose parent was not seen before them.
     waiting: Vec<(u64, u64)>,
     is_complete: bool,
+    may_begin_elsewhere: bool,
     found: Lines,
 }
 
 impl<'a> Chain<'a> {
-    fn new(agent: &'a dyn Agent) -> Self {
+    fn new(agent: &'a dyn Agent, is_subagent: bool) -> Self {
         Self {
             agent,
             hasher: RandomState::new(),
             known: HashSet::new(),
             waiting: Vec::new(),
             is_complete: true,
+            may_begin_elsewhere: is_subagent,
             found: Lines { is_whole: true, ..Lines::default() },
         }
     }
@@ -168,7 +172,8 @@ impl<'a> Chain<'a> {
         if !is_ended {
             self.found.last = LastLine::WithoutNewline;
         }
-        if let Some(parent) = link.parent {
+        let is_first = self.known.is_empty();
+        if let Some(parent) = link.parent.filter(|_| !(is_first && self.may_begin_elsewhere)) {
             let parent = self.hasher.hash_one(parent.as_bytes());
             if !self.known.contains(&parent) {
                 self.waiting.push((number, parent));
@@ -187,5 +192,70 @@ impl<'a> Chain<'a> {
             self.found.lost = lost.into_iter().take(MOST_NUMBERS).collect();
         }
         self.found
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+    use crate::session::AgentKind;
+
+    fn looked(text: &str, is_subagent: bool, deep: bool) -> Lines {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.jsonl");
+        std::fs::write(&path, text).expect("a file");
+        let agent = crate::agent::by_kind(AgentKind::Claude).expect("an agent");
+        look(&path, agent, is_subagent, deep).expect("lines")
+    }
+
+    fn record(id: &str, parent: &str) -> String {
+        format!("{{\"uuid\":\"{id}\",\"parentUuid\":\"{parent}\"}}\n")
+    }
+
+    #[test]
+    fn lines_are_counted_with_the_empty_ones() {
+        let lines = looked("{}\n\nbad\n{}\n[1]\n", false, false);
+        assert_eq!(lines.bad, [LineNumber::FromStart(3), LineNumber::FromStart(5)]);
+        assert_eq!((lines.bad_count, lines.last, lines.is_whole), (2, LastLine::Ended, true));
+        assert!(looked("", false, false).is_sound());
+    }
+
+    #[test]
+    fn the_end_of_the_last_line_is_told_apart() {
+        assert_eq!(looked("{}\n{\"a\":", false, false).last, LastLine::CutOff);
+        assert_eq!(looked("{}\n{}", false, false).last, LastLine::WithoutNewline);
+        assert_eq!(looked("{}\n{\"a\":", false, false).bad_count, 0, "it is not one of the bad lines as well");
+    }
+
+    #[test]
+    fn a_parent_may_come_later_but_must_be_there() {
+        let text = record("b", "a") + &record("a", "gone") + &record("c", "b");
+        assert_eq!(looked(&text, false, false).lost, [2]);
+        let own = record("a", "in the session that made it") + &record("b", "a") + &record("c", "gone");
+        assert_eq!(looked(&own, true, false).lost, [3]);
+    }
+
+    #[test]
+    fn a_large_file_is_read_at_both_ends_and_deep_the_same_as_a_small_one() {
+        let mut lines: Vec<String> =
+            (0..9_000).map(|number| record(&number.to_string(), "0").replace('\n', "")).collect();
+        for at in [1, 4_000, 8_998] {
+            lines[at] = "bad".to_owned();
+        }
+        let text = lines.join("\n");
+        assert!(text.len() as u64 > READ_WHOLE);
+        let ends = looked(&text, false, false);
+        assert_eq!(ends.bad, [LineNumber::FromStart(2), LineNumber::FromEnd(2)]);
+        assert_eq!((ends.last, ends.is_whole), (LastLine::WithoutNewline, false));
+        let deep = looked(&text, false, true);
+        assert_eq!(deep.bad, [2, 4_001, 8_999].map(LineNumber::FromStart));
+        assert_eq!((deep.last, deep.is_whole, deep.lost_count), (LastLine::WithoutNewline, true, 0));
+    }
+
+    #[test]
+    fn no_more_numbers_are_kept_than_help() {
+        let lines = looked(&"bad\n".repeat(50), false, false);
+        assert_eq!((lines.bad.len(), lines.bad_count), (MOST_NUMBERS, 50));
     }
 }

@@ -17,9 +17,10 @@ use crate::agent::upkeep::{Retention, Stray, StrayKind, modified_at, temporary};
 use crate::agent::{self, Found};
 use crate::check::Code;
 use crate::env::Env;
+use crate::error::PathError;
 use crate::process;
 use crate::scan::{self, Scan};
-use crate::session::{AgentKind, Copy, Problem, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
 
 pub use copies::CopyFacts;
 pub use gone::Gone;
@@ -131,22 +132,33 @@ pub fn collect(env: &Env, wanted: &Wanted) -> Survey {
 }
 
 impl Survey {
+    /// Finds a session by its full id.
+    pub fn session(&self, agent: AgentKind, id: &str) -> Option<&Session> {
+        // The scan is in order of agent and id.
+        let sessions = &self.scan.sessions;
+        let at = sessions.binary_search_by(|session| (session.agent, session.id.as_str()).cmp(&(agent, id)));
+        at.ok().map(|at| &sessions[at])
+    }
+
     fn verify(&mut self, env: &Env) {
         for agent in agent::all() {
             let own = self.scan.sessions.iter_mut().filter(|session| session.agent == agent.kind());
             let mut copies: Vec<&mut Copy> = own.map(|session| &mut session.copies[0]).collect();
             agent.verify_all(&mut copies, env);
         }
-        self.scan.sessions.iter_mut().for_each(crate::session::Session::assess);
+        self.scan.sessions.iter_mut().for_each(Session::assess);
     }
 
     fn look_at_lines(&mut self, deep: bool) {
-        let look = |(at, session): (usize, &crate::session::Session)| {
+        let look = |(at, session): (usize, &Session)| {
             let agent = agent::by_kind(session.agent)?;
             let path = agent.transcript(&session.copy().place).filter(|path| lines::is_line_wise(path))?;
-            Some((at, path.clone(), lines::look(&path, agent, deep)))
+            let is_subagent = session.copy().kind == SessionKind::Subagent;
+            let lines = lines::look(&path, agent, is_subagent, deep);
+            Some((at, path, lines))
         };
-        let looked: Vec<_> = self.scan.sessions.par_iter().enumerate().with_max_len(32).filter_map(look).collect();
+        let looked: Vec<(usize, PathBuf, Result<Lines, PathError>)> =
+            self.scan.sessions.par_iter().enumerate().with_max_len(32).filter_map(look).collect();
         for (at, path, lines) in looked {
             match lines {
                 Ok(lines) => {

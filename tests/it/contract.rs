@@ -56,6 +56,10 @@ words!(LastLaunchKind: LastLaunch);
 words!(BackfillKind: BackfillPlan BackfillOutcome);
 words!(SummaryKind: Summary);
 words!(ErrorKind: Error);
+words!(DoctorKind: DoctorReport);
+words!(DoctorChecksKind: DoctorChecks);
+words!(Severity: Error Warning Info);
+words!(RepairKind: Backfill Trash Fold);
 words!(BackfillResult: Write Keep Refuse Written Kept Refused Failed);
 
 /// The only version that these structs know.
@@ -334,6 +338,86 @@ pub(crate) struct Backfill {
     #[serde(deserialize_with = "nullable")]
     pub(crate) run: Option<String>,
     pub(crate) problems: Vec<Problem>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PathOf {
+    pub(crate) path: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) path_bytes_base64: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionId {
+    pub(crate) agent: Agent,
+    pub(crate) id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Repair {
+    pub(crate) kind: RepairKind,
+    pub(crate) paths: Vec<PathOf>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Finding {
+    pub(crate) code: String,
+    pub(crate) severity: Severity,
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) sessions: Vec<SessionId>,
+    pub(crate) paths: Vec<PathOf>,
+    pub(crate) evidence: String,
+    pub(crate) measured: String,
+    pub(crate) expected: String,
+    pub(crate) remedy: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) repair: Option<Repair>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DoctorReport {
+    pub(crate) format_version: Version,
+    pub(crate) kind: DoctorKind,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) errors: u64,
+    pub(crate) warnings: u64,
+    pub(crate) infos: u64,
+    pub(crate) repairable: u64,
+    pub(crate) sessions: u64,
+    pub(crate) read_at_both_ends: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DoctorSummary {
+    pub(crate) kind: SummaryKind,
+    pub(crate) errors: u64,
+    pub(crate) warnings: u64,
+    pub(crate) infos: u64,
+    pub(crate) repairable: u64,
+    pub(crate) sessions: u64,
+    pub(crate) read_at_both_ends: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Check {
+    pub(crate) code: String,
+    pub(crate) severities: Vec<Severity>,
+    pub(crate) meaning: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DoctorChecks {
+    pub(crate) format_version: Version,
+    pub(crate) kind: DoctorChecksKind,
+    pub(crate) checks: Vec<Check>,
 }
 
 #[derive(Debug, Deserialize)]

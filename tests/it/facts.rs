@@ -11,12 +11,13 @@ use crate::contract::{Kind, Session};
 use crate::world::World;
 
 /// Returns the folder of a client's data, if it is there.
-fn corpus(agent: &str) -> Option<PathBuf> {
+pub(crate) fn corpus(agent: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").join(agent);
     folder.join("facts.jsonl").is_file().then_some(folder)
 }
 
-fn copy_tree(from: &Path, to: &Path) {
+/// Copies a tree, links as links.
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry.expect("an entry");
         let target = to.join(entry.path().strip_prefix(from).expect("a path below"));
@@ -121,6 +122,26 @@ fn every_session_of_the_real_claude_code_is_listed_as_it_is() {
 }
 
 #[test]
+fn every_session_of_the_real_codex_is_listed_as_it_is() {
+    the_facts_hold("codex");
+}
+
+#[test]
+fn every_session_of_an_older_real_codex_is_listed_as_it_is() {
+    the_facts_hold("codex-old");
+}
+
+#[test]
+fn every_session_of_the_real_gemini_cli_is_listed_as_it_is() {
+    the_facts_hold("gemini");
+}
+
+#[test]
+fn every_session_of_the_real_qwen_code_is_listed_as_it_is() {
+    the_facts_hold("qwen");
+}
+
+#[test]
 fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
     the_facts_hold("copilot");
 }
@@ -128,4 +149,20 @@ fn every_session_of_the_real_copilot_cli_is_listed_as_it_is() {
 #[test]
 fn every_session_of_the_real_pi_is_listed_as_it_is() {
     the_facts_hold("pi");
+}
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn every_session_of_the_real_opencode_is_listed_as_it_is() {
+    the_facts_hold("opencode");
+}
+
+#[test]
+fn every_session_of_the_real_vibe_is_listed_as_it_is() {
+    the_facts_hold("vibe");
+}
+
+#[test]
+fn every_session_of_the_real_kimi_cli_is_listed_as_it_is() {
+    the_facts_hold("kimi");
 }

@@ -11,17 +11,29 @@ mod world;
 mod backfill;
 mod bad_input;
 mod choosing;
+mod codex;
 mod copilot;
+#[cfg(feature = "sqlite")]
+mod crush;
+mod doctor;
 mod facts;
+mod fix;
+mod gemini;
+#[cfg(feature = "sqlite")]
+mod goose;
 mod hook_amplifier;
 mod hook_claude;
 mod hook_install;
 mod jido;
+mod kimi;
 mod launches;
 mod list;
+#[cfg(feature = "sqlite")]
+mod opencode;
 mod pi;
 mod pipes;
 mod properties;
+mod qwen;
 mod read_only;
 mod regression;
 mod resume;
@@ -30,3 +42,4 @@ mod selectors;
 mod shapes;
 mod terminal;
 mod undo;
+mod vibe;

@@ -26,6 +26,8 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["list", "--all", "--counts", "--format", format],
             vec!["show", "latest", "--format", format],
             vec!["backfill", "--all", "--dry-run", "--format", format],
+            vec!["doctor", "--deep", "--format", format],
+            vec!["doctor", "--list-checks", "--format", format],
             vec!["undo", "--list", "--format", format],
             vec!["trash", "list", "--format", format],
         ]
@@ -42,6 +44,7 @@ fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["generate", "man", "rejoin"],
         vec!["generate", "completions", "bash"],
         vec!["generate", "schema", "session"],
+        vec!["generate", "schema", "doctor"],
     ]
 }
 
@@ -101,7 +104,9 @@ fn looking_changes_nothing_in_the_sample_home() {
 #[test]
 fn no_directory_of_an_agent_is_made_in_an_empty_home() {
     let world = World::new();
-    for args in [&["list"][..], &["show", "latest"], &["resume", "latest", "--print"], &["backfill", "--all"]] {
+    for args in
+        [&["list"][..], &["show", "latest"], &["resume", "latest", "--print"], &["backfill", "--all"], &["doctor"]]
+    {
         world.rejoin(args);
     }
     assert_eq!(picture(&world.home()).len(), 1);

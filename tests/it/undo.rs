@@ -26,7 +26,7 @@ fn stores(world: &World) -> Picture {
 }
 
 #[track_caller]
-fn assert_same(before: &Picture, after: &Picture, when: &str) {
+pub(crate) fn assert_same(before: &Picture, after: &Picture, when: &str) {
     let differences = differences(before, after);
     assert!(differences.is_empty(), "{when}:\n{}", differences.join("\n"));
 }

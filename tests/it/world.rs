@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::contract;
-use crate::fixtures::Fixture;
+use crate::fixtures::{Fixture, claude_slug};
 
 /// The time that counts as now in every test.
 pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
@@ -154,6 +154,15 @@ impl World {
         let mut output = child.wait_with_output().expect("an end");
         output.stdout = String::from_utf8(stdout).expect("output in UTF-8").replace("\r\n", "\n").into_bytes();
         Answer { output, root: self.path.clone(), command: described }
+    }
+
+    /// Returns what belongs to the session at a path.
+    pub(crate) fn belongings_of(&self, path: &Path) -> rejoin::session::Belongings {
+        let env = rejoin::env::Env::read(Some(&self.home())).expect("a home");
+        let places = rejoin::scan::locate(&env, &[]).places;
+        let place = places.into_iter().find(|place| place.path == path).expect("a session at the path");
+        let agent = rejoin::agent::by_kind(place.agent()).expect("an agent");
+        agent.belongings(&place).expect("what belongs to it")
     }
 
     /// Returns how the agent was started, and forgets it.
@@ -314,7 +323,8 @@ impl Answer {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    /// Compares standard output with a snapshot in which `[ROOT]` is the world's directory.
+    /// Compares standard output with a snapshot in which `[ROOT]` is the world's directory and `[SLUG]` is what agents
+    /// make of its name.
     #[track_caller]
     pub(crate) fn stdout_eq(self, expected: impl snapbox::IntoData) -> Self {
         self.compare(self.stdout(), expected);
@@ -332,6 +342,7 @@ impl Answer {
     fn compare(&self, actual: String, expected: impl snapbox::IntoData) {
         let mut redactions = snapbox::Redactions::new();
         redactions.insert("[ROOT]", self.root.clone()).expect("a redaction");
+        redactions.insert("[SLUG]", claude_slug(&self.root)).expect("a redaction");
         snapbox::Assert::new()
             .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
             .normalize_paths(false)

@@ -377,7 +377,7 @@ fn decide_launch_dir(copy: &mut Copy, relocated: Option<String>) {
 }
 
 /// Judges the processes that registered themselves as users of one session.
-fn liveness(records: &[LiveRecord]) -> Liveness {
+pub(super) fn liveness(records: &[LiveRecord]) -> Liveness {
     let mut liveness = Liveness::Idle;
     for record in records {
         match (process::start_ticks(record.pid), record.start_ticks) {

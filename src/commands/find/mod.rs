@@ -16,7 +16,7 @@ use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Places, Scan, Wanted};
 use crate::select::{self, Filter, Name, Resolution, Selector, SortKey};
-use crate::session::{AgentKind, Located, Pointer, Session};
+use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::ui::Ui;
 
 /// More candidates than these help nobody.
@@ -84,6 +84,27 @@ fn by_text(
         Resolution::None => {}
     }
     let mut scan = places.read_all(env, Wanted::GLANCE);
+    scan.add_those_in_dirs(env, filter, Wanted::GLANCE);
+    // Only now are the ids known that lie in no store.
+    let names = scan.sessions.iter().map(|session| Name {
+        agent: session.agent,
+        id: &session.id,
+        is_subagent: session.copy().kind == SessionKind::Subagent,
+    });
+    match select::resolve(agent, text, names) {
+        Resolution::One(agent, id) => {
+            let session = scan.sessions.iter().find(|session| session.agent == agent && session.id == id);
+            if let Some(session) = session {
+                return Ok(Target::Session(Box::new(again(session, wanted, env)?)));
+            }
+        }
+        Resolution::Many(keys) => {
+            let places = scan.sessions.into_iter().flat_map(|session| session.copies).map(|copy| copy.place);
+            let places = Places { places: places.collect(), problems: Vec::new() };
+            return Err(several(text, places, &keys, env).into());
+        }
+        Resolution::None => {}
+    }
     scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
     let titled = select::by_title(text, &scan.sessions);
     let is_title = |at: &usize| scan.sessions[*at].label().is_some_and(|label| label.trim() == text.trim());
@@ -141,7 +162,12 @@ fn by_number(
 
 /// Reads a session of a listing once more, as far as is wanted.
 fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
-    let places = scan::locate(env, &[session.agent]);
+    let mut places = scan::locate(env, &[session.agent]);
+    // It may lie in no store.
+    let is_known = |place: &Located| places.places.iter().any(|known| known.id == place.id && known.path == place.path);
+    let own = session.copies.iter().map(|copy| &copy.place).filter(|place| !is_known(place));
+    let own: Vec<Located> = own.cloned().collect();
+    places.places.extend(own);
     let scan = places.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id);
     the_only(scan, &session.id)
 }
@@ -149,6 +175,7 @@ fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusa
 /// Reads what `list` shows with these filters, in its order.
 pub(crate) fn listed(filter: &Filter, env: &Env, ui: &mut Ui) -> Vec<Session> {
     let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
+    scan.add_those_in_dirs(env, filter, Wanted::GLANCE);
     scan.add_pointers(env);
     crate::commands::warn_of_problems(ui, &scan);
     let mut sessions = scan.sessions;

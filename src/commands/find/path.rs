@@ -38,6 +38,12 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
         };
         return Err(refusal.hint(hint).into());
     };
+    let in_it = places.places.iter().filter(|place| place.path == named.path).count();
+    if in_it > 1 {
+        let message = format!("{} holds {in_it} sessions", named.path.display());
+        let hint = format!("name one by its id; `rejoin list --agent {}` shows them", named.agent());
+        return Err(Refusal::new(Exit::Ambiguous, "ambiguous", message).hint(hint).into());
+    }
     let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
     let mut session = super::the_only(scan, &named.id)?;
     if session.copies.len() > 1 {

@@ -141,6 +141,15 @@ pub struct ChecksJson<'a> {
     pub checks: Vec<CheckJson<'a>>,
 }
 
+/// The last line of an ndjson answer of `doctor --list-checks`.
+#[derive(Debug, Serialize)]
+pub struct ChecksSummaryJson<'a> {
+    /// `summary`.
+    pub kind: &'a str,
+    /// How many checks there are.
+    pub checks: usize,
+}
+
 /// One check.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Check", deny_unknown_fields)]

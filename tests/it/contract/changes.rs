@@ -99,3 +99,73 @@ pub(crate) struct Purge {
     pub(crate) freed_bytes: u64,
     pub(crate) failed: Vec<String>,
 }
+
+words!(ChangeKind: ChangePlan ChangeOutcome);
+words!(FixKind: DoctorFixPlan DoctorFixOutcome);
+words!(ChangeResult: Planned Done Skipped Failed);
+words!(StepAction: Trash Write MakeDir Put);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    pub(crate) action: StepAction,
+    pub(crate) path: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChangeItem {
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) agent: Option<Agent>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) id: Option<String>,
+    pub(crate) code: String,
+    pub(crate) reason: String,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) size_bytes: u64,
+    pub(crate) result: ChangeResult,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change {
+    pub(crate) format_version: Version,
+    pub(crate) kind: ChangeKind,
+    pub(crate) verb: String,
+    pub(crate) items: Vec<ChangeItem>,
+    pub(crate) fingerprint: String,
+    pub(crate) planned: u64,
+    pub(crate) done: u64,
+    pub(crate) skipped: u64,
+    pub(crate) failed: u64,
+    pub(crate) freed_bytes: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) run: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unplanned {
+    pub(crate) about: String,
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DoctorFix {
+    pub(crate) format_version: Version,
+    pub(crate) kind: FixKind,
+    pub(crate) items: Vec<ChangeItem>,
+    pub(crate) unplanned: Vec<Unplanned>,
+    pub(crate) undecided: Vec<super::Finding>,
+    pub(crate) fingerprint: String,
+    pub(crate) planned: u64,
+    pub(crate) done: u64,
+    pub(crate) skipped: u64,
+    pub(crate) failed: u64,
+    pub(crate) freed_bytes: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) run: Option<String>,
+}

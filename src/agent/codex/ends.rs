@@ -1,0 +1,147 @@
+//! What the two ends of a rollout tell, which is what a list needs.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::format::codex::{Meta, Prompt, Record, Source, Turn};
+use crate::session::{Copy, Fact, Health, SessionKind};
+
+/// Records near the end that are looked into even when every field has been seen: times are not in order.
+const LAST_RECORDS: u32 = 4;
+
+/// What the two ends of a rollout tell.
+#[derive(Default)]
+pub(super) struct Ends {
+    pub(super) meta: Option<Meta>,
+    told_cwd: Option<String>,
+    typed: Option<String>,
+    sent: Option<String>,
+    has_reply: bool,
+    early_turn: Turn,
+    /// Whether every line of the file was seen from its start.
+    pub(super) is_whole: bool,
+    newest: Option<Timestamp>,
+    late_turn: Turn,
+    late_branch: Option<String>,
+    is_torn: bool,
+    records_from_end: u32,
+}
+
+impl Ends {
+    pub(super) fn see_from_start(&mut self, line: &[u8]) {
+        if self.meta.is_none() {
+            self.meta = Meta::parse(line);
+            if self.meta.is_some() {
+                return;
+            }
+        }
+        let Some(record) = Record::parse(line) else { return };
+        match record.prompt() {
+            Some(Prompt::Typed(text)) if self.typed.is_none() => self.typed = Some(text),
+            Some(Prompt::Sent(text)) if self.sent.is_none() => self.sent = Some(text),
+            _ => {}
+        }
+        self.has_reply |= record.is_reply();
+        if let Some(turn) = record.turn() {
+            self.early_turn = Turn { cwd: turn.cwd.or(self.early_turn.cwd.take()), model: turn.model };
+        }
+        if self.told_cwd.is_none() && self.meta.as_ref().is_none_or(|meta| meta.cwd.is_none()) {
+            self.told_cwd = record.told_cwd();
+        }
+    }
+
+    pub(super) fn knows_start(&self) -> bool {
+        self.meta.is_some() && self.typed.is_some()
+    }
+
+    /// Tells whether the prompts are what the model was sent, because no event tells what was typed.
+    pub(super) fn lacks_events(&self) -> bool {
+        self.typed.is_none() && self.sent.is_some()
+    }
+
+    pub(super) fn see_from_end(&mut self, line: &[u8], is_ended: bool) {
+        let Some(record) = Record::parse(line) else {
+            self.is_torn |= !is_ended;
+            return;
+        };
+        self.records_from_end += 1;
+        self.newest = self.newest.max(record.at());
+        if let Some(turn) = record.turn() {
+            self.late_turn.cwd = self.late_turn.cwd.take().or(turn.cwd);
+            self.late_turn.model = self.late_turn.model.take().or(turn.model);
+        }
+        // Codex writes its first record again when the branch has changed; a copied history brings the parent's.
+        if record.is_meta() && self.late_branch.is_none() {
+            let meta = Meta::parse(line).filter(|meta| meta.id == self.meta.as_ref().and_then(|own| own.id.clone()));
+            self.late_branch = meta.and_then(|meta| meta.branch);
+        }
+    }
+
+    /// Tells whether the end shows where the last turn worked; a long one can begin far before it.
+    pub(super) fn knows_last_turn(&self) -> bool {
+        self.late_turn.cwd.is_some()
+    }
+
+    /// Takes the record by which the last turn begins.
+    pub(super) fn see_last_turn(&mut self, line: &[u8]) {
+        if let Some(turn) = Record::parse(line).and_then(|record| record.turn()) {
+            self.late_turn = Turn { cwd: turn.cwd, model: self.late_turn.model.take().or(turn.model) };
+        }
+    }
+
+    pub(super) fn is_done_with_end(&self) -> bool {
+        self.late_turn.cwd.is_some()
+            && self.late_turn.model.is_some()
+            && self.newest.is_some()
+            && self.records_from_end >= LAST_RECORDS
+    }
+
+    /// Puts what is known into the copy.
+    pub(super) fn fill(self, copy: &mut Copy, is_archived: bool) {
+        let prompt = self.typed.or(self.sent);
+        let is_empty = self.is_whole && prompt.is_none() && !self.has_reply;
+        let has_meta = self.meta.as_ref().is_some_and(|meta| meta.has_envelope);
+        let meta = self.meta.unwrap_or_default();
+        let is_exec = meta.source == Source::Exec;
+        let (is_subagent, parent) = match meta.source {
+            Source::Agent(parent) => (true, parent.or(meta.parent)),
+            // A session that another one made is told by its parent alone in some versions.
+            _ => (meta.parent.is_some() && meta.forked_from.is_none(), meta.parent),
+        };
+        copy.kind = match () {
+            () if is_archived => SessionKind::Archived,
+            () if is_subagent => SessionKind::Subagent,
+            // A fork has its parent's conversation, even before it has words of its own.
+            () if meta.forked_from.is_some() => SessionKind::Fork,
+            () if is_empty => SessionKind::Empty,
+            () if is_exec => SessionKind::Exec,
+            () => SessionKind::Main,
+        };
+        copy.parent_id = if is_subagent { parent } else { meta.forked_from };
+        if is_empty && copy.kind == SessionKind::Empty {
+            copy.health.insert(Health::EmptySession);
+        }
+        if self.is_torn {
+            copy.health.insert(Health::TornTranscript);
+        }
+        if !has_meta {
+            copy.health.insert(Health::MissingFields);
+        }
+        if let Some(other) = meta.id.filter(|id| !id.eq_ignore_ascii_case(&copy.place.id)) {
+            copy.notes.push(format!("its first record says that its id is {other}"));
+            copy.health.insert(Health::InvalidContent);
+        }
+        let dir = |dir: String, source| Fact::new(PathBuf::from(dir), source);
+        let first_prompt = prompt.filter(|prompt| !prompt.is_empty());
+        copy.first_prompt = first_prompt.map(|prompt| Fact::new(prompt, "transcript"));
+        copy.start_dir = meta.cwd.or(self.told_cwd).map(|cwd| dir(cwd, "transcript"));
+        let last = self.late_turn.cwd.or(self.early_turn.cwd).map(|cwd| dir(cwd, "last-turn"));
+        copy.last_dir = last.or_else(|| copy.start_dir.clone());
+        copy.created_at = meta.created_at.map(|at| Fact::new(at, "transcript"));
+        copy.active_at = self.newest.map(|at| Fact::new(at, "transcript"));
+        let model = self.late_turn.model.or(self.early_turn.model);
+        copy.model = model.map(|model| Fact::new(model, "transcript"));
+        copy.git_branch = self.late_branch.or(meta.branch).map(|branch| Fact::new(branch, "transcript"));
+    }
+}

@@ -1,0 +1,423 @@
+//! Codex: `<CODEX_HOME>/sessions/YYYY/MM/DD/rollout-<local time>-<uuid>.jsonl`, archived ones in `archived_sessions/`.
+//!
+//! Facts: measured on 0.169.0 and 0.57.0; openai/codex 28345fe3 (deleting), 3846901e (packed rollouts).
+
+mod ends;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ends::Ends;
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+use super::claude::is_session_id;
+use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use crate::env::Env;
+use crate::error::PathError;
+use crate::evidence;
+use crate::format::codex::{Daemon, Meta, Named, Prompt, Record};
+use crate::format::jsonl::{Jsonl, each_line};
+use crate::fsio;
+use crate::process::{self, Lock, Locks};
+use crate::session::{
+    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
+};
+
+/// What is read of the end at once: most turns fit.
+const TAIL: usize = 64 * 1024;
+/// How far the line after a first one that is larger than any window is looked for.
+const MOST_SKIPPED: u64 = 64 * 1024 * 1024;
+/// How far back the beginning of the last turn is looked for.
+const LONGEST_TURN: u64 = 16 * 1024 * 1024;
+/// What only the record holds by which a turn begins: inside a string the quotes would be escaped.
+const TURN: &[u8] = br#""type":"turn_context""#;
+/// `sessions/YYYY/MM/DD`.
+const DEEPEST: usize = 3;
+/// The daemon's file is some hundred bytes.
+const MAX_DAEMON: u64 = 64 * 1024;
+const ARCHIVE: &str = "archived_sessions";
+const LOCKS: &str = "thread-writer-locks";
+
+/// The agent.
+pub(super) struct Codex;
+
+impl Agent for Codex {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Codex
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let default = env.home.join(".codex");
+        let chosen = env.agent_variable("CODEX_HOME").map(|dir| env.absolute(Path::new(dir)));
+        let mut stores = Vec::new();
+        if let Some(root) = chosen.clone().filter(|root| *root != default) {
+            let set = BTreeMap::from([("CODEX_HOME", OsString::from(&root))]);
+            stores.push(Store { agent: self.kind(), root, is_usual: true, set, unset: Vec::new() });
+        }
+        let is_usual = stores.is_empty();
+        let unset = match (env.foreign_home, is_usual) {
+            // Neither may lead the agent away from a home that was named.
+            (true, _) => vec!["CODEX_HOME", "CODEX_SQLITE_HOME"],
+            (false, false) => vec!["CODEX_HOME"],
+            (false, true) => Vec::new(),
+        };
+        stores.push(Store { agent: self.kind(), root: default, is_usual, set: BTreeMap::new(), unset });
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        locate(store, |_| true)
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        if is_session_id(id) { locate(store, |found| found == id) } else { Found::default() }
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        let index = store.root.join("session_index.jsonl");
+        let names = each_line(&index, &mut |line| {
+            let named = line.and_then(|line| serde_json::from_slice::<Named<'_>>(line).ok());
+            // The last line of an id wins.
+            if let Some((id, name)) =
+                named.as_ref().and_then(|named| Some((named.id.get()?, named.thread_name.filled()?)))
+            {
+                notes.names.insert(id.to_owned(), Fact::new(name.trim().to_owned(), "session-index"));
+            }
+            ControlFlow::Continue(())
+        });
+        if let Err(error) = names {
+            notes.problems.push(Problem { reason: error.reason(), path: index });
+        }
+        let mut found = Found::default();
+        let mut table = None;
+        for (entry, kind) in found.entries(&store.root.join(LOCKS)) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Some(id) = name.strip_suffix(".lock").filter(|id| kind.is_file() && is_session_id(id)) else {
+                continue;
+            };
+            let liveness = match table.get_or_insert_with(Locks::read).holder(&entry.path()) {
+                Lock::Free => continue,
+                Lock::HeldBy(pid) => Liveness::Live { pid },
+                Lock::Held => Liveness::Maybe {
+                    why: "its writer lock is held by a process that cannot be seen from here".to_owned(),
+                },
+            };
+            notes.locked.insert(id.to_owned(), liveness);
+        }
+        notes.problems.append(&mut found.problems);
+        notes
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
+        let path = place.path.clone();
+        let fail = |error| PathError::new("read", &path, error);
+        let mut copy = Copy::new(place);
+        copy.transcript_bytes = file.len();
+        copy.size_bytes =
+            file.len() + packed_twin(&path).and_then(|twin| twin.metadata().ok()).map_or(0, |twin| twin.len());
+        let modified = file.modified();
+
+        let mut ends = read_start(&mut file).map_err(fail)?;
+        file.from_end(|line, is_ended| {
+            ends.see_from_end(line, is_ended);
+            ends.is_done_with_end()
+        })
+        .map_err(fail)?;
+        if !ends.knows_last_turn() && !ends.is_whole {
+            match Jsonl::open(&path)?.last_line_with(TURN, LONGEST_TURN).map_err(fail)? {
+                Some(line) => ends.see_last_turn(&line),
+                None if copy.transcript_bytes > LONGEST_TURN => {
+                    copy.notes.push("its last turn is too long to see where it began".to_owned());
+                }
+                None => {}
+            }
+        }
+        ends.fill(&mut copy, is_archived(&path));
+
+        copy.title = context.notes.names.get(&copy.place.id).cloned();
+        if copy.active_at.is_none() {
+            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+        }
+        for (fact, detail) in [(&copy.last_dir, "the last turn"), (&copy.start_dir, "the first record")] {
+            let Some(fact) = fact.as_ref().filter(|fact| copy.evidence.iter().all(|known| known.dir != fact.value))
+            else {
+                continue;
+            };
+            let evidence =
+                Evidence { dir: fact.value.clone(), source: fact.source, detail: detail.to_owned(), counts: true };
+            copy.evidence.push(evidence);
+        }
+        self.decide_launch_dir(&mut copy);
+        copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut typed, mut sent, mut replies, mut has_bad_lines) = (0_u64, 0_u64, 0_u64, false);
+        let mut is_first = true;
+        each_line(&copy.place.path, &mut |line| {
+            // The first line may be larger than what is looked into; that is no fault.
+            let is_meta = std::mem::take(&mut is_first) && line.is_none_or(|line| Meta::parse(line).is_some());
+            match line.and_then(Record::parse) {
+                _ if is_meta => {}
+                None => has_bad_lines = true,
+                Some(record) => {
+                    match record.prompt() {
+                        Some(Prompt::Typed(_)) => typed += 1,
+                        Some(Prompt::Sent(_)) => sent += 1,
+                        None => {}
+                    }
+                    replies += u64::from(record.is_reply());
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        let prompts = if typed > 0 { typed } else { sent };
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
+            copy.health.insert(Health::BadLines);
+        }
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.clone())
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        let own = std::iter::once(place.path.clone()).chain(packed_twin(&place.path));
+        let (root, id) = (&place.store.root, &place.id);
+        let snapshots = Found::default().entries(&root.join("shell_snapshots")).into_iter().map(|(entry, _)| entry);
+        let is_own = |name: &[u8]| name.starts_with(id.as_bytes()) && name.get(id.len()) == Some(&b'.');
+        let snapshots =
+            snapshots.filter(|entry| is_own(entry.file_name().as_encoded_bytes())).map(|entry| entry.path());
+        // The lock is left: who takes it away from a process that is just starting lets two write.
+        let shared = snapshots.chain([root.join("tui-thread-reference-capabilities").join(id)]);
+        let there = |paths: &mut dyn Iterator<Item = PathBuf>| paths.filter(|path| is_there(path)).collect();
+        Ok(Belongings { own: there(&mut own.into_iter()), shared: there(&mut shared.into_iter()) })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        let fail = |error| PathError::new("read", &copy.place.path, error);
+        let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(()) };
+        let lacks_events = read_start(&mut file).map_err(fail)?.lacks_events();
+        each_line(&copy.place.path, &mut |line| {
+            let Some(record) = line.and_then(Record::parse) else { return ControlFlow::Continue(()) };
+            let prompt = match record.prompt() {
+                Some(Prompt::Typed(text)) => Some(text),
+                Some(Prompt::Sent(text)) if lacks_events => Some(text),
+                _ => None,
+            };
+            let prompt = prompt.map(|text| Message { role: Role::User, text, at: record.at() });
+            prompt.or_else(|| record.message()).map_or(ControlFlow::Continue(()), &mut *see)
+        })
+    }
+
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
+        true
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let id = &copy.place.id;
+        if !is_session_id(id) {
+            return Err("its id is not a UUID".to_owned());
+        }
+        match copy.kind {
+            SessionKind::Archived => return Err(format!("it is archived; `codex unarchive {id}` takes it back")),
+            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            _ => {}
+        }
+        if copy.health.contains(&Health::MissingFields) {
+            return Err("it lacks the first record that Codex loads a session by".to_owned());
+        }
+        if prompt.is_some() && self.joins(copy) {
+            let why = "Codex's background process has it open, and only a terminal can join that";
+            return Err(format!("{why}: resume it without --prompt"));
+        }
+        // Without its flag, `exec` refuses outside a git repository; it takes no directory.
+        let words: &[&str] = match prompt {
+            Some(_) => &["codex", "exec", "--skip-git-repo-check", "resume"],
+            None => &["codex", "resume"],
+        };
+        // Always the full id: what is no id that it knows starts a new session without a word.
+        let argv = words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect();
+        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn joins(&self, copy: &Copy) -> bool {
+        let Liveness::Live { pid } = copy.liveness else { return false };
+        // It keeps sessions open after their terminals are gone.
+        let path = copy.place.store.root.join("app-server-daemon/daemon.pid");
+        let Ok(bytes) = fsio::read_bounded(&path, MAX_DAEMON) else { return false };
+        let daemon: Daemon = serde_json::from_slice(&bytes).unwrap_or_default();
+        let is_same = match (daemon.identity.start_ticks, process::start_ticks(pid)) {
+            (Some(then), Some(now)) => then == now,
+            _ => true,
+        };
+        daemon.pid == pid && is_same
+    }
+
+    fn verify(&self, copy: &mut Copy, env: &Env) {
+        self.verify_all(&mut [copy], env);
+    }
+
+    fn verify_all(&self, copies: &mut [&mut Copy], _env: &Env) {
+        // Older versions take no lock; that they have the file open is all there is.
+        let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.clone()).collect();
+        let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+        for copy in copies.iter_mut().filter(|copy| copy.liveness == Liveness::Idle) {
+            if let Some(pid) = writers.get(&copy.place.path) {
+                copy.liveness = Liveness::Live { pid: *pid };
+            }
+        }
+    }
+}
+
+/// Finds the rollouts of a store by name.
+fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
+    let mut found = rollouts(store, &store.root.join("sessions"), DEEPEST, &is_wanted);
+    found.extend(rollouts(store, &store.root.join(ARCHIVE), 0, &is_wanted));
+    found
+}
+
+/// Finds the rollouts in a directory and so many levels below it.
+fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(&str) -> bool + Sync)) -> Found {
+    let mut found = Found::default();
+    let (mut dirs, mut files) = (Vec::new(), BTreeMap::new());
+    for (entry, kind) in found.entries(dir) {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if kind.is_dir() {
+            dirs.push(entry.path());
+        } else if rollout_id(&name).is_some_and(is_wanted) {
+            files.insert(name, (entry.path(), kind.is_file()));
+        }
+    }
+    for (name, (path, is_file)) in &files {
+        // Of a plain and a packed one the plain one counts, as it does for Codex.
+        let has_plain = name.strip_suffix(".zst").is_some_and(|plain| files.contains_key(plain));
+        let Some(id) = rollout_id(name).filter(|_| !has_plain) else { continue };
+        if !is_file {
+            found.problem(path, "it is not a regular file");
+            continue;
+        }
+        found.places.push(Located {
+            store: Arc::clone(store),
+            project: None,
+            id: id.to_owned(),
+            path: path.clone(),
+            side_dir: None,
+            parent_id: None,
+            is_subagent: false,
+        });
+    }
+    if levels > 0 {
+        let below: Vec<Found> = dirs.into_par_iter().map(|dir| rollouts(store, &dir, levels - 1, is_wanted)).collect();
+        below.into_iter().for_each(|part| found.extend(part));
+    }
+    found
+}
+
+/// Returns the id at the end of a rollout's name.
+fn rollout_id(name: &str) -> Option<&str> {
+    let stem = name.strip_suffix(".zst").unwrap_or(name).strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
+    let (_, id) = stem.split_at_checked(stem.len().checked_sub(36)?)?;
+    Some(id).filter(|id| is_session_id(id))
+}
+
+/// Returns the packed form beside a plain rollout, which Codex removes with it.
+fn packed_twin(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str().filter(|name| !name.ends_with(".zst"))?;
+    Some(path.with_file_name(format!("{name}.zst")))
+}
+
+fn is_archived(path: &Path) -> bool {
+    path.parent().and_then(Path::file_name).is_some_and(|dir| dir == ARCHIVE)
+}
+
+/// Reads the start of a rollout, past a first line of any size.
+fn read_start(file: &mut Jsonl) -> std::io::Result<Ends> {
+    let mut ends = Ends::default();
+    let mut has_line = false;
+    ends.is_whole = file.from_start(|line| {
+        has_line = true;
+        ends.see_from_start(line);
+        ends.knows_start()
+    })?;
+    if has_line || file.is_empty() {
+        return Ok(ends);
+    }
+    // The model's instructions are in the first line. Its facts come before them, the conversation behind it.
+    ends.meta = Meta::parse(file.beginning());
+    let mut lines = file.lines_within(MOST_SKIPPED)?;
+    let mut left = TAIL;
+    while let Some(line) = lines.next_line()? {
+        let Some(bytes) = line.bytes.filter(|_| line.number > 1) else { continue };
+        ends.see_from_start(bytes);
+        left = left.saturating_sub(bytes.len());
+        if ends.knows_start() || left == 0 {
+            break;
+        }
+    }
+    Ok(ends)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_a_copy_goes_with_it_and_what_belongs_to_the_session_with_its_last_copy() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (root, id) = (dir.path(), "01a1fff5-96db-71a1-b8b1-d7008cddc9ea");
+        let put = |name: &str| {
+            let path = root.join(name.replace("ID", id));
+            std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            std::fs::write(&path, "").expect("a file");
+            path
+        };
+        let own = [put("sessions/2026/02/01/rollout-x-ID.jsonl"), put("sessions/2026/02/01/rollout-x-ID.jsonl.zst")];
+        let archived = put("archived_sessions/rollout-x-ID.jsonl.zst");
+        let shared = [put("shell_snapshots/ID.1.sh"), put("tui-thread-reference-capabilities/ID")];
+        for other in ["thread-writer-locks/ID.lock", "shell_snapshots/IDx.sh", "shell_snapshots/other.sh", "auth.json"]
+        {
+            put(other);
+        }
+        let env = crate::env::tests::fixed();
+        let store = Store { root: root.to_owned(), ..Codex.stores(&env).remove(0) };
+        let found = Codex.locate(&Arc::new(store));
+        let mut places: Vec<&Located> = found.places.iter().collect();
+        places.sort_by_key(|place| place.path != own[0]);
+        assert_eq!(places.len(), 2);
+        let belongings = places.iter().map(|place| Codex.belongings(place).expect("belongings")).collect::<Vec<_>>();
+        assert_eq!(belongings[0], Belongings { own: own.to_vec(), shared: shared.to_vec() });
+        assert_eq!(belongings[1], Belongings { own: vec![archived], shared: shared.to_vec() });
+    }
+
+    #[test]
+    fn the_id_is_the_end_of_a_rollouts_name() {
+        let id = "01a1fff5-96db-71a1-b8b1-d7008cddc9ea";
+        for name in [format!("rollout-2026-02-01T10-00-00-{id}.jsonl"), format!("rollout-x-{id}.jsonl.zst")] {
+            assert_eq!(rollout_id(&name), Some(id), "{name}");
+        }
+        for other in [
+            format!("rollout-{id}.json"),
+            format!("other-{id}.jsonl"),
+            format!("rollout-{id}.jsonl.zst.tmp"),
+            "rollout-é1a1fff5-96db-71a1-b8b1-d7008cddc9e.jsonl".to_owned(),
+            "rollout-.jsonl".to_owned(),
+            format!("rollout-{}.jsonl", &id[1..]),
+        ] {
+            assert_eq!(rollout_id(&other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Kimi CLI: `~/.kimi/sessions/<md5 of the directory>/<id>/` with wire.jsonl, context.jsonl and state.json, any of
+//! which may be missing; `kimi.json` says which directory a project belongs to.
+//!
+//! An id that Kimi does not find in its current directory is no error for it: it starts a new session of that id, and
+//! empties the context of one that it does not recognise. Facts: measured on 1.45.0; its session.py (02a40bfe).
+
+mod reader;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use md5::{Digest as _, Md5};
+use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
+
+use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there, tree_size};
+use crate::agent::Depth;
+use crate::env::Env;
+use crate::error::PathError;
+use crate::evidence;
+use crate::format::jsonl::each_line;
+use crate::format::kimi::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
+
+/// The agent.
+pub(super) struct Kimi;
+
+impl Agent for Kimi {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Kimi
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let default = env.home.join(".kimi");
+        let chosen = env.agent_variable("KIMI_SHARE_DIR").map(|dir| env.absolute(Path::new(dir)));
+        let chosen = chosen.filter(|root| *root != default);
+        let store = |root: PathBuf, is_usual, set, unset| Store { agent: self.kind(), root, is_usual, set, unset };
+        let is_usual = chosen.is_none();
+        let chosen = chosen.map(|root| {
+            let set = BTreeMap::from([("KIMI_SHARE_DIR", OsString::from(&root))]);
+            store(root, true, set, Vec::new())
+        });
+        chosen.into_iter().chain([store(default, is_usual, BTreeMap::new(), vec!["KIMI_SHARE_DIR"])]).collect()
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
+            let entries = found.entries(dir);
+            let is_dir = |name: &str| entries.iter().any(|(entry, kind)| kind.is_dir() && entry.file_name() == name);
+            for (entry, kind) in &entries {
+                let path = entry.path();
+                let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+                    found.problem(&path, "its name is not UTF-8, so it cannot be an id");
+                    continue;
+                };
+                let id = match name.strip_suffix(".jsonl") {
+                    _ if kind.is_dir() => name.as_str(),
+                    // Older versions kept the context beside the directories; it is moved when it is next used.
+                    Some(stem) if kind.is_file() && !is_dir(stem) => stem,
+                    _ => continue,
+                };
+                if !id.starts_with('.') && !id.is_empty() {
+                    found.places.push(place(store, project, id, path));
+                }
+            }
+        })
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        // Whatever is no name of its own would lead out of the project.
+        if id.starts_with('.') || Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
+            return Found::default();
+        }
+        Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
+            let (path, legacy) = (dir.join(id), dir.join(format!("{id}.jsonl")));
+            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                found.places.push(place(store, project, id, path));
+            } else if is_file(&legacy) {
+                found.places.push(place(store, project, id, legacy));
+            }
+        })
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        match listed_dirs(&store.root) {
+            Ok(dirs) => {
+                for WorkDir { path, kaos } in dirs {
+                    let counts = kaos == "local";
+                    let hash = hash(path.as_bytes());
+                    let project = if counts { hash } else { format!("{kaos}_{hash}") };
+                    let detail = "kimi.json".to_owned();
+                    let evidence = Evidence { dir: path.into(), source: "registry", detail, counts };
+                    notes.dirs.entry(project).or_default().push(evidence);
+                }
+            }
+            Err(problem) => notes.problems.push(problem),
+        }
+        notes
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let files = Files::of(&place);
+        let mut copy = Copy::new(place);
+        copy.size_bytes =
+            match copy.place.path.is_dir() {
+                true => tree_size(&copy.place.path),
+                false => 0,
+            } + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
+        let has_prompt = read_wire(&mut copy, &files.wire, context.env.now)?;
+        let project = copy.place.project.clone().unwrap_or_default();
+        copy.evidence = context.notes.dirs.get(&*project).cloned().unwrap_or_default();
+        let needs_dir = context.depth == Depth::Thorough || !copy.evidence.iter().any(|evidence| evidence.counts);
+        if needs_dir || !has_prompt || copy.active_at.is_none() {
+            let dir = read_context(&mut copy, &files.context, has_prompt)?;
+            if let Some(dir) = dir.map(PathBuf::from).filter(|_| needs_dir) {
+                let counts = self.is_filed_under(&project, &dir);
+                let detail = "context.jsonl".to_owned();
+                copy.evidence.push(Evidence { dir, source: "system-prompt", detail, counts });
+            }
+        }
+        if copy.first_prompt.is_some() {
+            copy.kind = SessionKind::Main;
+        }
+        read_state(&mut copy, &files);
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut has_bad_lines) = (0, false);
+        let mut replies = Replies::default();
+        let files = Files::of(&copy.place);
+        each_line(&files.wire, &mut |line| {
+            match line.and_then(|line| serde_json::from_slice::<WireRecord<'_>>(line).ok()) {
+                Some(record) => {
+                    let event = record.event();
+                    prompts += u64::from(matches!(event, WireEvent::Prompt(_)));
+                    replies.see(&event);
+                }
+                None => has_bad_lines = true,
+            }
+            ControlFlow::Continue(())
+        })?;
+        let mut replies = replies.count();
+        if prompts + replies == 0 {
+            each_line(&files.context, &mut |line| {
+                match line.and_then(|line| serde_json::from_slice::<ContextRecord<'_>>(line).ok()) {
+                    Some(record) => {
+                        prompts += u64::from(record.prompt().is_some());
+                        replies += u64::from(record.is_reply());
+                    }
+                    None => has_bad_lines = true,
+                }
+                ControlFlow::Continue(())
+            })?;
+        }
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
+            copy.health.insert(Health::BadLines);
+        }
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        // The context begins with a prompt that names the directory and is cut when it grows too long; the log only
+        // grows, and its times tell the conversations of two directories apart.
+        let files = Files::of(place);
+        [files.wire, files.context].into_iter().find(|path| is_file(path))
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        let files = Files::of(place);
+        vec![files.wire, files.context]
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        let mut own = vec![place.path.clone()];
+        own.extend(Files::of(place).legacy.filter(|legacy| *legacy != place.path));
+        own.retain(|path| is_there(path));
+        Ok(Belongings { own, shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        let files = Files::of(&copy.place);
+        let mut has_any = false;
+        each_line(&files.wire, &mut |line| {
+            let record = line.and_then(|line| serde_json::from_slice::<WireRecord<'_>>(line).ok());
+            let message = record.and_then(|record| record.message());
+            has_any |= message.is_some();
+            message.map_or(ControlFlow::Continue(()), &mut *see)
+        })?;
+        if has_any {
+            return Ok(());
+        }
+        each_line(&files.context, &mut |line| {
+            let record = line.and_then(|line| serde_json::from_slice::<ContextRecord<'_>>(line).ok());
+            record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
+        })
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let is_project = |dir: &Path| hash(dir.as_os_str().as_encoded_bytes()) == project;
+        // Kimi resolves links first. Only a path that exists can be resolved.
+        is_project(dir) || dir.canonicalize().is_ok_and(|resolved| resolved != dir && is_project(&resolved))
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        // A directory that does not hash to the project is where Kimi would start a new session.
+        evidence::decide(copy, |_| false);
+        if copy.last_dir.is_none() {
+            copy.last_dir = copy.start_dir.clone();
+        }
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let id = &copy.place.id;
+        if id.starts_with('-') || id.chars().any(char::is_control) {
+            return Err("its id could be taken for an option".to_owned());
+        }
+        if let Some(kaos) = copy.place.project.as_deref().and_then(remote_kaos) {
+            return Err(format!("it worked on another machine, which Kimi CLI reached by {kaos}"));
+        }
+        let words: &[&str] = if prompt.is_some() { &["kimi", "--print", "--session"] } else { &["kimi", "--session"] };
+        let argv = words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect();
+        Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        matches!(name, "state.json" | "metadata.json")
+    }
+
+    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+        let project = copy.place.project.as_deref().unwrap_or_default();
+        let dir = dir.canonicalize().map_err(|error| crate::error::reason(&error))?;
+        if hash(dir.as_os_str().as_encoded_bytes()) != project {
+            return Err(format!("Kimi CLI would start a new session of the same id in {}", dir.display()));
+        }
+        let files = Files::of(&copy.place);
+        if !is_file(&files.context) {
+            return Err("its context.jsonl is gone, so Kimi CLI would start a new session of the same id".to_owned());
+        }
+        let dirs = listed_dirs(&copy.place.store.root).map_err(|problem| {
+            format!("{} cannot be used ({}), so Kimi CLI may not find it", problem.path.display(), problem.reason)
+        })?;
+        if !dirs.iter().any(|listed| listed.kaos == "local" && Path::new(&listed.path) == dir) {
+            return Err(format!(
+                "kimi.json does not list {}, so Kimi CLI would empty the session and begin anew; start and leave `kimi` \
+                 there once, which lists it",
+                dir.display()
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {
+    Located {
+        store: Arc::clone(store),
+        project: Some(Arc::clone(project)),
+        id: id.to_owned(),
+        path,
+        side_dir: None,
+        parent_id: None,
+        is_subagent: false,
+    }
+}
+
+/// Names the project of a directory: the MD5 of its path.
+fn hash(path: &[u8]) -> String {
+    Md5::digest(path).iter().fold(String::with_capacity(32), |mut hash, byte| {
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    })
+}
+
+/// Returns how the machine is reached that a project lies on, where it is not this one: `<way>_<md5>`.
+fn remote_kaos(project: &str) -> Option<&str> {
+    let (kaos, hash) = project.rsplit_once('_')?;
+    (hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(kaos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_named_after_the_hash_of_its_directory() {
+        // RFC 1321 gives the first.
+        assert_eq!(hash(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
+        assert!(Kimi.is_filed_under("24cb5df9e2de1ef8bf2ad59e308423ff", Path::new("/home/ana/work/repo-wt")));
+        assert!(!Kimi.is_filed_under("24cb5df9e2de1ef8bf2ad59e308423ff", Path::new("/home/ana/work/repo")));
+        assert_eq!(remote_kaos("ssh_24cb5df9e2de1ef8bf2ad59e308423ff"), Some("ssh"));
+        assert_eq!(remote_kaos("24cb5df9e2de1ef8bf2ad59e308423ff"), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! What the files of one session say, and what `kimi.json` says of all.
+
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::error::PathError;
+use crate::format::content::is_beginning_of;
+use crate::format::jsonl::Jsonl;
+use crate::format::kimi::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
+use crate::fsio;
+use crate::session::{Copy, Fact, Health, Liveness, Located, Problem, SessionKind};
+
+/// `kimi.json` holds some 150 bytes for each directory.
+const MAX_MAP: u64 = 16 * 1024 * 1024;
+/// `state.json` holds a list of things to do.
+const MAX_STATE: u64 = 4 * 1024 * 1024;
+/// Kimi keeps no lock, so a turn that was under way just now may still be.
+const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
+
+/// The files of one session; not all of them need to exist.
+pub(super) struct Files {
+    pub(super) wire: PathBuf,
+    pub(super) context: PathBuf,
+    state: [PathBuf; 2],
+    /// The context as older versions kept it, beside the directory.
+    pub(super) legacy: Option<PathBuf>,
+}
+
+impl Files {
+    pub(super) fn of(place: &Located) -> Self {
+        let legacy = place.path.with_file_name(format!("{}.jsonl", place.id));
+        let dir = place.path.with_file_name(&place.id);
+        let legacy = Some(legacy).filter(|legacy| is_file(legacy));
+        let context = dir.join("context.jsonl");
+        let context = legacy.clone().filter(|_| !is_file(&context)).unwrap_or(context);
+        let state = ["state.json", "metadata.json"].map(|name| dir.join(name));
+        Self { wire: dir.join("wire.jsonl"), context, state, legacy }
+    }
+}
+
+pub(super) fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Reads which directories Kimi knows; none where there is no `kimi.json`.
+pub(super) fn listed_dirs(root: &Path) -> Result<Vec<WorkDir>, Problem> {
+    let path = root.join("kimi.json");
+    match fsio::read_if_present(&path, MAX_MAP) {
+        Ok(None) => Ok(Vec::new()),
+        Ok(Some(bytes)) => {
+            work_dirs(&bytes).ok_or_else(|| Problem { path, reason: "it cannot be read as JSON".to_owned() })
+        }
+        Err(error) => Err(Problem { reason: error.reason(), path }),
+    }
+}
+
+/// Reads the two ends of the log and tells whether it holds a prompt.
+pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<bool, PathError> {
+    copy.kind = SessionKind::Empty;
+    let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(false) };
+    let fail = |error| PathError::new("read", path, error);
+    copy.transcript_bytes = file.len();
+    let (mut prompt, mut created, mut replies) = (None, None, Replies::default());
+    let is_whole = file
+        .from_start(|line| {
+            if let Ok(record) = serde_json::from_slice::<WireRecord<'_>>(line) {
+                created = created.or_else(|| record.at());
+                match record.event() {
+                    WireEvent::Prompt(text) => prompt = Some(text),
+                    event => replies.see(&event),
+                }
+            }
+            prompt.is_some()
+        })
+        .map_err(fail)?;
+    let (mut newest, mut last, mut is_torn) = (None, None, false);
+    file.from_end(|line, is_ended| {
+        match serde_json::from_slice::<WireRecord<'_>>(line) {
+            Ok(record) => {
+                last = last.take().or_else(|| Some(record.event()));
+                newest = record.at();
+            }
+            Err(_) => is_torn |= !is_ended,
+        }
+        newest.is_some()
+    })
+    .map_err(fail)?;
+    if is_torn {
+        copy.health.insert(Health::TornTranscript);
+    }
+    copy.created_at = created.map(|at| Fact::new(at, "wire"));
+    copy.active_at = newest.map(|at| Fact::new(at, "wire"));
+    let age = newest.map(|newest| now.duration_since(newest)).filter(|age| !age.is_negative() && *age < MAYBE_LIVE);
+    if let (Some(age), true) = (age, last != Some(WireEvent::TurnEnd)) {
+        let why = format!("its last event was {} s ago, in the middle of a turn", age.as_secs());
+        copy.liveness = Liveness::Maybe { why };
+    }
+    if !is_whole || replies.count() > 0 {
+        copy.kind = SessionKind::Main;
+    }
+    copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "wire"));
+    Ok(copy.first_prompt.is_some())
+}
+
+/// Reads the start of the context: the first prompt if the log has none, and the directory, which it returns.
+pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Result<Option<String>, PathError> {
+    let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(None) };
+    let (modified, length) = (file.modified(), file.len());
+    let (mut prompt, mut has_reply, mut dir) = (None, false, None);
+    let is_whole = file.from_start(|line| {
+        if let Ok(record) = serde_json::from_slice::<ContextRecord<'_>>(line) {
+            dir = dir.take().or_else(|| record.directory());
+            prompt = record.prompt();
+            has_reply |= record.is_reply();
+        }
+        has_prompt || prompt.is_some()
+    });
+    let is_whole = is_whole.map_err(|error| PathError::new("read", path, error))?;
+    if !has_prompt {
+        copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "context"));
+        copy.transcript_bytes += length;
+        if !is_whole || has_reply {
+            copy.kind = SessionKind::Main;
+        }
+    }
+    if copy.active_at.is_none() {
+        copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+    }
+    Ok(dir)
+}
+
+/// Reads the title and whether the session was put aside; the second file is what older versions wrote.
+pub(super) fn read_state(copy: &mut Copy, files: &Files) {
+    for path in &files.state {
+        let read = fsio::read_if_present(path, MAX_STATE).map_err(|error| error.reason()).and_then(|bytes| {
+            let Some(bytes) = bytes else { return Ok(()) };
+            let state: State<'_> =
+                serde_json::from_slice(&bytes).map_err(|_| "it cannot be read as JSON".to_owned())?;
+            if state.archived.0 {
+                copy.kind = SessionKind::Archived;
+            }
+            let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+            let title = state.title().filter(|title| !is_beginning_of(title, prompt));
+            copy.title = copy.title.take().or_else(|| title.map(|title| Fact::new(title.to_owned(), "state")));
+            Ok(())
+        });
+        if let Err(why) = read {
+            // Kimi takes the session without it as well.
+            copy.notes.push(format!("{}: {why}", path.display()));
+        }
+    }
+    if copy.kind == SessionKind::Empty {
+        copy.health.insert(Health::EmptySession);
+    }
+}

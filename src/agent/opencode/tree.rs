@@ -1,0 +1,139 @@
+//! The tree of JSON files that OpenCode used before 1.2: `storage/{session,message,part}`, a file for each.
+//!
+//! Facts: anomalyco/opencode 063e8306 (json-migration); its sessions that are in a database too are not read here.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::{Found, database, is_there, tree_size};
+use crate::error::PathError;
+use crate::evidence;
+use crate::format::opencode::{self as format, SessionFile};
+use crate::format::turn::Turn;
+use crate::fsio;
+use crate::session::{Belongings, Copy, Fact, Health, Located, Message, Store};
+
+const MAX_SESSION: u64 = 16 * 1024 * 1024;
+
+/// Tells whether a session is a file of the tree.
+pub(super) fn is_in(place: &Located) -> bool {
+    place.path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// Finds the sessions of the tree by their names.
+pub(super) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    Found::in_projects(&store.root.join("storage/session"), |dir, _, found| {
+        for (entry, kind) in found.entries(dir) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Some(id) = name.strip_suffix(".json").filter(|id| database::is_session_id(id)) else { continue };
+            if !kind.is_file() || only.is_some_and(|only| only != id) {
+                continue;
+            }
+            found.places.push(Located {
+                store: Arc::clone(store),
+                project: None,
+                id: id.to_owned(),
+                path: entry.path(),
+                side_dir: Some(messages_of(store, id)).filter(|dir| is_there(dir)),
+                parent_id: None,
+                is_subagent: false,
+            });
+        }
+    })
+}
+
+fn messages_of(store: &Store, id: &str) -> PathBuf {
+    store.root.join("storage/message").join(id)
+}
+
+/// Reads the record of a session and its first prompt.
+pub(super) fn read(place: Located) -> Result<Copy, PathError> {
+    let bytes = fsio::read_bounded(&place.path, MAX_SESSION)?;
+    let mut copy = Copy::new(place);
+    copy.size_bytes = bytes.len() as u64 + copy.place.side_dir.as_deref().map_or(0, tree_size);
+    let file: SessionFile<'_> = match serde_json::from_slice(&bytes) {
+        Ok(file) => file,
+        Err(_) => {
+            copy.health.insert(Health::InvalidContent);
+            SessionFile::default()
+        }
+    };
+    copy.parent_id = file.parent_id.filled().map(str::to_owned);
+    copy.place.is_subagent = copy.parent_id.is_some();
+    super::describe(&mut copy, file.title.filled().map(str::to_owned), file.times());
+    database::set_dir(&mut copy, file.directory.get().map(str::to_owned), "directory in the session's file");
+    let mut is_silent = true;
+    walk(&copy.place.clone(), &mut |turn| {
+        is_silent = false;
+        copy.first_prompt = turn.prompt().map(|prompt| Fact::new(prompt.to_owned(), "message"));
+        if copy.first_prompt.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if is_silent {
+        database::be_empty(&mut copy);
+    }
+    evidence::decide(&mut copy, |_| true);
+    Ok(copy)
+}
+
+/// Counts prompts and replies.
+pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
+    let mut tally = database::Tally::default();
+    walk(&copy.place, &mut |turn| {
+        tally.add(&turn);
+        ControlFlow::Continue(())
+    })?;
+    tally.note_in(copy);
+    Ok(())
+}
+
+/// Shows every message of a session.
+pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    walk(place, &mut |turn| turn.messages.into_iter().try_for_each(&mut *see))
+}
+
+/// Returns the session's file, its messages with their parts, and its list of things to do.
+pub(super) fn belongings(place: &Located) -> Belongings {
+    let storage = place.store.root.join("storage");
+    let mut own = vec![place.path.clone()];
+    for dir in files_in(&storage.join("message").join(&place.id)) {
+        own.extend(dir.file_stem().map(|message| storage.join("part").join(message)));
+    }
+    own.push(storage.join("message").join(&place.id));
+    own.extend(
+        ["todo", "session_share", "session_diff"].map(|name| storage.join(name).join(format!("{}.json", place.id))),
+    );
+    own.retain(|path| is_there(path));
+    Belongings { own, shared: Vec::new() }
+}
+
+/// Reads the messages of a session in order, each with its parts; ids begin with the time, so names are in order.
+fn walk(place: &Located, see: &mut dyn FnMut(Turn) -> ControlFlow<()>) -> Result<(), PathError> {
+    let parts = place.store.root.join("storage/part");
+    let read = |path: &Path| {
+        let bytes = fsio::read_if_present(path, u64::from(database::MOST_BYTES))?;
+        Ok::<_, PathError>(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+    };
+    for path in files_in(&messages_of(&place.store, &place.id)) {
+        let Some(data) = read(&path)? else { continue };
+        let mut turn = format::turn((0, String::new()), None, None, &data);
+        for part in path.file_stem().map(|message| files_in(&parts.join(message))).unwrap_or_default() {
+            if let Some(part) = read(&part)? {
+                format::add_part(&mut turn, &part);
+            }
+        }
+        if see(turn).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the JSON files in a directory, by name; none when it cannot be looked into.
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = Found::default().entries(dir).into_iter().filter(|(_, kind)| kind.is_file());
+    let mut files: Vec<PathBuf> = entries.map(|(entry, _)| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    files
+}

@@ -1,0 +1,373 @@
+//! Vibe: `~/.vibe/logs/session/unified/<id>/` with generations, chunks and a journal, and the older directories
+//! `~/.vibe/logs/session/<prefix>_<time>_<8 characters of the id>/` with meta.json and messages.jsonl.
+//!
+//! Facts: measured on 3.0.2; mistralai/mistral-vibe session_logger.py (025ba238), session_lease.py (503a4dcb).
+
+mod old;
+mod unified;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there, tree_size};
+use crate::env::Env;
+use crate::error::PathError;
+use crate::evidence;
+use crate::format::compare::compare_lists;
+use crate::format::content::is_beginning_of;
+use crate::format::json::Text;
+use crate::format::vibe::{Meta, Runtime, id_in_head, save_dir};
+use crate::fsio;
+use crate::process::{self, Lock, Locks};
+use crate::session::{
+    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
+};
+
+/// `meta.json` of an older directory holds the system prompt and every tool.
+const MAX_META: u64 = 16 * 1024 * 1024;
+/// How much of a `meta.json` is looked at for the id, which comes first.
+const ID_WINDOW: u64 = 4 * 1024;
+/// How much of an id the client prints, and older directories hold in their names.
+const PRINTED_ID: usize = 8;
+const MAX_CONFIG: u64 = 1024 * 1024;
+const MAX_LEASE: u64 = 64 * 1024;
+
+/// The agent.
+pub(super) struct Vibe;
+
+impl Agent for Vibe {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Vibe
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let default = env.home.join(".vibe");
+        let chosen = env.agent_variable("VIBE_HOME").map(|dir| env.absolute(Path::new(dir)));
+        let chosen = chosen.filter(|home| *home != default);
+        let store = |home: &Path, is_usual, set, unset| {
+            // Its own settings may put the sessions elsewhere.
+            let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();
+            let dir = config.and_then(|bytes| save_dir(&String::from_utf8_lossy(&bytes)));
+            let root = dir.map_or_else(|| home.join("logs/session"), |dir| env.absolute(Path::new(&dir)));
+            Store { agent: self.kind(), root, is_usual, set, unset }
+        };
+        let is_usual = chosen.is_none();
+        let chosen = chosen.map(|home| {
+            let set = BTreeMap::from([("VIBE_HOME", OsString::from(&home))]);
+            store(&home, true, set, Vec::new())
+        });
+        let mut stores: Vec<Store> = chosen.into_iter().collect();
+        let default = store(&default, is_usual, BTreeMap::new(), vec!["VIBE_HOME"]);
+        // Both may put them into one place.
+        if stores.iter().all(|store| store.root != default.root) {
+            stores.push(default);
+        }
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("unified")) {
+            let name = entry.file_name();
+            if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) {
+                found.places.push(place(store, id.to_owned(), entry.path()));
+            }
+        }
+        for (entry, kind) in found.entries(&store.root) {
+            let name = entry.file_name();
+            if kind.is_dir() && name.to_str().is_some_and(|name| beginning_in_name(name).is_some()) {
+                add_old(&mut found, store, entry.path());
+            }
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let mut found = Found::default();
+        if !is_id(id) {
+            return found;
+        }
+        let unified = store.root.join("unified").join(id);
+        if unified.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            found.places.push(place(store, id.to_owned(), unified));
+        }
+        for (entry, kind) in found.entries(&store.root) {
+            let name = entry.file_name();
+            let beginning = name.to_str().and_then(beginning_in_name);
+            if kind.is_dir() && beginning.is_some_and(|beginning| id.starts_with(beginning)) {
+                add_old(&mut found, store, entry.path());
+            }
+        }
+        found.places.retain(|place| place.id == id);
+        found
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        let mut found = Found::default();
+        // The system's table is read only if there is a lock at all.
+        let mut table = None;
+        for (entry, kind) in found.entries(&store.root.join("active")) {
+            let name = entry.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(".lock")).filter(|id| kind.is_file() && is_id(id));
+            let Some(id) = id else { continue };
+            let lock = table.get_or_insert_with(Locks::read).holder(&entry.path());
+            if lock != Lock::Free {
+                let note = entry.path().with_extension("lock.json");
+                notes.locked.insert(id.to_owned(), liveness(lock, &note));
+            }
+        }
+        notes.problems.append(&mut found.problems);
+        notes
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        copy.size_bytes = tree_size(&copy.place.path);
+        let is_unified = is_unified(&copy.place);
+        let has_meta = read_meta(&mut copy, context.env);
+        let newest = match is_unified {
+            true => unified::read(&mut copy, has_meta, context.env)?,
+            false => old::read(&mut copy)?,
+        };
+        let known = copy.active_at.as_ref().map(|at| at.value);
+        copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
+        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+        copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
+        if copy.kind == SessionKind::Empty {
+            copy.health.insert(Health::EmptySession);
+        }
+        copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (prompts, replies, has_bad_lines) = match is_unified(&copy.place) {
+            true => unified::count(&copy.place)?,
+            false => old::count(&copy.place)?,
+        };
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
+            copy.health.insert(Health::BadLines);
+        }
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        (!is_unified(place)).then(|| old::messages_path(place))
+    }
+
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        // The two stores write the same conversation differently, so what is said is what is compared.
+        let words = |copy: &Copy| {
+            let mut words = Vec::new();
+            self.messages(copy, &mut |message| {
+                let mut hasher = DefaultHasher::new();
+                (message.role.name(), message.text).hash(&mut hasher);
+                words.push(hasher.finish());
+                ControlFlow::Continue(())
+            })
+            .map(|()| words)
+        };
+        Some(compare_lists(&words(a).ok()?, &words(b).ok()?))
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        if is_unified(place) { unified::written(place) } else { vec![old::messages_path(place)] }
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        let mut shared: Vec<PathBuf> = lease_paths(place).into();
+        shared.retain(|path| is_there(path));
+        Ok(Belongings { own: vec![place.path.clone()], shared })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
+    }
+
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
+        true
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        match copy.kind {
+            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            _ if !is_id(&copy.place.id) => return Err("its id is none that Vibe makes".to_owned()),
+            _ => {}
+        }
+        // The beginning of the id would do for Vibe, but may be another session's.
+        let argv = ["vibe", "--resume", &copy.place.id].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn printed_id<'i>(&self, id: &'i str) -> Option<&'i str> {
+        // On leaving, the client says `vibe --resume` with so much of the id.
+        id.get(..PRINTED_ID)
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        matches!(name, "meta.json" | "scheduled-loops.json")
+    }
+}
+
+fn place(store: &Arc<Store>, id: String, path: PathBuf) -> Located {
+    Located { store: Arc::clone(store), project: None, id, path, side_dir: None, parent_id: None, is_subagent: false }
+}
+
+/// Tells whether a name can be an id, by the rule of Vibe's own lock.
+fn is_id(name: &str) -> bool {
+    name.len() <= 128
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Returns the beginning of the id in the name of an older directory: `<prefix>_<date>_<time>_<8 characters>`.
+fn beginning_in_name(name: &str) -> Option<&str> {
+    let mut parts = name.rsplitn(4, '_');
+    let beginning = parts.next().filter(|part| part.len() == PRINTED_ID && is_id(part))?;
+    let is_digits = |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_time = parts.next().is_some_and(|part| is_digits(part, 6));
+    let is_date = parts.next().is_some_and(|part| is_digits(part, 8));
+    (is_time && is_date && parts.next().is_some()).then_some(beginning)
+}
+
+/// Adds an older directory, whose name holds only the beginning of the id.
+fn add_old(found: &mut Found, store: &Arc<Store>, path: PathBuf) {
+    let meta = path.join("meta.json");
+    let read = fsio::open_regular(&meta).and_then(|(file, _)| {
+        let mut head = Vec::new();
+        file.take(ID_WINDOW).read_to_end(&mut head).map_err(|error| PathError::new("read", &meta, error))?;
+        if let Some(id) = id_in_head(&head) {
+            return Ok(Some(id));
+        }
+        let bytes = fsio::read_bounded(&meta, MAX_META)?;
+        let meta: Meta<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+        Ok(meta.session_id.get().map(str::to_owned))
+    });
+    match read.map(|id| id.filter(|id| is_id(id))) {
+        Ok(Some(id)) => found.places.push(place(store, id, path)),
+        Ok(None) => found.problem(&meta, "it does not tell the session's id"),
+        Err(error) => found.problem(&meta, error.reason()),
+    }
+}
+
+fn is_unified(place: &Located) -> bool {
+    place.path.parent() == Some(&place.store.root.join("unified"))
+}
+
+/// Reads `meta.json`, which both stores have, and tells whether it could be read.
+fn read_meta(copy: &mut Copy, env: &Env) -> bool {
+    let bytes = match fsio::read_if_present(&copy.place.path.join("meta.json"), MAX_META) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return false,
+        Err(error) => {
+            copy.notes.push(format!("meta.json cannot be read: {}", error.reason()));
+            return false;
+        }
+    };
+    let Ok(meta) = serde_json::from_slice::<Meta<'_>>(&bytes) else {
+        copy.notes.push("meta.json cannot be read as JSON".to_owned());
+        return false;
+    };
+    let fact = |text: &Text<'_>| text.filled().map(|text| Fact::new(text.to_owned(), "meta"));
+    copy.title = fact(&meta.title);
+    copy.git_branch = fact(&meta.git_branch).filter(|branch| branch.value != "HEAD");
+    copy.model = meta.model().map(|model| Fact::new(model, "meta"));
+    copy.parent_id = meta.parent_session_id.filled().map(str::to_owned);
+    copy.created_at = meta.started_at().map(|at| Fact::new(at, "meta"));
+    copy.active_at = meta.active_at().map(|at| Fact::new(at, "meta"));
+    if meta.is_archived() {
+        copy.kind = SessionKind::Archived;
+    } else if copy.parent_id.is_some() && !is_unified(&copy.place) {
+        // A fork, or what went on after a compaction; sub-agents of these versions have no directory here.
+        copy.kind = SessionKind::Fork;
+    }
+    if let Some(dir) = meta.working_directory() {
+        add_dir(copy, &dir, "meta", "meta.json", env);
+    }
+    if let Some(dir) = meta.origin_directory.filled() {
+        copy.start_dir = Some(Fact::new(env.expand(Path::new(dir)), "meta"));
+    }
+    true
+}
+
+fn add_dir(copy: &mut Copy, dir: &str, source: &'static str, file: &str, env: &Env) {
+    let dir = env.expand(Path::new(dir));
+    copy.last_dir = Some(Fact::new(dir.clone(), source));
+    copy.evidence.push(Evidence { dir, source, detail: file.to_owned(), counts: true });
+}
+
+/// Takes what `runtime-state.json` says, which is more than `meta.json` does of where a session comes from.
+fn take_runtime(copy: &mut Copy, runtime: Runtime, has_meta: bool, env: &Env) {
+    match runtime.kind.as_deref() {
+        Some("subagent") => copy.kind = SessionKind::Subagent,
+        Some("fork") if copy.kind != SessionKind::Archived => copy.kind = SessionKind::Fork,
+        _ => {}
+    }
+    copy.parent_id = copy.parent_id.take().or(runtime.parent_id);
+    if !has_meta {
+        copy.model = runtime.model.map(|model| Fact::new(model, "runtime-state"));
+        if let Some(dir) = runtime.cwd {
+            add_dir(copy, &dir, "runtime-state", "runtime-state.json", env);
+        }
+    }
+}
+
+/// Returns the lock that a client holds while it has a session open, and the note that says which client it is.
+fn lease_paths(place: &Located) -> [PathBuf; 2] {
+    let dir = place.store.root.join("active");
+    [dir.join(format!("{}.lock", place.id)), dir.join(format!("{}.lock.json", place.id))]
+}
+
+/// Tells who holds the lock of a session; both files stay behind when a client is killed.
+fn liveness(lock: Lock, note: &Path) -> Liveness {
+    #[derive(Default, Deserialize)]
+    struct Lease {
+        #[serde(default)]
+        process_id: Option<u32>,
+    }
+    if let Lock::HeldBy(pid) = lock {
+        return Liveness::Live { pid };
+    }
+    let bytes = fsio::read_bounded(note, MAX_LEASE).unwrap_or_default();
+    let lease: Lease = serde_json::from_slice(&bytes).unwrap_or_default();
+    match lease.process_id.filter(|pid| process::exists(*pid)) {
+        Some(pid) => Liveness::Live { pid },
+        None => Liveness::Maybe { why: "its lock is held by a process that cannot be seen from here".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_older_directories_are_told_by_their_names() {
+        for id in ["9dd6408d-a996-f1b2-6b70-6aed9447a130", "a", "A_1"] {
+            assert!(is_id(id), "{id}");
+        }
+        for other in ["", "-a", ".a", "a/b", "a b", "a\n", &"x".repeat(129)] {
+            assert!(!is_id(other), "{other}");
+        }
+        assert_eq!(beginning_in_name("session_20260201_100000_0a1b2c3d"), Some("0a1b2c3d"));
+        assert_eq!(beginning_in_name("my_own_20260201_100000_0a1b2c3d"), Some("0a1b2c3d"));
+        for other in
+            ["unified", "active", "session_2026_100000_0a1b2c3d", "20260201_100000_0a1b2c3d", "s_20260201_100000_x"]
+        {
+            assert_eq!(beginning_in_name(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The older directories: `meta.json` and `messages.jsonl`, a message a line without a time.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::error::PathError;
+use crate::format::jsonl::{Jsonl, each_line};
+use crate::format::vibe::OldMessage;
+use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
+
+pub(super) fn messages_path(place: &Located) -> PathBuf {
+    place.path.join("messages.jsonl")
+}
+
+/// Reads the two ends of the messages, and returns their file's time where nothing else tells one.
+pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError> {
+    let path = messages_path(&copy.place);
+    let mut prompt = None;
+    let mut is_empty = true;
+    let mut modified = None;
+    if let Some(mut file) = Jsonl::open_if_present(&path)? {
+        let fail = |error| PathError::new("read", &path, error);
+        copy.transcript_bytes = file.len();
+        modified = file.modified();
+        let mut has_reply = false;
+        let is_whole = file
+            .from_start(|line| {
+                if let Ok(message) = serde_json::from_slice::<OldMessage<'_>>(line) {
+                    prompt = message.prompt();
+                    has_reply |= message.is_reply();
+                }
+                prompt.is_some()
+            })
+            .map_err(fail)?;
+        is_empty = is_whole && !has_reply;
+        let mut is_torn = false;
+        file.from_end(|line, is_ended| {
+            is_torn = !is_ended && serde_json::from_slice::<OldMessage<'_>>(line).is_err();
+            true
+        })
+        .map_err(fail)?;
+        if is_torn {
+            // Vibe hides a session with a line that it cannot read.
+            copy.health.insert(Health::TornTranscript);
+        }
+    }
+    if is_empty && prompt.is_none() {
+        copy.kind = SessionKind::Empty;
+    }
+    copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "messages"));
+    Ok(modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime")))
+}
+
+/// Counts prompts and replies, and tells whether a line cannot be read.
+pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
+    let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
+    each_line(&messages_path(place), &mut |line| {
+        match line.and_then(|line| serde_json::from_slice::<OldMessage<'_>>(line).ok()) {
+            Some(message) => {
+                prompts += u64::from(message.prompt().is_some());
+                replies += u64::from(message.is_reply());
+            }
+            None => has_bad_lines = true,
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok((prompts, replies, has_bad_lines))
+}
+
+pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    each_line(&messages_path(place), &mut |line| {
+        let message = line.and_then(|line| serde_json::from_slice::<OldMessage<'_>>(line).ok());
+        message.into_iter().flat_map(|message| message.messages()).try_for_each(&mut *see)
+    })
+}

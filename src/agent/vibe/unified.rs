@@ -1,0 +1,266 @@
+//! The unified store: `CURRENT` names a generation, whose manifest names the chunks of the conversation and the
+//! journal that goes on after it. A client that was killed leaves its last turn in the journal alone.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::take_runtime;
+use crate::agent::Found;
+use crate::env::Env;
+use crate::error::PathError;
+use crate::format::elements::{End, each_element};
+use crate::format::jsonl::{Jsonl, each_line};
+use crate::format::vibe::{
+    Change, Current, Entry, Journal, Manifest, Runtime, STORE_FORMAT, changes, inline_entries, is_number,
+};
+use crate::fsio;
+use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
+
+/// What a person sees of the session, as the agent keeps it.
+const PROJECTION: &str = "projection-state.json";
+const MAX_CURRENT: u64 = 64 * 1024;
+/// Manifests and states, which hold names and settings; early versions kept the conversation in one of them.
+const MAX_STATE: u64 = 16 * 1024 * 1024;
+/// How much of a conversation a list looks through for its first prompt.
+const GLANCE: u64 = 1024 * 1024;
+/// Records near the end of a journal that are looked into for a time.
+const LAST_RECORDS: u32 = 16;
+
+/// Where a conversation is.
+struct Parts {
+    /// The generation's own directory.
+    generation: Option<PathBuf>,
+    manifest: Manifest,
+    chunks: Vec<PathBuf>,
+    /// The segments of the journal that no generation holds, in order.
+    journal: Vec<PathBuf>,
+    /// Whether a newer version wrote it.
+    is_newer: bool,
+    /// What is missing.
+    trouble: Option<&'static str>,
+}
+
+impl Parts {
+    fn of(place: &Located) -> Self {
+        let dir = &place.path;
+        let bytes = fsio::read_bounded(&dir.join("CURRENT"), MAX_CURRENT).unwrap_or_default();
+        let current: Current<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let mut trouble = None;
+        let name = current.generation().map(str::to_owned).or_else(|| {
+            trouble = Some("CURRENT names no generation");
+            numbers(&dir.join("generations"), "").pop()
+        });
+        let generation = name.map(|name| dir.join("generations").join(name));
+        let bytes = generation.as_deref().and_then(|generation| state(generation, "manifest.json"));
+        let manifest = bytes.as_deref().and_then(Manifest::parse).unwrap_or_else(|| {
+            trouble = trouble.or(Some("the manifest of its generation cannot be read"));
+            Manifest::default()
+        });
+        let chunk = |name: &String| dir.join("chunks").join(format!("{name}.json"));
+        let chunks = manifest.chunks.iter().flatten().map(chunk).collect();
+        let first = manifest.journal.clone().unwrap_or_default();
+        let segments = numbers(&dir.join("journal"), ".jsonl").into_iter().filter(|name| *name >= first);
+        let journal = segments.map(|name| dir.join("journal").join(format!("{name}.jsonl"))).collect();
+        let is_newer = current.store_format.filled().is_some_and(|format| format != STORE_FORMAT);
+        Self { generation, manifest, chunks, journal, is_newer, trouble }
+    }
+
+    /// Returns the state that holds the entries itself, as it does where the manifest names no chunks.
+    fn inline(&self) -> Option<PathBuf> {
+        let generation = self.generation.as_ref().filter(|_| self.manifest.chunks.is_none())?;
+        Some(generation.join(PROJECTION))
+    }
+
+    /// Shows the entries of the generation until `see` breaks or the budget is used up; returns whether some of them
+    /// could not be read.
+    fn each_entry(&self, mut budget: u64, see: &mut dyn FnMut(Entry) -> ControlFlow<()>) -> (ControlFlow<()>, bool) {
+        let mut has_bad = false;
+        if let Some(path) = self.inline() {
+            let entries = fsio::read_bounded(&path, MAX_STATE).ok().and_then(|bytes| inline_entries(&bytes));
+            has_bad |= entries.is_none();
+            if entries.unwrap_or_default().into_iter().try_for_each(&mut *see).is_break() {
+                return (ControlFlow::Break(()), has_bad);
+            }
+        }
+        for chunk in &self.chunks {
+            let end = each_element(chunk, &mut budget, &mut |element| match element.and_then(Entry::parse) {
+                Some(entry) => see(entry),
+                None => {
+                    has_bad = true;
+                    ControlFlow::Continue(())
+                }
+            });
+            match end {
+                Ok(End::Whole) => {}
+                Ok(End::Stopped) => return (ControlFlow::Break(()), has_bad),
+                // One chunk that is gone must not hide the others.
+                Ok(End::Broken) | Err(_) => has_bad = true,
+            }
+        }
+        (ControlFlow::Continue(()), has_bad)
+    }
+
+    /// Reads the whole journal; the second is whether a line cannot be read.
+    fn journal(&self) -> Result<(Journal, bool), PathError> {
+        let (mut journal, mut has_bad) = (Journal::default(), false);
+        for segment in &self.journal {
+            each_line(segment, &mut |line| {
+                match line.map(changes) {
+                    Some(Some(changes)) => changes.into_iter().for_each(|change| journal.apply(change)),
+                    // Requests to the model can be longer than a line that is looked into.
+                    None => {}
+                    Some(None) => has_bad = true,
+                }
+                ControlFlow::Continue(())
+            })?;
+        }
+        Ok((journal, has_bad))
+    }
+
+    /// Shows the conversation as it is now, and returns whether some of it could not be read.
+    fn conversation(&self, see: &mut dyn FnMut(Entry) -> ControlFlow<()>) -> Result<bool, PathError> {
+        let (mut journal, mut has_bad) = self.journal()?;
+        if !journal.is_reset {
+            let (flow, has_bad_entries) = self
+                .each_entry(u64::MAX, &mut |entry| journal.revise(entry).map_or(ControlFlow::Continue(()), &mut *see));
+            has_bad |= has_bad_entries;
+            if flow.is_break() {
+                return Ok(has_bad);
+            }
+        }
+        let _ = journal.rest().try_for_each(see);
+        Ok(has_bad)
+    }
+}
+
+/// Reads a document of a generation.
+fn state(generation: &Path, name: &str) -> Option<Vec<u8>> {
+    fsio::read_bounded(&generation.join(name), MAX_STATE).ok()
+}
+
+/// Lists the names of 16 digits in a directory, without their ending, in order.
+fn numbers(dir: &Path, ending: &str) -> Vec<String> {
+    let entries = Found::default().entries(dir).into_iter();
+    let names = entries.filter_map(|(entry, _)| entry.file_name().into_string().ok());
+    let mut names: Vec<String> =
+        names.filter_map(|name| name.strip_suffix(ending).filter(|name| is_number(name)).map(str::to_owned)).collect();
+    names.sort();
+    names
+}
+
+/// Reads the start of the conversation and the end of the journal, whose time it returns.
+pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<Fact<Timestamp>>, PathError> {
+    let parts = Parts::of(&copy.place);
+    if parts.is_newer {
+        copy.health.insert(Health::UnsupportedVersion);
+        copy.notes.push("its store has another format than is known".to_owned());
+    }
+    if let Some(trouble) = parts.trouble {
+        copy.health.insert(Health::InvalidContent);
+        copy.notes.push(trouble.to_owned());
+    }
+    if let Some(generation) = parts.generation.as_ref().filter(|_| !has_meta || copy.parent_id.is_some()) {
+        let bytes = state(generation, "runtime-state.json");
+        if let Some(runtime) = bytes.as_deref().and_then(Runtime::parse) {
+            take_runtime(copy, runtime, has_meta, env);
+        }
+    }
+
+    let (mut prompt, mut has_reply, mut first_at, mut newest) = (None, false, None, None);
+    let (flow, _) = parts.each_entry(GLANCE, &mut |entry| {
+        first_at = first_at.or(entry.at);
+        newest = newest.max(entry.at);
+        has_reply |= entry.is_reply();
+        prompt = entry.prompt().map(str::to_owned);
+        if prompt.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let mut is_whole = flow.is_continue();
+    let mut modified = None;
+    for segment in &parts.journal {
+        let fail = |error| PathError::new("read", segment, error);
+        let mut file = match Jsonl::open(segment) {
+            Ok(file) => file,
+            Err(error) => {
+                copy.notes.push(format!("a segment of the journal cannot be read: {}", error.reason()));
+                continue;
+            }
+        };
+        copy.transcript_bytes += file.len();
+        modified = modified.max(file.modified());
+        if prompt.is_none() && is_whole {
+            is_whole &= file
+                .from_start(|line| {
+                    for change in changes(line).unwrap_or_default() {
+                        match change {
+                            Change::Reserved(text) => prompt = prompt.take().or(Some(text)),
+                            Change::Append(entry) | Change::Replace(_, entry) => {
+                                first_at = first_at.or(entry.at);
+                                has_reply |= entry.is_reply();
+                                prompt = prompt.take().or_else(|| entry.prompt().map(str::to_owned));
+                            }
+                            Change::Remove(_) | Change::Reset(_) => {}
+                        }
+                    }
+                    prompt.is_some()
+                })
+                .map_err(fail)?;
+        }
+        let mut is_torn = false;
+        let (mut at, mut seen) = (None, 0);
+        file.from_end(|line, is_ended| {
+            match changes(line) {
+                Some(changes) => {
+                    for change in &changes {
+                        if let Change::Append(entry) | Change::Replace(_, entry) = change {
+                            at = at.max(entry.at);
+                        }
+                    }
+                }
+                None => is_torn |= !is_ended,
+            }
+            seen += 1;
+            at.is_some() || seen >= LAST_RECORDS
+        })
+        .map_err(fail)?;
+        newest = newest.max(at);
+        if is_torn {
+            copy.health.insert(Health::TornTranscript);
+        }
+    }
+    let files = parts.chunks.iter().cloned().chain(parts.inline());
+    copy.transcript_bytes += files.filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len()).sum::<u64>();
+    if is_whole && prompt.is_none() && !has_reply && copy.kind != SessionKind::Subagent {
+        copy.kind = SessionKind::Empty;
+    }
+    copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "conversation"));
+    if copy.created_at.is_none() {
+        copy.created_at = first_at.map(|at| Fact::new(at, "conversation"));
+    }
+    let newest = newest.map(|at| Fact::new(at, "conversation"));
+    Ok(newest.or_else(|| modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime"))))
+}
+
+/// Counts prompts and replies, and tells whether something cannot be read.
+pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
+    let (mut prompts, mut replies) = (0, 0);
+    let has_bad = Parts::of(place).conversation(&mut |entry| {
+        prompts += u64::from(entry.prompt().is_some());
+        replies += u64::from(entry.is_reply());
+        ControlFlow::Continue(())
+    })?;
+    Ok((prompts, replies, has_bad))
+}
+
+pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    let parts = Parts::of(place);
+    parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
+}
+
+/// Returns what grows or is replaced while a session goes on.
+pub(super) fn written(place: &Located) -> Vec<PathBuf> {
+    let segments = numbers(&place.path.join("journal"), ".jsonl").into_iter();
+    let segments = segments.map(|name| place.path.join("journal").join(format!("{name}.jsonl")));
+    [place.path.join("CURRENT")].into_iter().chain(segments).collect()
+}

@@ -1,0 +1,132 @@
+//! The content of a message in the form of Google's API: a string, one part, or a list of parts.
+//!
+//! Gemini CLI (0.61.0, 0.25.0) and Qwen Code (0.24.4) share it.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::content::Block;
+use super::json::{Flag, Text};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawPart<'a> {
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(default)]
+    thought: Flag,
+    #[serde(borrow, default)]
+    function_call: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    function_response: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Call<'a> {
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    args: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Response<'a> {
+    #[serde(borrow, default)]
+    response: Option<&'a RawValue>,
+}
+
+/// Splits a content value into its parts; what cannot be read counts as nothing.
+pub fn parts(content: Option<&RawValue>) -> Vec<Block<'_>> {
+    let Some(content) = content else { return Vec::new() };
+    match content.get().as_bytes().first() {
+        Some(b'[') => {
+            let list: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_default();
+            list.into_iter().map(part).collect()
+        }
+        Some(b'"' | b'{') => vec![part(content)],
+        _ => Vec::new(),
+    }
+}
+
+fn part(raw: &RawValue) -> Block<'_> {
+    match raw.get().as_bytes().first() {
+        Some(b'"') => {
+            let text: Text<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+            text.into_inner().map_or(Block::Other, Block::Text)
+        }
+        Some(b'{') => {
+            let Ok(part) = serde_json::from_str::<RawPart<'_>>(raw.get()) else { return Block::Other };
+            if let Some(call) = part.function_call {
+                return tool_call(call);
+            }
+            if let Some(response) = part.function_response {
+                return Block::ToolResult(result_text(response));
+            }
+            part.text.into_inner().filter(|_| !part.thought.0).map_or(Block::Other, Block::Text)
+        }
+        _ => Block::Other,
+    }
+}
+
+/// Reads a call of a tool: an object with `name` and `args`.
+pub fn tool_call(raw: &RawValue) -> Block<'_> {
+    let call: Call<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    Block::ToolCall {
+        name: call.name.filled().unwrap_or("tool").to_owned(),
+        arguments: call.args.map(|args| args.get().to_owned()).unwrap_or_default(),
+    }
+}
+
+/// Returns what a tool answered: its `output` or `error`, or else the whole answer as JSON.
+fn result_text(raw: &RawValue) -> String {
+    #[derive(Default, Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow, default)]
+        output: Text<'a>,
+        #[serde(borrow, default)]
+        error: Text<'a>,
+    }
+    let response: Response<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let Some(response) = response.response else { return String::new() };
+    let answer: Answer<'_> = serde_json::from_str(response.get()).unwrap_or_default();
+    answer.output.get().or(answer.error.get()).unwrap_or(response.get()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).expect("JSON")
+    }
+
+    #[test]
+    fn content_may_be_a_string_a_part_a_list_or_anything_else() {
+        assert_eq!(parts(Some(&raw(r#""a""#))), [Block::Text("a".into())]);
+        assert_eq!(parts(Some(&raw(r#"{"text":"a"}"#))), [Block::Text("a".into())]);
+        assert_eq!(parts(Some(&raw(r#"[{"text":"a"},"b"]"#))), [Block::Text("a".into()), Block::Text("b".into())]);
+        for other in ["null", "7", "true"] {
+            assert_eq!(parts(Some(&raw(other))), [], "{other}");
+        }
+        assert_eq!(parts(Some(&raw("[7,null,[],{},{\"text\":[]}]"))), vec![Block::Other; 5]);
+        assert_eq!(parts(None), []);
+    }
+
+    #[test]
+    fn calls_results_thoughts_and_images_are_told_apart() {
+        let list = raw(r#"[{"functionCall":{"name":"shell","args":{"c":1}}},{"functionCall":7},
+                {"functionResponse":{"response":{"output":"done"}}},{"functionResponse":{"response":{"n":1}}},
+                {"text":"hm","thought":true},{"inlineData":{"data":"AA=="}}]"#);
+        assert_eq!(
+            parts(Some(&list)),
+            [
+                Block::ToolCall { name: "shell".to_owned(), arguments: r#"{"c":1}"#.to_owned() },
+                Block::ToolCall { name: "tool".to_owned(), arguments: String::new() },
+                Block::ToolResult("done".to_owned()),
+                Block::ToolResult(r#"{"n":1}"#.to_owned()),
+                Block::Other,
+                Block::Other,
+            ]
+        );
+    }
+}

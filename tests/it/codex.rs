@@ -1,0 +1,538 @@
+//! Codex's sessions: both vocabularies, packed and archived rollouts, locks, and how they are resumed.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::json;
+
+use crate::contract::{Agent, Compared, Details, Kind, Liveness, ResumePlan, Session, SessionList};
+use crate::fixtures::{Codex, CodexNames, START, id, put};
+use crate::world::{Answer, World};
+
+fn listed(world: &World) -> Vec<Session> {
+    world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions()
+}
+
+/// Lists the only session of a world.
+fn only(world: &World) -> Session {
+    let mut sessions = listed(world);
+    assert_eq!(sessions.len(), 1);
+    sessions.remove(0)
+}
+
+fn one(fixture: Codex) -> Session {
+    let world = World::new();
+    world.add(fixture);
+    only(&world)
+}
+
+fn counts(session: &Session) -> (Option<u64>, Option<u64>) {
+    (session.prompts, session.replies)
+}
+
+fn plan<const N: usize>(world: &World, args: [&str; N]) -> ResumePlan {
+    world.rejoin(["resume", "--json"].into_iter().chain(args)).code(0).json()
+}
+
+fn transcript(answer: &Answer) -> Vec<String> {
+    let lines: Vec<String> = answer.stdout().lines().map(str::to_owned).collect();
+    lines.into_iter().filter(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn a_session_is_shown_with_what_it_says() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Codex::session(id(1)).in_dir(&app).turn("add a test", "Which one?").turn("any", "Done."));
+    world.add(CodexNames(&[(&id(1), "First name"), (&id(2), "Another"), (&id(1), " Tests "), (&id(1), "")]));
+    let session = only(&world);
+    assert_eq!((session.agent, session.kind, session.id.as_str()), (Agent::Codex, Kind::Main, id(1).as_str()));
+    assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (Some("Tests"), Some("add a test")));
+    assert_eq!((session.launch_path(), session.project.as_deref()), (app.to_str(), None));
+    assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (app.to_str(), app.to_str()));
+    assert_eq!((session.git_branch.as_deref(), session.model.as_deref()), (Some("main"), Some("model-c")));
+    assert_eq!(counts(&session), (Some(2), Some(2)));
+    assert_eq!(session.created_at.as_deref(), Some(START));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:14:00Z"));
+    assert!(session.health.is_empty() && session.resumable, "{:?}", session.health);
+    assert_eq!(session.liveness, Liveness::Idle);
+}
+
+#[test]
+fn both_vocabularies_count_the_same_even_in_one_file() {
+    let said = |session: Codex| session.turn("one", "1").tool("ls", "a.txt").reply("2").prompt("three");
+    let sessions = [
+        said(Codex::session(id(1))),
+        said(Codex::session(id(1)).in_old_words()),
+        Codex::session(id(1))
+            .in_old_words()
+            .turn("one", "1")
+            .in_new_words()
+            .tool("ls", "a.txt")
+            .reply("2")
+            .prompt("three"),
+        Codex::session(id(1)).turn("one", "1").in_old_words().tool("ls", "a.txt").reply("2").prompt("three"),
+        said(Codex::session(id(1)).bare()),
+    ];
+    for (case, fixture) in sessions.into_iter().enumerate() {
+        let world = World::new();
+        world.add(fixture);
+        let session = only(&world);
+        assert_eq!(counts(&session), (Some(2), Some(3)), "case {case}");
+        assert_eq!(session.first_prompt.as_deref(), Some("one"), "case {case}");
+        assert_eq!(session.launch_path(), Some("/home/ana/app"), "case {case}");
+        let shown = world.rejoin(["show", &id(1), "--transcript"]).code(0);
+        let expected = ["one", "1", r#"exec_command {"cmd":"ls"}"#, "→ a.txt", "2", "three"];
+        assert_eq!(transcript(&shown), expected, "case {case}");
+    }
+}
+
+#[test]
+fn what_programs_put_in_is_no_prompt() {
+    let sent =
+        |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+    let session = Codex::session(id(1))
+        .record("response_item", sent("<user_instructions>\nBe nice.\n</user_instructions>"))
+        .record("response_item", sent("# AGENTS.md instructions for /home/ana/app\n\nBe nice."))
+        .record("event_msg", json!({"type": "user_message", "message": "<x>", "kind": "environment_context"}))
+        .record("event_msg", json!({"type": "user_message", "message": "# Context from my IDE setup:\n\n## Open tabs:\n- a\n\n## My request for Codex:\nfix it\n"}))
+        .record("response_item", sent("<turn_aborted>\nThe user interrupted.\n</turn_aborted>"))
+        .record("event_msg", json!({"type": "turn_aborted", "reason": "interrupted"}));
+    let session = one(session);
+    assert_eq!(session.first_prompt.as_deref(), Some("fix it"));
+    assert_eq!(counts(&session), (Some(1), Some(0)));
+}
+
+#[test]
+fn a_compaction_is_told_but_counts_nothing() {
+    let world = World::new();
+    let kept = json!([{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "one"}]}]);
+    let session = Codex::session(id(1)).turn("one", "1");
+    let session = session.record("compacted", json!({"message": "They spoke of one.", "replacement_history": kept}));
+    world.add(session.turn("two", "2"));
+    assert_eq!(counts(&only(&world)), (Some(2), Some(2)));
+    let shown = world.rejoin(["show", &id(1), "--transcript"]).code(0);
+    assert_eq!(transcript(&shown), ["one", "1", "They spoke of one.", "two", "2"]);
+}
+
+#[test]
+fn an_error_of_the_api_is_told_and_no_reply() {
+    let world = World::new();
+    let error = json!({"type": "task_complete", "last_agent_message": null, "error": {"message": "overloaded"}});
+    world.add(Codex::session(id(1)).prompt("one").record("event_msg", error));
+    assert_eq!(counts(&only(&world)), (Some(1), Some(0)));
+    let shown = world.rejoin(["show", &id(1), "--transcript"]).code(0);
+    assert_eq!(transcript(&shown), ["one", "error: overloaded"]);
+}
+
+#[test]
+fn it_is_launched_where_its_last_turn_worked() {
+    let world = World::new();
+    let (here, there) = (world.dir("here"), world.dir("there"));
+    world.add(Codex::session(id(1)).in_dir(&here).turn("one", "1").cd(&there).turn("two", "2"));
+    let session = only(&world);
+    assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (here.to_str(), there.to_str()));
+    let plan = plan(&world, [&id(1)]);
+    assert_eq!(plan.launch_dir.map(|dir| dir.source).as_deref(), Some("last-turn"));
+    assert_eq!(plan.resume.dir.as_deref(), there.to_str());
+    assert_eq!(plan.resume.argv, ["codex", "resume", &id(1)]);
+    assert!(plan.refusals.is_empty());
+}
+
+#[test]
+fn the_last_turn_is_found_however_much_came_of_it() {
+    let (one, two) = ("/home/ana/one", "/home/ana/two");
+    let quoted = r#"{"type":"turn_context","payload":{"cwd":"/elsewhere"}}"#;
+    for (times, expected) in [(1, two), (60, two), (400, one)] {
+        let mut session = Codex::session(id(1)).in_dir(one).turn("one", "1").cd(two).prompt("two");
+        for _ in 0..times {
+            session = session.tool(quoted, &"x".repeat(50_000));
+        }
+        assert_eq!(self::one(session).launch_path(), Some(expected), "{times}: within 16 MiB");
+    }
+}
+
+#[test]
+fn it_is_resumed_by_its_full_id_from_anywhere() {
+    let world = World::new();
+    world.install("codex", "");
+    let app = world.dir("app");
+    world.add(Codex::session(id(1)).in_dir(&app).turn("one", "1"));
+    world.rejoin(["resume", "00000001"]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!(launch.argv, ["codex", "resume", &id(1)]);
+    assert_eq!((launch.cwd.as_path(), launch.variable("PWD")), (app.as_path(), app.to_str()));
+
+    // `exec` wants a git repository unless it is told otherwise, and takes no directory.
+    world.rejoin(["resume", "latest", "--prompt", "go on", "--", "--json"]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!(launch.argv, ["codex", "exec", "--skip-git-repo-check", "resume", &id(1), "--json", "go on"]);
+    assert_eq!(launch.cwd, app);
+    world.rejoin(["resume", "latest", "--prompt", "--help"]).code(0);
+    assert_eq!(world.launched().expect("a launch").argv[5..], ["--", "--help"]);
+}
+
+#[test]
+fn kinds_are_told_by_the_first_record_and_the_place() {
+    let parent = id(9);
+    let cases = [
+        (Codex::session(id(1)).turn("x", "y"), Kind::Main, None),
+        (Codex::session(id(1)).exec().turn("x", "y"), Kind::Exec, None),
+        (Codex::session(id(1)).exec().fork_of(&parent).turn("x", "y"), Kind::Fork, Some(&parent)),
+        (Codex::session(id(1)).fork_of(&parent), Kind::Fork, Some(&parent)),
+        (Codex::session(id(1)).subagent_of(&parent).turn("x", "y"), Kind::Subagent, Some(&parent)),
+        (Codex::session(id(1)).meta("source", json!({"subagent": "review"})).turn("x", "y"), Kind::Subagent, None),
+        (Codex::session(id(1)).meta("parent_thread_id", json!(parent)).turn("x", "y"), Kind::Subagent, Some(&parent)),
+        (Codex::session(id(1)).meta("source", json!({"custom": "x"})).turn("x", "y"), Kind::Main, None),
+        (Codex::session(id(1)).exec().archived().turn("x", "y"), Kind::Archived, None),
+        (Codex::session(id(1)), Kind::Empty, None),
+    ];
+    for (case, (fixture, kind, parent)) in cases.into_iter().enumerate() {
+        let session = one(fixture);
+        assert_eq!((session.kind, session.parent_id.as_ref()), (kind, parent), "case {case}");
+    }
+}
+
+#[test]
+fn a_copied_history_does_not_change_whose_session_it_is() {
+    // Older forks and sub-agents hold their parent's records, its first one too.
+    let parents = json!({"id": id(9), "cwd": "/home/ana/other", "source": "exec", "git": {"branch": "theirs"}});
+    let session = Codex::session(id(1)).fork_of(&id(9)).record("session_meta", parents).turn("x", "y");
+    let session = one(session);
+    assert_eq!((session.kind, session.git_branch.as_deref()), (Kind::Fork, Some("main")));
+    assert_eq!(session.start_dir.as_deref(), Some("/home/ana/app"));
+    assert_eq!(session.health, ["missing-directory"]);
+}
+
+#[test]
+fn the_branch_is_the_last_one_that_was_written() {
+    let later = json!({"id": id(1), "cwd": "/home/ana/app", "git": {"branch": "feature"}});
+    let session = one(Codex::session(id(1)).turn("x", "y").record("session_meta", later));
+    assert_eq!(session.git_branch.as_deref(), Some("feature"));
+}
+
+#[test]
+fn a_first_line_of_any_size_hides_nothing_that_comes_before_its_instructions() {
+    for bytes in [9_000, 90_000, 900_000, 3_000_000, 12_000_000] {
+        let world = World::new();
+        let app = world.dir("app");
+        let session = Codex::session(id(1)).in_dir(&app).exec().fork_of(&id(9)).instructions(bytes);
+        world.add(session.turn("one", "1").turn("two", "2"));
+        let session = only(&world);
+        assert_eq!((session.kind, session.first_prompt.as_deref()), (Kind::Fork, Some("one")), "{bytes}");
+        assert_eq!((session.launch_path(), session.start_dir.as_deref()), (app.to_str(), app.to_str()), "{bytes}");
+        assert_eq!((session.created_at.as_deref(), counts(&session)), (Some(START), (Some(2), Some(2))), "{bytes}");
+        assert!(session.health.is_empty() && session.resumable, "{bytes}: {:?}", session.health);
+        // A title apart from the prompt would be a name; there is none.
+        assert_eq!(session.title, None);
+    }
+}
+
+#[test]
+fn a_huge_first_line_costs_little() {
+    let world = World::new();
+    world.add(Codex::session(id(1)).instructions(150_000_000).turn("one", "1"));
+    let (answer, peak) = world.measured(["list", "--json"]);
+    assert_eq!(answer.code(0).sessions()[0].kind, Kind::Main);
+    assert!(peak < 64 * 1024, "{peak} KiB");
+}
+
+#[test]
+fn a_packed_rollout_is_read_like_a_plain_one() {
+    let session = |packed: bool| {
+        let world = World::new();
+        let app = world.dir("app");
+        let fixture = Codex::session(id(1)).in_dir("/home/ana/old").turn("one", "1").cd(&app).turn("two", "2");
+        let path = world.add(if packed { fixture.packed() } else { fixture });
+        let session = only(&world);
+        assert_eq!(session.size_bytes, path.metadata().expect("metadata").len());
+        let shown = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
+        assert_eq!(plan(&world, [&id(1)]).resume.dir.as_deref(), app.to_str());
+        let facts =
+            (counts(&session), session.first_prompt.clone(), session.start_dir.clone(), session.active_at.clone());
+        (facts, session.kind, session.git_branch.clone(), shown)
+    };
+    assert_eq!(session(true), session(false));
+}
+
+#[test]
+fn of_a_plain_and_a_packed_rollout_the_plain_one_counts() {
+    let world = World::new();
+    let long = Codex::session(id(1)).turn("one", "1").turn("two", "2");
+    let packed = world.add(long.clone().packed());
+    let plain = world.add(Codex::session(id(1)).turn("one", "1"));
+    let session = only(&world);
+    assert_eq!(session.copies.len(), 1);
+    assert_eq!(
+        (session.copies[0].path.as_str(), counts(&session)),
+        (plain.to_str().expect("a path"), (Some(1), Some(1)))
+    );
+    let bytes = |path: &Path| path.metadata().expect("metadata").len();
+    assert_eq!(session.size_bytes, bytes(&plain) + bytes(&packed), "both go where it goes");
+}
+
+#[test]
+fn a_packed_rollout_that_is_cut_off_or_none_at_all_is_told() {
+    let world = World::new();
+    // Text without a pattern, so that packing makes more than one block of it.
+    let text: String = (0_u64..20_000).map(|n| format!("{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let path = world.add(Codex::session(id(1)).turn("one", &text).packed());
+    let bytes = std::fs::read(&path).expect("a file");
+    put(&path, &bytes[..bytes.len() - 8]);
+    let session = only(&world);
+    assert_eq!(session.first_prompt.as_deref(), Some("one"));
+    assert!(session.health.iter().any(|code| code == "torn-transcript"), "{:?}", session.health);
+    put(&path, "not packed");
+    let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
+    assert!(list.sessions.is_empty());
+    assert_eq!(list.problems.len(), 1);
+    assert_eq!(list.problems[0].path, path.to_str().expect("a path"));
+}
+
+#[test]
+fn an_archived_session_is_hidden_and_must_be_taken_back_first() {
+    let world = World::new();
+    world.add(Codex::session(id(1)).in_dir(world.dir("app")).archived().turn("one", "1"));
+    assert!(world.rejoin(["list", "--json"]).code(0).sessions().is_empty());
+    let session = only(&world);
+    assert!(!session.resumable && session.health.is_empty(), "{:?}", session.health);
+    let refused = world.rejoin(["resume", &id(1), "--json"]).code(7);
+    assert!(refused.error().message.contains(&format!("`codex unarchive {}`", id(1))), "{}", refused.error().message);
+}
+
+#[test]
+fn of_an_active_and_an_archived_copy_the_active_one_is_resumed() {
+    for packed in [false, true] {
+        let world = World::new();
+        let app = world.dir("app");
+        let session = Codex::session(id(1)).in_dir(&app).turn("one", "1");
+        let active = world.add(session.clone());
+        let archived = session.clone().archived();
+        world.add(if packed { archived.packed() } else { archived });
+        let same = only(&world);
+        assert_eq!((same.kind, same.copies.len()), (Kind::Main, 2));
+        assert_eq!(same.copies[0].path, active.to_str().expect("a path"));
+        assert_eq!(same.copies[0].why.as_deref(), Some("the only copy that is not archived"));
+        assert_eq!(same.health, ["duplicate-session"]);
+        let shown: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+        assert_eq!(shown.session.copies[1].compared, Some(Compared::Identical));
+
+        // Even if it went on before it was archived: Codex would say that it is.
+        let longer = session.turn("two", "2").archived();
+        world.add(if packed { longer.packed() } else { longer });
+        let plan = plan(&world, [&id(1)]);
+        assert_eq!((plan.path.as_deref(), plan.resume.dir.as_deref()), (active.to_str(), app.to_str()));
+        let shown: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+        assert_eq!(shown.session.copies[1].compared, Some(Compared::Longer));
+    }
+}
+
+#[test]
+fn its_own_variable_moves_the_store() {
+    let world = World::new();
+    world.install("codex", "");
+    let (app, root) = (world.dir("app"), world.dir("codex-home"));
+    world.add(Codex::session(id(1)).in_dir(&app).turn("one", "1"));
+    world.add(Codex::session(id(2)).in_dir(&app).in_codex_home(&root).turn("two", "2"));
+    let run = |args: &[&str]| world.with("CODEX_HOME", &root).rejoin(args).code(0);
+    assert_eq!(run(&["list", "--json"]).sessions().len(), 2);
+    run(&["resume", &id(2)]);
+    assert_eq!(world.launched().expect("a launch").variable("CODEX_HOME"), root.to_str());
+    // The default store is not the one that the variable names.
+    run(&["resume", &id(1)]);
+    assert_eq!(world.launched().expect("a launch").variable("CODEX_HOME"), None);
+    let home = world.home();
+    let named = run(&["--home", home.to_str().expect("a path"), "list", "--json"]);
+    assert_eq!(named.sessions().len(), 1, "a home that was named has its own store only");
+}
+
+#[test]
+fn rollouts_are_found_wherever_they_lie_in_the_store() {
+    let world = World::new();
+    for (n, folder) in [(1, "sessions"), (2, "sessions/2026"), (3, "sessions/2025/12/31")] {
+        world.add(Codex::session(id(n)).in_folder(folder).turn("x", "y"));
+        world.rejoin(["show", &id(n)]).code(0);
+    }
+    let sessions = world.home().join(".codex/sessions");
+    put(&sessions.join("2026/02/01/notes.jsonl"), "{}");
+    put(&sessions.join("2026/02/01/rollout-2026-02-01T10-00-00.jsonl"), "{}");
+    put(&sessions.join(format!("2026/02/01/rollout-compress-{}.tmp", id(4))), "{}");
+    put(&sessions.join(format!("2026/02/01/x/rollout-{}.jsonl", id(5))), "{}");
+    assert_eq!(listed(&world).len(), 3);
+
+    std::fs::create_dir_all(sessions.join("2026/02/02")).expect("a directory");
+    let link = sessions.join(format!("2026/02/02/rollout-2026-02-02T10-00-00-{}.jsonl", id(6)));
+    std::os::unix::fs::symlink("/dev/zero", &link).expect("a link");
+    let fifo = link.with_file_name(format!("rollout-2026-02-02T10-00-00-{}.jsonl", id(7)));
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    let answer = world.rejoin(["list", "--all", "--json"]).code(0);
+    assert_eq!(answer.sessions().len(), 3);
+    assert!(answer.stdout().contains("it is not a regular file"), "{}", answer.stdout());
+}
+
+#[test]
+fn a_record_of_any_type_stops_no_listing() {
+    let values = ["null", "7", "true", "\"x\"", "[]", "{}", "[[1]]", "{\"a\":[null]}"];
+    let mut session = Codex::session(id(1)).turn("one", "1");
+    for value in values {
+        session = session.line(value);
+        for kind in ["session_meta", "turn_context", "event_msg", "response_item", "compacted", "\u{fffd}"] {
+            session = session.line(format!(r#"{{"timestamp":{value},"type":"{kind}","payload":{value}}}"#));
+            for inner in ["user_message", "item_completed", "message", "function_call", "task_complete"] {
+                session = session.line(format!(
+                    r#"{{"type":"{kind}","payload":{{"type":"{inner}","role":{value},"content":{value},"message":{value},"item":{value},"cwd":{value},"model":{value},"error":{value},"output":{value},"arguments":{value},"id":{value},"git":{value},"source":{value}}}}}"#
+                ));
+            }
+        }
+    }
+    let world = World::new();
+    world.add(session.line("{\"half").line("\u{feff}{}").turn("two", "2"));
+    let session = only(&world);
+    assert_eq!((session.first_prompt.as_deref(), session.launch_path()), (Some("one"), Some("/home/ana/app")));
+    assert!(session.health.iter().any(|code| code == "bad-lines"), "{:?}", session.health);
+    world.rejoin(["show", &id(1), "--transcript"]).code(0);
+}
+
+#[test]
+fn a_rollout_without_its_first_record_is_listed_but_cannot_be_resumed() {
+    for text in ["", "\n", "{", "[]", "null", "{}", "{\"type\":\"event_msg\",\"payload\":{}}\n", "\u{0}\u{0}\u{0}"] {
+        let world = World::new();
+        let path = world.add(Codex::session(id(1)));
+        put(&path, text);
+        world.add(Codex::session(id(2)).turn("x", "y"));
+        let sessions = listed(&world);
+        assert_eq!(sessions.len(), 2, "{text:?}");
+        let broken = sessions.iter().find(|session| session.id == id(1)).expect("a session");
+        assert!(!broken.resumable && broken.health.iter().any(|code| code == "missing-fields"), "{:?}", broken.health);
+    }
+    let world = World::new();
+    world.add(Codex::session(id(1)).in_dir(world.dir("app")).bare().turn("x", "y"));
+    world.rejoin(["resume", &id(1), "--json"]).code(7);
+}
+
+#[test]
+fn a_torn_end_and_a_wrong_id_are_told() {
+    let session = one(Codex::session(id(1)).turn("one", "1").reply("cut").torn());
+    assert!(session.health.iter().any(|code| code == "torn-transcript"), "{:?}", session.health);
+    let session = one(Codex::session(id(1)).meta("id", json!(id(2))).turn("one", "1"));
+    assert_eq!(session.id, id(1));
+    assert!(session.health.iter().any(|code| code == "invalid-content"), "{:?}", session.health);
+}
+
+#[test]
+fn names_in_any_form_stop_nothing() {
+    let world = World::new();
+    world.add(Codex::session(id(1)).turn("one", "1"));
+    let index = world.home().join(".codex/session_index.jsonl");
+    let name = format!("{{\"id\":\"{}\",\"thread_name\":\"Named\"}}", id(1));
+    put(
+        &index,
+        format!("\n7\n[]\n{{}}\n{{\"id\":7,\"thread_name\":[]}}\n{{\"id\":\"x\"\n{name}\n{{\"id\":\"{}\"", id(1)),
+    );
+    assert_eq!(only(&world).title.as_deref(), Some("Named"));
+}
+
+/// A process that holds a lock as Codex does, until it is dropped.
+struct Holder(Child);
+
+impl Holder {
+    fn of(path: &Path) -> Self {
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        let script = "exec 9>\"$0\" && flock -x 9 && echo held && exec sleep 600";
+        let mut child =
+            Command::new("sh").args(["-c", script]).arg(path).stdout(Stdio::piped()).spawn().expect("a shell");
+        let mut said = [0; 5];
+        std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut said).expect("a word");
+        assert_eq!(&said, b"held\n");
+        Self(child)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        self.0.kill().and_then(|()| self.0.wait()).expect("an end");
+    }
+}
+
+fn lock(world: &World, id: &str) -> std::path::PathBuf {
+    world.home().join(format!(".codex/thread-writer-locks/{id}.lock"))
+}
+
+#[test]
+fn a_session_is_live_while_its_lock_is_held_not_because_the_file_is_there() {
+    let world = World::new();
+    world.install("codex", "");
+    world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
+    put(&lock(&world, &id(1)), "");
+    put(&lock(&world, &id(2)), "");
+    put(&lock(&world, ".coordination"), "");
+    assert_eq!(only(&world).liveness, Liveness::Idle, "a kill leaves the file");
+
+    let holder = Holder::of(&lock(&world, &id(1)));
+    assert_eq!(only(&world).liveness, Liveness::Live);
+    let refused = world.rejoin(["resume", &id(1)]).code(7);
+    assert!(refused.stderr().contains(&format!("in use by process {}", holder.0.id())), "{}", refused.stderr());
+    assert!(world.launched().is_none());
+    world.rejoin(["resume", &id(1), "--force"]).code(0);
+    assert!(world.launched().is_some());
+    drop(holder);
+    assert_eq!(only(&world).liveness, Liveness::Idle);
+    assert!(lock(&world, &id(1)).exists(), "nothing is cleaned up");
+}
+
+#[test]
+fn a_terminal_joins_the_background_process_but_a_single_prompt_cannot() {
+    let world = World::new();
+    world.install("codex", "");
+    world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
+    let holder = Holder::of(&lock(&world, &id(1)));
+    let daemon = world.home().join(".codex/app-server-daemon/daemon.pid");
+    for text in ["7", "{\"pid\":\"x\"}", "{\"pid\":1}", "[]", "{"] {
+        put(&daemon, text);
+        world.rejoin(["resume", &id(1)]).code(7);
+    }
+    // Another process with the same id is not it.
+    put(&daemon, json!({"pid": holder.0.id(), "processIdentity": {"startTicks": 1}}).to_string());
+    world.rejoin(["resume", &id(1)]).code(7);
+    put(&daemon, json!({"pid": holder.0.id()}).to_string());
+    assert_eq!(only(&world).liveness, Liveness::Live);
+    let refused = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7);
+    assert!(refused.stderr().contains("background process"), "{}", refused.stderr());
+    assert!(world.launched().is_none());
+    world.rejoin(["resume", &id(1)]).code(0);
+    assert!(world.launched().is_some());
+}
+
+#[test]
+fn without_a_lock_who_has_the_rollout_open_is_using_it() {
+    let world = World::new();
+    let path = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));
+    let open = std::fs::File::options().append(true).open(&path).expect("a file");
+    let refused = world.rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>();
+    assert_eq!(refused.refusals[0].code, "live");
+    drop(open);
+    assert!(plan(&world, [&id(1)]).refusals.is_empty());
+}
+
+#[test]
+fn nothing_is_written_to_the_store() {
+    let world = World::new();
+    world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
+    world.add(Codex::session(id(1)).archived().turn("one", "1").packed());
+    world.add(CodexNames(&[(&id(1), "Name")]));
+    put(&lock(&world, &id(1)), "");
+    let state = || {
+        let entries = walkdir::WalkDir::new(world.home().join(".codex")).sort_by_file_name();
+        let entries = entries.into_iter().map(|entry| {
+            let entry = entry.expect("an entry");
+            let metadata = entry.metadata().expect("metadata");
+            (entry.path().to_owned(), metadata.len(), metadata.modified().expect("a time"))
+        });
+        entries.collect::<Vec<_>>()
+    };
+    let before = state();
+    listed(&world);
+    world.rejoin(["show", &id(1), "--transcript"]).code(0);
+    plan(&world, [&id(1)]);
+    assert_eq!(state(), before);
+}

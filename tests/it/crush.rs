@@ -1,0 +1,121 @@
+//! Crush's sessions, and how their databases are found.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::contract::{Agent, Details, Kind, ResumePlan, SessionList};
+use crate::fixtures::{Claude, Crush, id, open_crush, put, register_crush};
+use crate::world::World;
+
+#[test]
+fn a_session_is_shown_with_what_the_database_says() {
+    let world = World::new();
+    let app = world.dir("app");
+    let call = json!([{"type": "reasoning", "data": {"thinking": "hm"}}, {"type": "tool_call", "data": {"id": "c", "name": "ls", "input": "{}"}}]);
+    Crush::session(id(1))
+        .turn("fix the parser", "Looking.")
+        .message("assistant", call)
+        .message("tool", json!([{"type": "tool_result", "data": {"tool_call_id": "c", "content": "a b"}}]))
+        .summary("what was said")
+        .turn("thanks", "Welcome.")
+        .write_in(&app.join(".crush"));
+    Crush::session("m1$$call_1").made_by(&id(1)).turn("look", "ok").write_in(&app.join(".crush"));
+    register_crush(&world.home(), &[(&app, &app.join(".crush"))]);
+    let details: Details = world.rejoin(["show", &id(1), "--messages", "9", "--json"]).code(0).json();
+    let session = &details.session;
+    assert_eq!((session.agent, session.kind), (Agent::Crush, Kind::Main));
+    assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (Some("Demo"), Some("fix the parser")));
+    assert_eq!((session.prompts, session.replies), (Some(2), Some(3)));
+    assert_eq!((session.launch_path(), session.model.as_deref()), (app.to_str(), Some("model-c")));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:05:00Z"), "its times are seconds");
+    let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, ["fix the parser", "Looking.", "ls {}", "→ a b", "what was said", "thanks", "Welcome."]);
+
+    let listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
+    let child = listed.iter().find(|session| session.id == "m1$$call_1").expect("a child");
+    assert_eq!((child.kind, child.parent_id.as_deref()), (Kind::Subagent, Some(id(1).as_str())));
+}
+
+#[test]
+fn a_database_is_found_through_the_registry_other_sessions_the_callers_directory_and_the_one_asked_for() {
+    let world = World::new();
+    let home = world.home();
+    let dirs: Vec<_> = ["registered", "neighbour", "here", "asked", "nowhere"].map(|name| world.dir(name)).into();
+    for (n, dir) in (1..).zip(&dirs) {
+        Crush::session(id(n)).turn("a", "b").write_in(&dir.join(".crush"));
+    }
+    register_crush(&home, &[(&dirs[0], Path::new(".crush"))]);
+    world.add(Claude::session(id(11)).in_dir(&dirs[1]).turn("c", "d"));
+    let found = |args: &[&str]| -> Vec<String> {
+        let list: SessionList = world.from(&dirs[2]).rejoin([&["list", "--json"], args].concat()).code(0).json();
+        assert!(list.problems.is_empty(), "{:?}", list.problems);
+        let of_crush = list.sessions.into_iter().filter(|session| session.agent == Agent::Crush);
+        let mut ids: Vec<String> = of_crush.map(|session| session.id).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(found(&[]), [1, 2, 3].map(id));
+    assert_eq!(found(&["--agent", "crush"]), [1, 2, 3].map(id));
+    assert_eq!(found(&["--agent", "claude"]), Vec::<String>::new());
+    assert_eq!(found(&["--dir", dirs[3].to_str().expect("a path")]), [id(4)]);
+    // By its id, too, and by the beginning of one.
+    for n in [1, 2, 3] {
+        let details: Details = world.from(&dirs[2]).rejoin(["show", &id(n)[..13], "--json"]).code(0).json();
+        assert_eq!(details.session.launch_path(), dirs[n as usize - 1].to_str());
+        world.from(&dirs[2]).rejoin(["show", &format!("crush:{}", id(n))]).code(0);
+    }
+    world.from(&dirs[2]).rejoin(["show", &id(5)]).code(5);
+}
+
+#[test]
+fn it_is_resumed_in_the_directory_of_its_database() {
+    let world = World::new();
+    world.install("crush", "");
+    let (app, data) = (world.dir("app"), world.dir("data"));
+    Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));
+    Crush::session(id(2)).turn("a", "b").write_in(&data);
+    register_crush(&world.home(), &[(&app, &app.join(".crush")), (&app, &data)]);
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(plan.resume.argv, ["crush", "--session", &id(1)]);
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!(launch.argv, ["crush", "run", "--session", &id(1), "go on"]);
+    assert_eq!(launch.cwd, app);
+    // A directory of data elsewhere must be named.
+    let plan: ResumePlan = world.rejoin(["resume", &id(2), "--json"]).code(0).json();
+    assert_eq!(plan.resume.argv, ["crush", "--session", &id(2), "--data-dir", data.to_str().expect("a path")]);
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+}
+
+#[test]
+fn a_registry_that_is_damaged_or_names_what_is_gone_stops_nothing() {
+    let world = World::new();
+    let app = world.dir("app");
+    Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));
+    let registry = world.home().join(".local/share/crush/projects.json");
+    for text in ["", "{", "7", "null", "{\"projects\":7}"] {
+        put(&registry, text);
+        let list: SessionList = world.rejoin(["list", "--json"]).code(0).json();
+        assert_eq!(list.problems.len(), 1, "{text:?}");
+    }
+    let mixed =
+        json!({"projects": [7, {}, {"path": "relative"}, {"path": "/gone/away"}, {"path": app, "data_dir": 1}]});
+    put(&registry, mixed.to_string());
+    let list: SessionList = world.rejoin(["list", "--json"]).code(0).json();
+    assert_eq!((list.sessions.len(), list.problems.len()), (1, 0));
+}
+
+#[test]
+fn a_newer_migration_is_reported_and_what_is_understood_is_listed() {
+    let world = World::new();
+    let app = world.dir("app");
+    Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));
+    register_crush(&world.home(), &[(&app, &app.join(".crush"))]);
+    let sql = "INSERT INTO goose_db_version VALUES (9, 20270101120000, 1)";
+    open_crush(&app.join(".crush")).execute_batch(sql).expect("a version");
+    let list: SessionList = world.rejoin(["list", "--json"]).code(0).json();
+    assert_eq!(list.sessions.len(), 1);
+    assert!(list.problems[0].reason.starts_with("its migration 20270101120000 is newer"), "{:?}", list.problems);
+}

@@ -1,0 +1,835 @@
+//! `doctor`: a fixture for each finding, its exact JSON, and the options around it.
+//!
+//! Each snapshot is the whole answer as ndjson: a header, a line a finding, a summary.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use snapbox::str;
+
+use crate::contract::{DoctorChecks, DoctorReport, Finding, Header, RepairKind, Severity};
+use crate::facts::{copy_tree, corpus};
+use crate::fixtures::{Amplifier, Claude, Jido, Leo, claude_slug, id, put};
+use crate::world::{Answer, World};
+
+/// Makes one check and prints the findings as lines.
+fn check(world: &World, code: &str) -> Answer {
+    world.rejoin(["doctor", "--check", code, "--format", "ndjson"])
+}
+
+/// Makes one check and returns what was found.
+#[track_caller]
+fn found(world: &World, code: &str) -> Vec<Finding> {
+    world.rejoin(["doctor", "--check", code, "--json"]).json::<DoctorReport>().findings
+}
+
+/// A home whose sessions Claude Code keeps for years.
+fn world() -> World {
+    let world = World::new();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+    world
+}
+
+/// A session in a directory that exists, with all that it should have.
+fn sound(world: &World) -> Claude {
+    Claude::session(id(1)).in_dir(world.dir("app")).turn("add a test", "Added.").turn("and another", "Done.")
+}
+
+#[test]
+fn a_healthy_home_gets_one_line() {
+    let world = world();
+    let app = world.dir("app");
+    world.add(sound(&world).subagent("agent-a1", "look", "ok"));
+    world.add(Amplifier::session(id(2)).in_dir(&app).session_info(&app).turn("x", "y"));
+    world.add(Jido::session(id(3)).in_dir(&app));
+    world.add(Leo::pointer(world.dir("app"), &id(1)));
+    world.rejoin(["doctor"]).code(0).stderr_eq("").stdout_eq(str![[r#"
+No trouble found in 4 sessions.
+
+"#]]);
+    world.rejoin(["doctor", "--strict"]).code(0);
+    world.rejoin(["doctor", "--json"]).code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report","findings":[],"errors":0,"warnings":0,"infos":0,"repairable":0,"sessions":4,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_home_without_a_session_is_healthy() {
+    World::new().rejoin(["doctor"]).code(0).stderr_eq("").stdout_eq(str![[r#"
+No trouble found in 0 sessions.
+
+"#]]);
+}
+
+#[test]
+fn a_copy_that_holds_only_the_beginning_is_mended() {
+    let world = world();
+    let app = world.dir("app");
+    world.add(sound(&world));
+    let start = Claude::session(id(1)).in_dir(&app).turn("add a test", "Added.");
+    world.add(start.filed_under("-somewhere-else"));
+    check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has only the first 2 records of copy 1. Copy 1 is the one to use: the only copy that is filed under its launch directory.","measured":"a prefix","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn an_identical_copy_is_mended_with_all_that_belongs_to_it() {
+    let world = world();
+    let with_agent = || sound(&world).subagent("agent-a1", "look", "ok");
+    world.add(with_agent());
+    world.add(with_agent().filed_under("-somewhere-else"));
+    check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use: the only copy that is filed under its launch directory.","measured":"identical","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_copy_with_a_file_that_the_other_lacks_needs_a_decision() {
+    let world = world();
+    world.add(sound(&world));
+    world.add(sound(&world).subagent("agent-a1", "look", "ok").filed_under("-somewhere-else"));
+    check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use: the only copy that is filed under its launch directory. Only copy 2 has 00000001-aaaa-4aaa-8aaa-000000000001/subagents/agent-a1.jsonl.","measured":"identical","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_diverged_copy_needs_a_decision() {
+    let world = world();
+    world.add(sound(&world));
+    let stray = Claude::session(id(1)).in_dir(world.dir("app")).turn("add a test", "Added.").turn("no", "Undone.");
+    world.add(stray.filed_under("-somewhere-else"));
+    check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use: the only copy that is filed under its launch directory.","measured":"diverged at record 3","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn copies_that_nothing_ranks_are_an_error() {
+    let world = world();
+    world.add(sound(&world));
+    let newer = Claude::session(id(1)).in_dir(world.dir("other")).at("2026-02-20T10:00:00Z").turn("anew", "Yes.");
+    world.add(newer);
+    check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"duplicate-session","severity":"error","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-other/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 differs from copy 1 from record 1 on. No copy can be used without a decision: evidence does not tell which copy to use.","measured":"diverged at record 1","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep COPY","repair":null}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn an_identical_copy_in_a_backup_of_the_store_is_only_mentioned() {
+    let world = world();
+    world.add(sound(&world));
+    world.add(sound(&world).config_dir(world.home().join(".claude-old")));
+    check(&world, "duplicate-session").code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"duplicate-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude-old/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use: it lies in the store that its agent uses by itself. Copy 2 lies in [ROOT]/home/.claude-old, which claude does not use by itself; it may be a backup.","measured":"identical","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
+{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_stray_directory_of_events_is_folded_when_nothing_can_be_lost() {
+    let app = |world: &World| world.dir("app");
+    let session = |world: &World| Amplifier::session(id(1)).in_dir(app(world)).session_info(app(world)).turn("x", "y");
+    let stray = |world: &World| Amplifier::session(id(1)).in_dir(world.dir("server")).events_only();
+
+    let newer = world();
+    newer.add(session(&newer));
+    newer.add(stray(&newer).at("2026-02-02T10:00:00Z").turn("go on", "Gone on."));
+    check(&newer, "duplicate-session").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"duplicate-session","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 holds only events, and no conversation. Copy 1 is the one to use: the only copy with a conversation.","measured":"only events, all newer than those of copy 1","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"fold","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+
+    let known = world();
+    known.add(session(&known));
+    known.add(stray(&known).session_info(known.dir("server")).turn("x", "y"));
+    let findings = found(&known, "duplicate-session");
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].measured, "only events, all of which copy 1 has");
+    assert_eq!(findings[0].repair.as_ref().map(|repair| repair.kind), Some(RepairKind::Fold));
+
+    let mixed = world();
+    mixed.add(session(&mixed));
+    mixed.add(stray(&mixed).at("2026-02-01T09:59:00Z").turn("x", "y"));
+    let findings = found(&mixed, "duplicate-session");
+    assert_eq!(findings[0].measured, "only events, some of which copy 1 has");
+    assert_eq!(findings[0].remedy, format!("rejoin dedupe amplifier:{} --keep 1", id(1)));
+    assert!(findings[0].repair.is_none());
+}
+
+#[test]
+fn an_id_of_two_agents_is_told() {
+    let world = world();
+    world.add(sound(&world));
+    world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
+    check(&world, "shared-id").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"shared-id","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"amplifier and claude have a session of the id 00000001-aaaa-4aaa-8aaa-000000000001, so the id alone does not say which is meant.","measured":"sessions of 2 agents","expected":"of one agent","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_short_id_that_amplifier_prints_for_two_sessions_is_told() {
+    let world = world();
+    let app = world.dir("app");
+    for (name, at) in [("beefbeef-1111", "2026-02-01T10:00:00Z"), ("beefbeef-2222", "2026-02-03T10:00:00Z")] {
+        world.add(Amplifier::session(name).in_dir(&app).at(at).turn("x", "y"));
+    }
+    // It looks in one project only, and these are not what it would look for.
+    world.add(Amplifier::session("beefbeef-3333").in_dir(world.dir("other")).turn("x", "y"));
+    world.add(Amplifier::session("beefbeef").in_dir(&app).turn("x", "y"));
+    check(&world, "ambiguous-prefix").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"ambiguous-prefix","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"beefbeef-1111"},{"agent":"amplifier","id":"beefbeef-2222"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-1111","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-2222","path_bytes_base64":null}],"evidence":"amplifier prints beefbeef for 2 sessions of the project [SLUG]-app and refuses it as ambiguous, or takes one of them.","measured":"2 sessions begin with beefbeef","expected":"one","remedy":"rejoin resume amplifier:beefbeef-2222","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":4,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_session_in_a_foreign_project_is_misfiled() {
+    let world = world();
+    let (app, shop) = (world.dir("app"), world.dir("shop"));
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").filed_under("-gone-away"));
+    world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y").filed_under(claude_slug(&shop)));
+    world.add(Claude::session(id(3)).in_dir(&shop).turn("x", "y"));
+    check(&world, "misfiled-session").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 lies in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in the project of its directory does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
+{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 lies in the project [SLUG]-shop, but it records [ROOT]/app, which belongs to another project. An agent that looks in the project of its directory does not find it.","measured":"project [SLUG]-shop","expected":"the project of [ROOT]/app","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --dir [ROOT]/shop","repair":null}
+{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_directory_that_is_gone_is_told_once_with_what_is_left_of_it() {
+    let world = world();
+    let (repository, tree) = (world.dir("repo"), world.root().join("trees/feature"));
+    put(&repository.join(".git/worktrees/feature/gitdir"), format!("{}\n", tree.join(".git").display()));
+    world.add(Claude::session(id(1)).in_dir(&repository).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&tree).turn("x", "y"));
+    world.add(Amplifier::session(id(3)).in_dir(&tree).at("2026-02-05T10:00:00Z").turn("x", "y"));
+    check(&world, "missing-directory").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"missing-directory","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/trees/feature","path_bytes_base64":null}],"evidence":"2 sessions belong to [ROOT]/trees/feature, which does not exist here. There is [ROOT]/repo, the main checkout that it was a worktree of. There is [ROOT], the nearest parent that still exists.","measured":"missing","expected":"a directory","remedy":"rejoin resume amplifier:00000003-aaaa-4aaa-8aaa-000000000003 --dir [ROOT]/repo","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_launch_directory_that_became_a_file_is_told() {
+    let world = world();
+    world.add(Claude::session(id(1)).in_dir(world.root().join("app")).turn("x", "y"));
+    put(&world.root().join("app"), "a file");
+    check(&world, "missing-directory").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"missing-directory","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/app","path_bytes_base64":null}],"evidence":"1 session belongs to [ROOT]/app, which is not a directory. There is [ROOT], the nearest parent that still exists.","measured":"no directory","expected":"a directory","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001 --dir DIR","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_session_without_a_directory_is_told() {
+    let world = world();
+    world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).events_only().turn("was killed", ""));
+    let moved = Amplifier::session(id(2)).in_dir(world.dir("other")).filed_under("-elsewhere");
+    world.add(moved.turn("x", "y"));
+    check(&world, "unknown-directory").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"Nothing tells where amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 was started. Nothing records a directory for it.","measured":"no directory","expected":"one directory that belongs to its project","remedy":"rejoin backfill amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --dir DIR","repair":null}
+{"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/-elsewhere/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"Nothing tells where amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 was started. What is recorded does not belong to its project -elsewhere: metadata.json says [ROOT]/other.","measured":"only directories of other projects","expected":"one directory that belongs to its project","remedy":"rejoin backfill amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --dir DIR","repair":null}
+{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn directories_that_share_a_project_are_told() {
+    let world = world();
+    for (number, name) in [(1, "my.app"), (2, "my_app"), (3, "my.app")] {
+        world.add(Claude::session(id(number)).in_dir(world.dir(name)).turn("x", "y"));
+    }
+    check(&world, "slug-collision").code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"slug-collision","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"},{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/my.app","path_bytes_base64":null},{"path":"[ROOT]/my_app","path_bytes_base64":null}],"evidence":"claude files the sessions of 2 directories in the one project [SLUG]-my-app: [ROOT]/my.app, [ROOT]/my_app. Going on with the newest session of a directory may take one of another; an id is safe.","measured":"2 directories","expected":"one directory","remedy":"rejoin resume claude:00000003-aaaa-4aaa-8aaa-000000000003","repair":null}
+{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":3,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_directory_and_a_link_to_it_do_not_collide() {
+    let world = world();
+    let (real, link) = (world.dir("my-app"), world.root().join("my.app"));
+    std::os::unix::fs::symlink(&real, &link).expect("a link");
+    world.add(Claude::session(id(1)).in_dir(&real).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&link).turn("x", "y"));
+    assert!(found(&world, "slug-collision").is_empty());
+}
+
+#[test]
+fn a_session_without_session_info_is_told_and_mended_where_evidence_is_certain() {
+    let world = world();
+    world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
+    world.add(Amplifier::session(id(2)).in_dir(world.dir("shop")).events_only().turn("was killed", ""));
+    check(&world, "session-info-missing").code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 has no session-info.json. A server that resumes it from elsewhere may start a second directory of the same id. Evidence leads to [ROOT]/app alone.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-missing","repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-shop/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has no session-info.json. A server that resumes it from elsewhere may start a second directory of the same id. Evidence is not enough to write it: nothing records a directory for it.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin backfill amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --dir DIR","repair":null}
+{"kind":"summary","errors":0,"warnings":0,"infos":2,"repairable":1,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn an_unusable_session_info_is_told_and_mended() {
+    let world = world();
+    let session = Amplifier::session(id(1)).in_dir(world.dir("app"));
+    world.add(session.file("session-info.json", "{\"working_dir\": 7}").turn("x", "y"));
+    check(&world, "session-info-invalid").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"session-info-invalid","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be used, because its working_dir is not a string. A server that resumes it from elsewhere may start a second directory of the same id. Evidence leads to [ROOT]/app alone.","measured":"unusable","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-invalid","repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_session_info_of_another_project_is_told_but_not_metadata_that_names_one() {
+    let world = world();
+    let (app, shop) = (world.dir("app"), world.dir("shop"));
+    world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&shop).turn("x", "y"));
+    let elsewhere = Amplifier::session(id(2)).in_dir(&app).session_info(&app).metadata("working_dir", json!(shop));
+    world.add(elsewhere.turn("x", "y"));
+    check(&world, "session-info-mismatch").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"session-info-mismatch","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 says [ROOT]/shop, which does not belong to the project [SLUG]-app that it lies in. metadata.json says [ROOT]/app, which does belong to it.","measured":"[ROOT]/shop","expected":"a directory of the project [SLUG]-app","remedy":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --dir [ROOT]/app","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn sessions_that_hold_nothing_are_told() {
+    let world = world();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).title("Only a title"));
+    world.add(Claude::session(id(2)).in_dir(&app));
+    world.add(Amplifier::session(id(3)).in_dir(&app).events_only().without("events.jsonl").session_info(&app));
+    check(&world, "empty-session").code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"empty-session","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000003-aaaa-4aaa-8aaa-000000000003","path_bytes_base64":null}],"evidence":"amplifier session 00000003-aaaa-4aaa-8aaa-000000000003 has neither a prompt nor a reply: no transcript.","measured":"no transcript","expected":"a prompt or a reply","remedy":"rejoin cleanup --empty","repair":null}
+{"code":"empty-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 has neither a prompt nor a reply: a title and no conversation.","measured":"a title and no conversation","expected":"a prompt or a reply","remedy":"rejoin cleanup --empty","repair":null}
+{"code":"empty-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 has neither a prompt nor a reply: zero bytes.","measured":"zero bytes","expected":"a prompt or a reply","remedy":"rejoin cleanup --empty","repair":null}
+{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":0,"sessions":3,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_last_line_that_was_cut_off_is_told_and_one_without_a_newline_mentioned() {
+    let world = world();
+    world.add(sound(&world).torn());
+    let whole = world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
+    let text = std::fs::read_to_string(&whole).expect("a transcript");
+    put(&whole, text.trim_end());
+    check(&world, "torn-transcript").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"torn-transcript","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The last line of the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 was cut off, so its last record is lost; everything before it is there.","measured":"half a record","expected":"a newline at the end","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
+{"code":"torn-transcript","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"The last record of the transcript of claude session 00000002-aaaa-4aaa-8aaa-000000000002 is whole, but no newline ends it; some versions of an agent write the next record on the same line, and then both are lost.","measured":"a record without a newline","expected":"a newline at the end","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn lines_that_are_no_records_and_records_without_a_parent_are_told() {
+    let world = world();
+    let app = world.dir("app");
+    let record = |uuid: &str, parent: Option<&str>| {
+        json!({"type": "user", "uuid": uuid, "parentUuid": parent, "cwd": app, "message": {"content": "x"}}).to_string()
+    };
+    let path = world.home().join(".claude/projects").join(claude_slug(&app));
+    let lines = [
+        record("a", None),
+        "no record".to_owned(),
+        record("b", Some("a")),
+        "[]".to_owned(),
+        record("c", Some("gone")),
+        record("d", Some("c")),
+        String::new(),
+    ];
+    put(&path.join(format!("{}.jsonl", id(1))), lines.join("\n"));
+    let transcript = "{\"role\": \"user\", \"content\": \"x\"}\n\0\0\0\n";
+    world.add(Amplifier::session(id(2)).in_dir(&app).file("transcript.jsonl", transcript).turn("x", "y"));
+    check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"bad-lines","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000002-aaaa-4aaa-8aaa-000000000002/transcript.jsonl","path_bytes_base64":null}],"evidence":"The transcript of amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has 1 line that is no record (2). Its agent passes over such lines.","measured":"1 line that is no record (2)","expected":"a record a line, each after its parent","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","repair":null}
+{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 has 2 lines that are no records (2, 4) and 1 record whose parent is missing (in line 5). Its agent does not see what comes before a record whose parent is missing.","measured":"2 lines that are no records (2, 4) and 1 record whose parent is missing (in line 5)","expected":"a record a line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","repair":null}
+{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_large_transcript_is_read_at_both_ends_unless_the_whole_is_wanted() {
+    let world = world();
+    let text = "x".repeat(1000);
+    let long = |session: Claude| (0..200).fold(session, |session, _| session.turn(&text, "ok"));
+    let path = world.add(long(sound(&world)));
+    let contents = std::fs::read_to_string(&path).expect("a transcript");
+    let mut lines: Vec<&str> = contents.lines().collect();
+    lines[3] = "near the start";
+    lines[200] = "in the middle";
+    let last = lines.len() - 3;
+    lines[last] = "near the end";
+    put(&path, lines.join("\n") + "\n");
+    assert!(contents.len() > 256 * 1024);
+    check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 has 2 lines that are no records (4, 3 from the end). Its agent passes over such lines.","measured":"2 lines that are no records (4, 3 from the end)","expected":"a record a line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":1}
+
+"#]]);
+    let whole: DoctorReport = world.rejoin(["doctor", "--check", "bad-lines", "--deep", "--json"]).code(4).json();
+    assert_eq!(whole.findings[0].measured, "3 lines that are no records (4, 201, 402)");
+    assert_eq!(whole.read_at_both_ends, 0);
+}
+
+#[test]
+fn a_directory_without_its_transcript_is_told_and_mended() {
+    let world = world();
+    let app = world.dir("app");
+    let gone = world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok"));
+    std::fs::remove_file(gone).expect("a transcript to remove");
+    // Its transcript was moved without it.
+    let left = world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y").side_file("tool-results/1.txt", "long"));
+    let moved = world.home().join(".claude/projects").join(claude_slug(world.dir("shop")));
+    std::fs::create_dir(&moved).expect("a project");
+    std::fs::rename(&left, moved.join(left.file_name().expect("a name"))).expect("a move");
+    // A client that runs may have made the directory just now.
+    put(&world.home().join(".claude/projects/-new").join(id(3)).join("custom-title.json"), "{}");
+    let new = world.home().join(".claude/projects/-new").join(id(3)).join("custom-title.json");
+    std::fs::write(new, "{}").expect("a file of this moment");
+    check(&world, "orphan-belongings").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"orphan-belongings","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001 belonged to the claude session 00000001-aaaa-4aaa-8aaa-000000000001, whose transcript is gone. It holds 2 files.","measured":"no transcript beside it","expected":"a transcript beside it","remedy":"rejoin doctor --fix --check orphan-belongings","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"code":"orphan-belongings","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 belonged to the claude session 00000002-aaaa-4aaa-8aaa-000000000002, whose transcript lies elsewhere: [ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl. It holds 1 file.","measured":"no transcript beside it","expected":"a transcript beside it","remedy":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":1,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn sub_agents_of_a_session_that_is_gone_are_told() {
+    let world = world();
+    let child = Amplifier::session("0000000000000000-1234567890abcdef_helper").in_dir(world.dir("app"));
+    let child = child.metadata("parent_id", json!(id(9))).metadata("agent_name", json!("helper"));
+    world.add(child.turn("count", "3"));
+    check(&world, "orphan-belongings").code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"orphan-belongings","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"0000000000000000-1234567890abcdef_helper"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/0000000000000000-1234567890abcdef_helper","path_bytes_base64":null}],"evidence":"The amplifier session 00000009-aaaa-4aaa-8aaa-000000000009 is gone, but 1 sub-agent of it is still there. Nothing but `rejoin show` leads there any more.","measured":"no session of that id","expected":"the session that made them","remedy":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","repair":null}
+{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn pointers_that_lead_nowhere_or_elsewhere_are_told() {
+    let world = world();
+    world.add(sound(&world));
+    let apps = world.home().join("workspace/app");
+    world.add(Leo::pointer(apps.join("Lost/app"), &id(99)));
+    world.add(Leo::pointer(apps.join("Found/app"), &id(1)));
+    world.add(Leo::without_id(apps.join("New/app")));
+    check(&world, "dangling-pointer").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"dangling-pointer","severity":"warning","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json names the session 00000063-aaaa-4aaa-8aaa-000000000063, which is found nowhere; leo starts afresh, or takes the newest session of the directory.","measured":"no such session","expected":"the id of a session that is there","remedy":"rejoin resume [ROOT]/home/workspace/app/Lost/app","repair":null}
+{"code":"dangling-pointer","severity":"info","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/New/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/New/app/.agent_session.json names no session.","measured":"no id","expected":"the id of a session that is there","remedy":"rejoin resume [ROOT]/home/workspace/app/New/app","repair":null}
+{"code":"dangling-pointer","severity":"info","agents":["claude","leo"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/workspace/app/Found/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Found/app/.agent_session.json names the claude session 00000001-aaaa-4aaa-8aaa-000000000001, which lies in the project [SLUG]-app, not in that of [ROOT]/home/workspace/app/Found/app. It is resumed from [ROOT]/app.","measured":"project [SLUG]-app","expected":"project [SLUG]-home-workspace-app-Found-app","remedy":"rejoin resume [ROOT]/home/workspace/app/Found/app","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":2,"repairable":0,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_record_of_a_directory_that_is_of_no_use_is_told_and_mended() {
+    let world = world();
+    let app = world.dir("app");
+    world.add(sound(&world));
+    let records = app.join(".claude/cat/sessions");
+    put(&records.join(format!("{}.cwd", id(1))), app.join("src").to_str().expect("a path"));
+    put(&records.join(format!("{}.cwd", id(2))), app.to_str().expect("a path"));
+    put(&world.home().join(".claude/projects/-p/cat/sessions").join(format!("{}.cwd", id(3))), "");
+    put(&records.join("notes.txt"), "no record");
+    check(&world, "stale-cwd-record").code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd names [ROOT]/app/src, which does not exist.","measured":"[ROOT]/app/src is missing","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}]}}
+{"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd is about the session 00000002-aaaa-4aaa-8aaa-000000000002, which is found nowhere.","measured":"a session that ended","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}]}}
+{"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd names no directory.","measured":"no directory","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn the_record_of_a_session_in_use_is_left_alone() {
+    let world = world();
+    let app = world.dir("app");
+    world.add(sound(&world));
+    put(&app.join(".claude/cat/sessions").join(format!("{}.cwd", id(1))), app.to_str().expect("a path"));
+    assert_eq!(found(&world, "stale-cwd-record").len(), 1);
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("this process");
+    let ticks = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)).expect("a time");
+    let record = json!({"pid": std::process::id(), "sessionId": id(1), "procStart": ticks});
+    put(&world.home().join(".claude/sessions/1.json"), record.to_string());
+    assert!(found(&world, "stale-cwd-record").is_empty());
+    assert!(found(&world, "leftover-temp").is_empty(), "the registration is of a process that runs");
+}
+
+#[test]
+fn what_jidocode_refuses_is_told_in_its_own_words() {
+    let world = world();
+    let app = world.dir("app");
+    world.add(Jido::session(id(1)).in_dir(&app).key("version", json!(2)));
+    check(&world, "unsupported-version").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"unsupported-version","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000001-aaaa-4aaa-8aaa-000000000001.json","path_bytes_base64":null}],"evidence":"jido session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be loaded: JidoCode refuses it: the version is newer than 1 (unsupported_version).","measured":"unsupported version","expected":"a version that this machine's agent knows","remedy":"rejoin show jido:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+    world.add(Jido::session(id(2)).in_dir(&app).key("config", json!(null)).key("todos", json!(null)));
+    check(&world, "missing-fields").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"missing-fields","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000002-aaaa-4aaa-8aaa-000000000002.json","path_bytes_base64":null}],"evidence":"jido session 00000002-aaaa-4aaa-8aaa-000000000002 cannot be loaded: JidoCode refuses it: missing fields: config, todos (missing_fields).","measured":"missing fields","expected":"every field that the agent requires","remedy":"rejoin show jido:00000002-aaaa-4aaa-8aaa-000000000002","repair":null}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+    world.add(Jido::session(id(3)).in_dir(&app).followed_by(&" ".repeat(10 * 1024 * 1024)));
+    let oversize = found(&world, "oversize");
+    assert_eq!((oversize.len(), oversize[0].severity), (1, Severity::Error));
+    assert!(oversize[0].evidence.contains("file_too_large"), "{}", oversize[0].evidence);
+    world.add(Jido::session(id(4)).in_dir(&app).key("conversation", json!({})));
+    check(&world, "invalid-content").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"invalid-content","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000004-aaaa-4aaa-8aaa-000000000004.json","path_bytes_base64":null}],"evidence":"jido session 00000004-aaaa-4aaa-8aaa-000000000004 cannot be loaded: JidoCode refuses it: the conversation is not a list (invalid_conversation).","measured":"invalid content","expected":"what the agent writes","remedy":"rejoin show jido:00000004-aaaa-4aaa-8aaa-000000000004","repair":null}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":4,"read_at_both_ends":0}
+
+"#]]);
+    world.add(Jido::session(id(5)).in_dir(&app).unsigned());
+    check(&world, "unsigned").code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"unsigned","severity":"info","agents":["jido"],"sessions":[{"agent":"jido","id":"00000005-aaaa-4aaa-8aaa-000000000005"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000005-aaaa-4aaa-8aaa-000000000005.json","path_bytes_base64":null}],"evidence":"jido session 00000005-aaaa-4aaa-8aaa-000000000005 carries no signature, so nobody can tell whether it was changed; jido loads it with a warning and signs it when it is closed again.","measured":"no signature","expected":"a signature","remedy":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","repair":null}
+{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":5,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn a_changed_session_of_jidocode_has_an_invalid_signature() {
+    let world = world();
+    let path = world.add(Jido::session(id(1)).in_dir(world.dir("app")));
+    world.add(Jido::session(id(2)).in_dir(world.dir("app")));
+    let text = std::fs::read_to_string(&path).expect("a session").replace("Written.", "Forged.");
+    put(&path, text);
+    let findings = found(&world, "signature-invalid");
+    assert_eq!(findings.len(), 1);
+    assert_eq!((findings[0].severity, findings[0].sessions[0].id.as_str()), (Severity::Error, id(1).as_str()));
+    assert!(findings[0].evidence.contains("signature_verification_failed"), "{}", findings[0].evidence);
+    assert_eq!(findings[0].remedy, format!("rejoin show jido:{} --transcript", id(1)));
+}
+
+#[test]
+fn files_that_a_dead_writer_left_are_told_and_mended() {
+    let world = world();
+    let app = world.dir("app");
+    let session = Amplifier::session(id(1)).in_dir(&app).session_info(&app).turn("x", "y");
+    let dir = world.add(session.file(".transcript_x1y2.tmp", "half").file("notes.tmp", "a person's"));
+    world.add(Jido::session(id(2)).in_dir(&app));
+    let jido = world.home().join(".jido_code/sessions");
+    put(&jido.join(format!("{}.json.tmp", id(3))), "{");
+    put(
+        &world.home().join(".claude/sessions/7.json"),
+        json!({"pid": 4_000_000, "sessionId": id(4), "procStart": "1"}).to_string(),
+    );
+    // A writer may be at work on these: one is of this moment, the other is open.
+    std::fs::write(dir.join(".metadata_new1.tmp"), "half").expect("a file of this moment");
+    put(&dir.join(".metadata_open.tmp"), "half");
+    let open = std::fs::File::open(dir.join(".metadata_open.tmp")).expect("an open file");
+    check(&world, "leftover-temp").code(0).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"leftover-temp","severity":"info","agents":["jido"],"sessions":[],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp (1 byte) is the temporary file of a writer that died before it put the file in its place; no process has it open.","measured":"1 byte","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}]}}
+{"code":"leftover-temp","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp (4 bytes) is the temporary file of a writer that died before it put the file in its place; no process has it open.","measured":"4 bytes","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}]}}
+{"code":"leftover-temp","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/sessions/7.json registers process 4000000, which has ended, so the session is not in use.","measured":"no such process","expected":"a process that runs","remedy":"rejoin doctor --fix --check leftover-temp","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":2,"read_at_both_ends":0}
+
+"#]]);
+    drop(open);
+    assert_eq!(found(&world, "leftover-temp").len(), 4);
+}
+
+#[test]
+fn sessions_that_claude_code_will_delete_are_told_by_day() {
+    let world = World::new();
+    world.add(sound(&world));
+    world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
+    // The time inside is old as well; it is the file's that counts.
+    let fresh = world.add(Claude::session(id(3)).in_dir(world.dir("app")).turn("x", "y"));
+    std::fs::File::options()
+        .append(true)
+        .open(fresh)
+        .and_then(|file| file.set_modified(std::time::SystemTime::now()))
+        .expect("a time");
+    check(&world, "expires-soon").code(4).stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"expires-soon","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude deletes 2 sessions when it is started on 2026-03-03 or later: it keeps a session for 30 days since its file was last changed (its default for cleanupPeriodDays).","measured":"deleted from 2026-03-03 on","expected":"kept","remedy":"set \"cleanupPeriodDays\" to more days in [ROOT]/home/.claude/settings.json","repair":null}
+{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
+
+"#]]);
+    let within = |days: &str| {
+        let args = ["doctor", "--check", "expires-soon", "--expires-within", days, "--json"];
+        world.rejoin(args).json::<DoctorReport>().findings.len()
+    };
+    assert_eq!((within("1"), within("2")), (0, 1));
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 10}"#);
+    let findings = found(&world, "expires-soon");
+    assert_eq!(findings[0].measured, "overdue");
+    assert!(findings[0].evidence.contains("cleanupPeriodDays in "), "{}", findings[0].evidence);
+    put(&world.home().join(".claude/settings.json"), "{");
+    assert!(found(&world, "expires-soon").is_empty(), "with settings that it cannot read, the client deletes nothing");
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_with_the_systems_reason() {
+    let world = world();
+    world.add(sound(&world));
+    let fifo = world.home().join(".claude/projects/-p").join(format!("{}.jsonl", id(2)));
+    std::fs::create_dir_all(fifo.parent().expect("a directory")).expect("a directory");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    check(&world, "unreadable").code(4).stderr_eq("").stdout_eq(str![[r#"
+{"format_version":"1.0","kind":"doctor-report"}
+{"code":"unreadable","severity":"error","agents":["claude"],"sessions":[],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl cannot be read: it is not a regular file.","measured":"it is not a regular file","expected":"a file or directory that can be read","remedy":"ls -ld [ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","repair":null}
+{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
+
+"#]]);
+}
+
+#[test]
+fn people_are_told_in_groups_with_what_to_type() {
+    let world = world();
+    world.add(sound(&world));
+    world.add(sound(&world).filed_under("-somewhere-else"));
+    world.add(Jido::session(id(9)).in_dir(world.dir("app")).key("version", json!(2)));
+    for number in 11..16 {
+        world.add(Claude::session(id(number)).in_dir(world.dir("app")));
+    }
+    world.rejoin(["doctor"]).code(4).stderr_eq("").stdout_eq(str![[r#"
+error unsupported-version: it was written by a newer version of its agent
+  jido session 00000009-aaaa-4aaa-8aaa-000000000009 cannot be loaded: JidoCode refuses it: the version is newer than 1 (unsupported_version).
+      ~/.jido_code/sessions/00000009-aaaa-4aaa-8aaa-000000000009.json
+      found: unsupported version; expected: a version that this machine's agent knows
+      rejoin show jido:00000009-aaaa-4aaa-8aaa-000000000009
+
+warning duplicate-session: the id has several copies
+  claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use: the only copy that is filed under its launch directory.
+      ~/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl
+      ~/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl
+      found: identical; expected: one copy
+      rejoin doctor --fix --check duplicate-session
+
+info empty-session: it has neither a prompt nor a reply
+  claude session 0000000b-aaaa-4aaa-8aaa-00000000000b has neither a prompt nor a reply: zero bytes.
+      ~/.claude/projects/[SLUG]-app/0000000b-aaaa-4aaa-8aaa-00000000000b.jsonl
+      found: zero bytes; expected: a prompt or a reply
+      rejoin cleanup --empty
+  claude session 0000000c-aaaa-4aaa-8aaa-00000000000c has neither a prompt nor a reply: zero bytes.
+      ~/.claude/projects/[SLUG]-app/0000000c-aaaa-4aaa-8aaa-00000000000c.jsonl
+      found: zero bytes; expected: a prompt or a reply
+      rejoin cleanup --empty
+  claude session 0000000d-aaaa-4aaa-8aaa-00000000000d has neither a prompt nor a reply: zero bytes.
+      ~/.claude/projects/[SLUG]-app/0000000d-aaaa-4aaa-8aaa-00000000000d.jsonl
+      found: zero bytes; expected: a prompt or a reply
+      rejoin cleanup --empty
+  and 2 more: rejoin doctor --check empty-session
+
+1 error, 1 warning, 5 infos in 7 sessions. `rejoin doctor --fix` mends 1 and loses nothing.
+
+"#]]);
+}
+
+#[test]
+fn only_what_was_asked_for_is_answered() {
+    let world = world();
+    let (app, shop) = (world.dir("app"), world.dir("shop"));
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").torn());
+    world.add(Claude::session(id(2)).in_dir(&shop).turn("x", "y").torn());
+    world.add(Amplifier::session(id(3)).in_dir(app.join("gone")).turn("x", "y"));
+    let codes = |args: &[&str]| -> Vec<String> {
+        let report: DoctorReport = world.rejoin(["doctor", "--json"].iter().chain(args)).json();
+        report.findings.iter().map(|finding| finding.code.clone()).collect()
+    };
+    let path = |dir: &Path| dir.to_str().expect("a path").to_owned();
+    assert_eq!(codes(&[]), ["missing-directory", "torn-transcript", "torn-transcript", "session-info-missing"]);
+    assert_eq!(codes(&["--agent", "amplifier"]), ["missing-directory", "session-info-missing"]);
+    assert_eq!(codes(&["--agent", "jido", "--agent", "claude"]), ["torn-transcript", "torn-transcript"]);
+    assert_eq!(codes(&["--dir", &path(&shop)]), ["torn-transcript"]);
+    assert_eq!(codes(&["--dir", &path(&app)]), ["missing-directory", "torn-transcript", "session-info-missing"]);
+    assert_eq!(codes(&["--check", "session-info-missing"]), ["session-info-missing"]);
+    assert_eq!(codes(&["--check", "unreadable", "--check", "missing-directory"]), ["missing-directory"]);
+    assert_eq!(codes(&["--dir", "/nowhere"]), [""; 0]);
+}
+
+#[test]
+fn the_exit_code_tells_whether_something_was_found() {
+    let world = world();
+    world.add(Claude::session(id(1)).in_dir(world.dir("app")));
+    world.rejoin(["doctor", "--quiet"]).code(0);
+    world.rejoin(["doctor", "--strict"]).code(4);
+    world.add(sound(&world).torn());
+    for format in ["table", "json", "ndjson"] {
+        world.rejoin(["doctor", "--format", format]).code(4).stderr_eq("");
+    }
+    world.rejoin(["doctor", "--check", "empty-session"]).code(0);
+}
+
+#[test]
+fn the_checks_are_listed_and_an_unknown_one_is_refused() {
+    let world = World::new();
+    world.rejoin(["doctor", "--list-checks"]).code(0).stdout_eq(str![[r#"
+duplicate-session      error, warning, info  the id has several copies
+shared-id              warning               sessions of several agents have the id
+ambiguous-prefix       warning               the short form of an id that the agent prints fits several sessions
+misfiled-session       warning               it lies in a project that its recorded directory does not encode to
+missing-directory      warning               its launch directory does not exist here
+unknown-directory      warning               nothing tells which directory it was started in
+slug-collision         info                  one project on disk holds sessions of several directories
+session-info-missing   info                  it has no session-info.json
+session-info-invalid   warning               its session-info.json is unusable
+session-info-mismatch  warning               its session-info.json names a directory of another project
+empty-session          info                  it has neither a prompt nor a reply
+torn-transcript        warning, info         the last line of its transcript was cut off
+bad-lines              warning               its transcript has lines that cannot be read
+orphan-belongings      warning, info         what belonged to a session lies where its transcript does not
+dangling-pointer       warning, info         a file that names a session does not lead to it
+stale-cwd-record       info                  a record of a session's directory is of no use any more
+signature-invalid      error                 its signature does not match its content and this machine's key
+unsigned               info                  it carries no signature, which JidoCode accepts with a warning
+unsupported-version    error                 it was written by a newer version of its agent
+missing-fields         error                 fields that its agent requires are missing
+oversize               error                 it is larger than its agent loads
+invalid-content        error                 its content is not what its agent writes
+leftover-temp          info                  a writer that died left a file behind
+expires-soon           warning, info         the agent itself will soon delete it
+unreadable             error                 it could not be read
+interrupted-run        error                 a run of this program did not finish
+
+"#]]);
+    let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
+    assert_eq!(listed.checks.len(), 26);
+    let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
+    assert_eq!(lines.lines().count(), 28);
+    let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
+    assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
+    world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);
+}
+
+#[test]
+fn every_check_is_in_the_documents_with_its_severities() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/doctor.md")).expect("docs/doctor.md");
+    let listed: DoctorChecks = World::new().rejoin(["doctor", "--list-checks", "--json"]).json();
+    for check in listed.checks {
+        let severities: Vec<String> =
+            check.severities.iter().map(|severity| format!("{severity:?}").to_lowercase()).collect();
+        let row = format!("| `{}` | {} | {} |", check.code, severities.join(", "), check.meaning);
+        assert!(page.contains(&row), "docs/doctor.md has no row {row}");
+        assert!(page.contains(&format!("### {}\n", check.code)), "docs/doctor.md has no section for {}", check.code);
+    }
+}
+
+#[test]
+fn the_lines_of_ndjson_are_the_items_of_json() {
+    let world = world();
+    world.add(sound(&world).torn());
+    world.add(Amplifier::session(id(2)).in_dir("/gone/app").turn("x", "y"));
+    let lines = world.rejoin(["doctor", "--format", "ndjson"]).code(4).stdout();
+    let lines: Vec<&str> = lines.lines().collect();
+    let report: DoctorReport = world.rejoin(["doctor", "--json"]).code(4).json();
+    crate::contract::parse::<Header<crate::contract::DoctorKind>>(lines[0]);
+    assert_eq!(lines.len(), report.findings.len() + 2);
+    for (line, finding) in lines[1..].iter().zip(&report.findings) {
+        assert_eq!(crate::contract::parse::<Finding>(line).evidence, finding.evidence);
+    }
+    let summary: crate::contract::DoctorSummary = crate::contract::parse(lines[lines.len() - 1]);
+    assert_eq!((summary.errors, summary.warnings, summary.infos), (0, 2, 1));
+    assert_eq!((report.errors, report.warnings, report.infos, report.repairable), (0, 2, 1, 1));
+}
+
+#[test]
+fn a_directory_that_may_not_be_entered_spoils_nothing_else() {
+    let world = world();
+    world.add(sound(&world).torn());
+    let closed = world.home().join(".claude/projects/-closed");
+    std::fs::create_dir(&closed).expect("a directory");
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).expect("a mode");
+    let report: DoctorReport = world.rejoin(["doctor", "--json"]).code(4).json();
+    assert!(report.findings.iter().any(|finding| finding.code == "torn-transcript"));
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn what_real_clients_left_gives_no_false_error() {
+    // What is true of that data: its directories are not here, some files were torn or spoiled on purpose, the directory
+    // of a session whose first turn failed is in no file, and one id may stand for two conversations.
+    let true_warnings = ["missing-directory", "unknown-directory", "torn-transcript", "bad-lines", "duplicate-session"];
+    let true_errors = ["duplicate-session"];
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let Ok(folders) = std::fs::read_dir(folders) else {
+        println!("skipped: there is no ../shared/corpus beside the checkout");
+        return;
+    };
+    for folder in folders.filter_map(Result::ok) {
+        let name = folder.file_name().into_string().expect("a name");
+        let Some(folder) = corpus(&name) else { continue };
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        let answer = world.with("REJOIN_NOW", "2026-11-22T00:00:00Z").rejoin(["doctor", "--deep", "--json"]);
+        let report: DoctorReport = answer.json();
+        for finding in report.findings.iter().filter(|finding| finding.severity != Severity::Info) {
+            let is_true = match finding.severity {
+                Severity::Error => true_errors.contains(&finding.code.as_str()),
+                _ => true_warnings.contains(&finding.code.as_str()),
+            };
+            assert!(is_true, "{name}: {} {}", finding.code, finding.evidence);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! `doctor --fix` and `dedupe`: what is mended is silent afterwards, and comes back whole, wherever it was cut off.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::contract::changes::{Change, ChangeResult, DoctorFix, RunList, RunState, Undo};
+use crate::contract::{DoctorReport, Finding};
+use crate::fixtures::{Amplifier, Claude, age_tree, id, put};
+use crate::picture::{Picture, picture_of_stores};
+use crate::undo::{assert_same, other_file_system};
+use crate::world::World;
+
+/// A directory that every machine has, so that worlds do not differ in it.
+const APP: &str = "/usr/bin";
+
+/// A home with each finding that can be mended, and one that needs a decision.
+fn world() -> World {
+    let world = World::new();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+    // It has no session-info.json.
+    world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
+    // A resume from elsewhere left a directory with newer events, and another with events that are known.
+    let own = event("2026-02-01T10:00:00.000+00:00", "start");
+    let session = Amplifier::session(id(2)).in_dir(APP).session_info(APP).turn("x", "y");
+    world.add(session.file("events.jsonl", &own));
+    for (slug, events) in [("-newer", event("2026-02-02T10:00:00.000+00:00", "resume")), ("-known", own)] {
+        let dir = world.home().join(".amplifier/projects").join(slug).join("sessions").join(id(2));
+        put(&dir.join("events.jsonl"), events);
+    }
+    // One copy is the beginning of the other, one is the same, and one went its own way.
+    let whole = |n| Claude::session(id(n)).in_dir(APP).turn("add a test", "Added.").turn("and another", "Done.");
+    world.add(whole(3).subagent("agent-a1", "look", "ok"));
+    let start = Claude::session(id(3)).in_dir(APP).turn("add a test", "Added.");
+    world.add(start.filed_under("-somewhere-else"));
+    world.add(whole(4));
+    world.add(whole(4).filed_under("-somewhere-else"));
+    world.add(whole(5));
+    let stray = Claude::session(id(5)).in_dir(APP).turn("add a test", "Added.").turn("no", "Undone.");
+    world.add(stray.filed_under("-somewhere-else"));
+    // A transcript is gone and has left a result of a tool behind; a writer died; a record was never removed.
+    put(&world.home().join(".claude/projects/-usr-bin").join(id(6)).join("tool-results/a.txt"), "a result");
+    let sessions = world.home().join(".amplifier/projects/-usr-bin/sessions");
+    put(&sessions.join(id(1)).join("metadata_abc.tmp"), "{");
+    age_tree(&world.home().join(".amplifier"));
+    age_tree(&world.home().join(".claude"));
+    world
+}
+
+fn event(at: &str, name: &str) -> String {
+    format!("{}\n", json!({"ts": at, "event": format!("session:{name}"), "session_id": id(2), "data": {}}))
+}
+
+fn stores(world: &World) -> Picture {
+    picture_of_stores(&world.home())
+}
+
+fn findings(world: &World) -> Vec<Finding> {
+    world.rejoin(["doctor", "--json"]).json::<DoctorReport>().findings
+}
+
+/// The stores after a fix, but for the time of a file that it made.
+fn fixed(world: &World) -> Picture {
+    let mut stores = stores(world);
+    let new = Path::new(".amplifier/projects/-usr-bin/sessions").join(id(1)).join("session-info.json");
+    if let Some((_, seconds, nanoseconds, _)) = stores.get_mut(&new) {
+        (*seconds, *nanoseconds) = (0, 0);
+    }
+    stores
+}
+
+fn after_fix() -> Picture {
+    let world = world();
+    world.rejoin(["doctor", "--fix"]).code(4);
+    fixed(&world)
+}
+
+#[test]
+fn what_is_mended_is_silent_afterwards_and_undo_brings_every_byte_mode_and_time_back() {
+    let world = world();
+    let before = stores(&world);
+    let mendable = findings(&world).iter().filter(|finding| finding.repair.is_some()).count();
+    assert_eq!(mendable, 7);
+
+    let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
+    assert_eq!((plan.planned, plan.done), (7, 0));
+    assert_same(&before, &stores(&world), "after a dry run");
+    let fix: DoctorFix = world.rejoin(["doctor", "--fix", "--apply", &plan.fingerprint, "--json"]).code(4).json();
+    assert_eq!((fix.done, fix.skipped, fix.failed), (7, 0, 0), "{:#?}", fix.items);
+    assert_eq!(fix.fingerprint, plan.fingerprint);
+    assert_eq!(fix.undecided.len(), 1);
+
+    let left = findings(&world);
+    assert!(left.iter().all(|finding| finding.repair.is_none()), "{left:#?}");
+    let log = world.home().join(".amplifier/projects/-usr-bin/sessions").join(id(2)).join("events.jsonl");
+    let log = std::fs::read_to_string(log).expect("a log");
+    assert_eq!(log.lines().count(), 2);
+    assert!(log.lines().last().is_some_and(|line| line.contains("session:resume")));
+
+    world.rejoin(["undo"]).code(0);
+    assert_same(&before, &stores(&world), "after undo");
+}
+
+#[test]
+fn a_fix_says_what_it_does_in_words() {
+    let world = world();
+    world.rejoin(["doctor", "--fix", "--dry-run"]).code(4).stdout_eq(snapbox::str![[r#"
+would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-session: a prefix)
+      ~/.claude/projects/-somewhere-else/00000003-aaaa-4aaa-8aaa-000000000003.jsonl  (to the trash, 711 B)
+would remove  claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: identical)
+      ~/.claude/projects/-somewhere-else/00000004-aaaa-4aaa-8aaa-000000000004.jsonl  (to the trash, 1.4 KiB)
+would remove  claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
+      ~/.claude/projects/-usr-bin/00000006-aaaa-4aaa-8aaa-000000000006  (to the trash, 8 B)
+would write  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: it has none; from metadata.json)
+      ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/session-info.json  (new)
+would remove  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
+      ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/metadata_abc.tmp  (to the trash, 1 B)
+would remove  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events, all of which copy 1 has)
+      ~/.amplifier/projects/-known/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 125 B)
+would fold  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events, all newer than those of copy 1)
+      ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (written anew, the old one kept in the trash)
+      ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
+These need a decision:
+  duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use: the only copy that is filed under its launch directory.
+      rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1
+7 to do, 2.3 KiB to the trash. Nothing was changed.
+--apply [..] does just this.
+
+"#]]);
+    world.rejoin(["doctor", "--fix"]).code(4).stdout_eq(snapbox::str![[r#"
+removed  claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-session: a prefix)
+      ~/.claude/projects/-somewhere-else/00000003-aaaa-4aaa-8aaa-000000000003.jsonl  (to the trash, 711 B)
+removed  claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: identical)
+      ~/.claude/projects/-somewhere-else/00000004-aaaa-4aaa-8aaa-000000000004.jsonl  (to the trash, 1.4 KiB)
+removed  claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
+      ~/.claude/projects/-usr-bin/00000006-aaaa-4aaa-8aaa-000000000006  (to the trash, 8 B)
+wrote  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: it has none; from metadata.json)
+      ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/session-info.json  (new)
+removed  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
+      ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/metadata_abc.tmp  (to the trash, 1 B)
+removed  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events, all of which copy 1 has)
+      ~/.amplifier/projects/-known/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 125 B)
+folded  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events, all newer than those of copy 1)
+      ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (written anew, the old one kept in the trash)
+      ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
+These need a decision:
+  duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use: the only copy that is filed under its launch directory.
+      rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1
+7 done, 2.3 KiB to the trash.
+`rejoin undo 20260301-120000` takes it back.
+
+"#]]);
+    world.rejoin(["doctor", "--fix", "--check", "leftover-temp"]).code(0).stdout_eq(snapbox::str![[r#"
+Nothing to do.
+
+"#]]);
+}
+
+#[test]
+fn a_plan_that_is_no_longer_the_one_that_was_shown_is_not_applied() {
+    let world = world();
+    let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
+    let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
+    std::fs::write(&copy, std::fs::read(&copy).expect("a transcript")).expect("the same again");
+    let before = stores(&world);
+    let answer = world.rejoin(["doctor", "--fix", "--apply", &plan.fingerprint]).code(7);
+    assert!(answer.stderr().contains("no longer the one that was shown"), "{}", answer.stderr());
+    assert_same(&before, &stores(&world), "after a refusal");
+    world.rejoin(["doctor", "--apply", &plan.fingerprint]).code(2);
+}
+
+#[test]
+fn dedupe_keeps_the_copy_that_a_person_names() {
+    for (keep, kept) in [("1", "-usr-bin"), ("2", "-somewhere-else")] {
+        let world = world();
+        let before = stores(&world);
+        let plan: Change = world.rejoin(["dedupe", &id(5), "--keep", keep, "--dry-run", "--json"]).code(0).json();
+        assert_eq!((plan.planned, plan.items[0].result), (1, ChangeResult::Planned));
+        let done: Change = world.rejoin(["dedupe", &id(5), "--keep", keep, "--json"]).code(0).json();
+        assert_eq!((done.done, done.failed), (1, 0));
+        let projects = world.home().join(".claude/projects");
+        for slug in ["-usr-bin", "-somewhere-else"] {
+            let path = projects.join(slug).join(format!("{}.jsonl", id(5)));
+            assert_eq!(path.exists(), slug == kept, "{keep}: {}", path.display());
+        }
+        let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
+        assert_eq!(undone.verb, "dedupe");
+        assert_same(&before, &stores(&world), "after undo");
+    }
+}
+
+#[test]
+fn dedupe_refuses_what_it_cannot_know() {
+    let world = world();
+    let before = stores(&world);
+    world.rejoin(["dedupe", &id(5)]).code(2);
+    world.rejoin(["dedupe", &id(5), "--keep", "3"]).code(5);
+    world.rejoin(["dedupe", "5", "--keep", "1"]).code(2);
+    world.rejoin(["dedupe", "ffffffff", "--keep", "1"]).code(5);
+    world.rejoin(["dedupe", &id(5), "--keep", "1", "--apply", "000000000000"]).code(7);
+    world.rejoin(["dedupe", &id(1), "--keep", "1"]).code(0).stdout_eq("Nothing to do.\n");
+    assert_same(&before, &stores(&world), "after refusals");
+}
+
+#[test]
+fn killed_at_any_moment_a_fix_is_undone_or_completed() {
+    killed_at_any_moment(&["doctor", "--fix"], &after_fix(), &[4]);
+}
+
+#[test]
+fn killed_at_any_moment_a_dedupe_is_undone_or_completed() {
+    let command = ["dedupe", &id(5), "--keep", "2"];
+    let world = world();
+    world.rejoin(command).code(0);
+    killed_at_any_moment(&command, &fixed(&world), &[0]);
+}
+
+#[test]
+fn killed_at_any_moment_while_the_trash_is_on_another_file_system() {
+    let Some(elsewhere) = other_file_system() else { return };
+    let command = ["dedupe", &id(3), "--keep", "2"];
+    let complete = {
+        let world = world();
+        world.rejoin(command).code(0);
+        fixed(&world)
+    };
+    let mut points = 0;
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let world = world();
+        let state = elsewhere.path().join(format!("{points}"));
+        let before = stores(&world);
+        let run = |args: &[&str], fault: Option<&str>| {
+            let call = world.with("XDG_STATE_HOME", &state);
+            fault.into_iter().fold(call, |call, fault| call.with("REJOIN_FAULT", fault)).rejoin(args)
+        };
+        if !run(&command, Some(&fault)).was_killed() {
+            break;
+        }
+        points += 1;
+        if points % 2 == 0 {
+            run(&["undo"], None).code_is_one_of(&[0, 5]);
+            assert_same(&before, &stores(&world), &format!("undone after {fault}"));
+        } else {
+            // It may have been done already.
+            run(&command, None).code_is_one_of(&[0, 5]);
+            assert_same(&complete, &fixed(&world), &format!("completed after {fault}"));
+        }
+    }
+    assert!(points > 20, "only {points} points were passed");
+}
+
+/// Kills a command at each of its steps, and then undoes it or runs it again.
+fn killed_at_any_moment(command: &[&str], complete: &Picture, codes: &[i32]) {
+    let mut points = 0;
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let world = world();
+        let before = stores(&world);
+        if !world.with("REJOIN_FAULT", &fault).rejoin(command).was_killed() {
+            break;
+        }
+        points += 1;
+        // Every transcript is where it was, or in the trash; none is torn.
+        nothing_is_lost(&world, &before, &fault);
+        if points % 2 == 0 {
+            world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+            assert_same(&before, &stores(&world), &format!("undone after {fault}"));
+        } else {
+            world.rejoin(command).code_is_one_of(codes);
+            assert_same(complete, &fixed(&world), &format!("completed after {fault}"));
+        }
+        let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
+        assert!(runs.runs.iter().all(|run| run.state != RunState::Interrupted), "{fault}: {runs:?}");
+    }
+    assert!(points > 10, "only {points} points were passed");
+}
+
+/// Every byte that was in a file is still in some file.
+fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
+    let now = crate::picture::picture(&world.home());
+    let everything: std::collections::BTreeSet<&[u8]> = now.values().map(|(_, _, _, bytes)| bytes.as_slice()).collect();
+    for (path, (_, _, _, bytes)) in before {
+        assert!(everything.contains(bytes.as_slice()), "{} is lost after {when}", path.display());
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_reported_and_its_remedy_silences_it() {
+    let world = world();
+    let before = stores(&world);
+    // Somewhere in the middle of it.
+    assert!(world.with("REJOIN_FAULT", "kill:40").rejoin(["doctor", "--fix"]).was_killed());
+    let found: Vec<Finding> =
+        world.rejoin(["doctor", "--check", "interrupted-run", "--json"]).code(4).json::<DoctorReport>().findings;
+    assert_eq!(found.len(), 1);
+    let remedy: Vec<&str> = found[0].remedy.split(' ').skip(1).collect();
+    assert_eq!(remedy[0], "undo");
+    world.rejoin(&remedy).code(0);
+    world.rejoin(["doctor", "--check", "interrupted-run"]).code(0);
+    assert_same(&before, &stores(&world), "after the remedy");
+}
+
+#[test]
+fn whatever_the_system_refuses_a_fix_loses_nothing_and_goes_on_with_the_rest() {
+    for error in [28, 13] {
+        let mut points = 0;
+        loop {
+            let fault = format!("{error}:{}", points + 1);
+            let world = world();
+            let before = stores(&world);
+            let answer = world.with("REJOIN_FAULT", &fault).rejoin(["doctor", "--fix", "--json"]);
+            points += 3;
+            nothing_is_lost(&world, &before, &fault);
+            let answer = answer.code_is_one_of(&[1, 3, 4]);
+            if answer.exit() == Some(3) {
+                let fix: DoctorFix = answer.json();
+                assert!(fix.failed >= 1, "{fault}: {fix:?}");
+            }
+            while world.rejoin(["undo"]).code_is_one_of(&[0, 5]).stderr().is_empty() {}
+            assert_same(&before, &stores(&world), &format!("undone after {fault}"));
+            if answer.exit() == Some(4) && points > 150 {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_that_an_agent_goes_on_with_is_left_alone() {
+    let world = world();
+    let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
+    let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
+    assert!(plan.items.iter().any(|item| item.id.as_deref() == Some(&id(4))));
+    // A client that runs has registered itself for the session.
+    let registration = json!({"pid": std::process::id(), "sessionId": id(4), "cwd": APP, "procStart": start_ticks()});
+    put(&world.home().join(".claude/sessions").join(format!("{}.json", std::process::id())), registration.to_string());
+    let fix: DoctorFix = world.rejoin(["doctor", "--fix", "--json"]).code_is_one_of(&[3, 4]).json();
+    assert!(fix.items.iter().all(|item| item.id.as_deref() != Some(&id(4))), "{:#?}", fix.items);
+    assert!(copy.exists());
+    let refused = world.rejoin(["dedupe", &id(4), "--keep", "1", "--json"]).code(3);
+    assert!(refused.json::<Change>().items[0].error.as_deref().is_some_and(|why| why.contains("in use")));
+    assert!(copy.exists());
+}
+
+/// Returns when this process started, as the system counts.
+fn start_ticks() -> String {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("a line");
+    let after = stat.rsplit_once(')').expect("a name").1;
+    after.split_whitespace().nth(19).expect("a field").to_owned()
+}
+
+#[test]
+fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
+    let world = world();
+    let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let agent = {
+        let (copy, stop) = (copy.clone(), std::sync::Arc::clone(&stop));
+        std::thread::spawn(move || {
+            let mut written = 0_u32;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                use std::io::Write as _;
+                let mut file = std::fs::File::options().append(true).open(&copy).expect("a transcript");
+                writeln!(file, "{{\"type\":\"noted\",\"n\":{written}}}").expect("a line");
+                written += 1;
+            }
+            written
+        })
+    };
+    for _ in 0..10 {
+        world.rejoin(["dedupe", &id(4), "--keep", "1"]).code(3);
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let written = agent.join().expect("an agent");
+    let text = std::fs::read_to_string(&copy).expect("a transcript");
+    assert_eq!(text.lines().filter(|line| line.contains("noted")).count(), written as usize);
+}

@@ -1,0 +1,479 @@
+//! Gemini CLI's sessions: both generations, what its lines add up to, whose directory a project is, copies,
+//! and how they are resumed.
+
+use serde_json::{Value, json};
+
+use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
+use crate::fixtures::{Claude, Fixture, Gemini, gemini_hash, id, put};
+use crate::world::World;
+
+fn all(world: &World) -> Vec<Session> {
+    world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions()
+}
+
+fn listed(fixture: impl Fixture) -> Session {
+    let world = World::new();
+    world.add(fixture);
+    let mut sessions = all(&world);
+    assert_eq!(sessions.len(), 1);
+    sessions.remove(0)
+}
+
+fn said(session: &Session) -> (Option<&str>, Option<&str>, Option<u64>, Option<u64>) {
+    (session.title.as_deref(), session.first_prompt.as_deref(), session.prompts, session.replies)
+}
+
+fn texts(world: &World, selector: &str) -> Vec<String> {
+    let details: Details = world.rejoin(["show", selector, "--transcript", "--json"]).code(0).json();
+    details.messages.expect("messages").into_iter().map(|message| message.text).collect()
+}
+
+#[test]
+fn a_session_is_listed_with_what_its_lines_add_up_to() {
+    let session = listed(Gemini::session(id(1)).turn("fix it", "Done.").summary("Old title").summary("A fix"));
+    assert_eq!((session.agent, session.kind), (Agent::Gemini, Kind::Main));
+    assert_eq!(session.id, id(1), "the name holds only eight characters of it");
+    assert_eq!(said(&session), (Some("A fix"), Some("fix it"), Some(1), Some(1)));
+    assert_eq!(session.launch_path(), Some("/home/ana/app"));
+    assert_eq!(session.launch_source(), Some("project-root"));
+    assert_eq!(
+        (session.start_dir.as_deref(), session.last_dir.as_deref()),
+        (Some("/home/ana/app"), Some("/home/ana/app"))
+    );
+    assert_eq!((session.model.as_deref(), session.git_branch.as_deref()), (Some("model-g"), None));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:02:00Z"));
+    assert_eq!(
+        (session.liveness, session.health.as_slice()),
+        (Liveness::Idle, ["missing-directory".to_owned()].as_slice())
+    );
+}
+
+#[test]
+fn a_document_of_the_older_generation_says_the_same() {
+    let session = listed(Gemini::session(id(1)).document().turn("fix it", "Done.").summary("A fix"));
+    assert_eq!(said(&session), (Some("A fix"), Some("fix it"), Some(1), Some(1)));
+    assert_eq!((session.id, session.model.as_deref()), (id(1), Some("model-g")));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:04:00Z"));
+}
+
+#[test]
+fn doctor_finds_nothing_wrong_with_a_sound_session_of_either_generation() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Gemini::session(id(1)).in_dir(&app).turn("fix it", "Done.").resumed());
+    world.add(Gemini::session(id(2)).in_dir(&app).document().turn("fix it", "Done."));
+    let answer = world.rejoin(["doctor", "--json"]).code(0);
+    assert!(answer.stdout().contains("\"findings\":[]"), "{}", answer.stdout());
+}
+
+#[test]
+fn a_large_file_of_either_generation_is_known_by_its_ends() {
+    let long = "word ".repeat(200);
+    for is_document in [false, true] {
+        let session =
+            (0..400).fold(Gemini::session(id(1)).turn("the first", "ok"), |session, _| session.turn(&long, &long));
+        let session = session.summary("Late title");
+        let session = if is_document { session.document() } else { session };
+        let world = World::new();
+        world.add(session);
+        let (answer, peak) = world.measured(["list", "--json"]);
+        let session = answer.code(0).sessions().remove(0);
+        assert_eq!(said(&session), (Some("Late title"), Some("the first"), None, None), "document: {is_document}");
+        assert_eq!(session.model.as_deref(), Some("model-g"));
+        assert!(session.active_at.is_some_and(|at| at.as_str() > "2026-02-01T23:00:00Z"));
+        assert!(peak < 64 * 1024, "{peak} KiB");
+        assert_eq!(said(&all(&world)[0]), (Some("Late title"), Some("the first"), Some(401), Some(401)));
+    }
+}
+
+#[test]
+fn a_message_that_was_written_again_counts_once_and_shows_its_last_words() {
+    let world = World::new();
+    let call = json!([{"id": "c", "name": "run", "args": {"command": "ls"}, "status": "success"}]);
+    let result = json!([{"functionResponse": {"id": "c", "response": {"output": "a.txt"}}}]);
+    world.add(
+        Gemini::session(id(1))
+            .prompt("look")
+            .message_of("g", "gemini", &json!({"content": "I will look."}))
+            .prompt("typed meanwhile")
+            .message_of("g", "gemini", &json!({"content": "I will look.", "toolCalls": call}))
+            .message_of("t", "user", &json!({"content": result}))
+            .message_of("i", "info", &json!({"content": "Saved."}))
+            .reply("One file."),
+    );
+    let sessions = all(&world);
+    assert_eq!(said(&sessions[0]), (None, Some("look"), Some(2), Some(2)));
+    let expected =
+        ["look", "I will look.", "run {\"command\":\"ls\"}", "typed meanwhile", "→ a.txt", "Saved.", "One file."];
+    assert_eq!(texts(&world, "latest"), expected);
+}
+
+#[test]
+fn a_resume_writes_the_history_once_more_and_nothing_counts_twice() {
+    let world = World::new();
+    world.add(Gemini::session(id(1)).turn("one", "first").resumed().turn("two", "second").resumed().prompt("three"));
+    assert_eq!(said(&all(&world)[0]), (None, Some("one"), Some(3), Some(2)));
+    assert_eq!(texts(&world, &id(1)), ["one", "first", "two", "second", "three"]);
+    let details: Details = world.rejoin(["show", &id(1), "--messages", "2", "--json"]).code(0).json();
+    assert_eq!(details.messages.expect("messages").len(), 2);
+}
+
+#[test]
+fn what_was_stepped_back_from_is_gone() {
+    let world = World::new();
+    let session = Gemini::session(id(1)).message_of("a", "user", &json!({"content": "wrong"})).reply("no").message_of(
+        "b",
+        "user",
+        &json!({"content": "worse"}),
+    );
+    world.add(session.clone().record(json!({"$rewindTo": "b"})));
+    assert_eq!(texts(&world, &id(1)), ["wrong", "no"]);
+    world.add(session.clone().record(json!({"$rewindTo": "a"})).turn("right", "yes"));
+    assert_eq!(texts(&world, &id(1)), ["right", "yes"]);
+    assert_eq!(said(&all(&world)[0]), (None, Some("right"), Some(1), Some(1)));
+    world.add(session.record(json!({"$rewindTo": "never heard of"})));
+    assert_eq!(all(&world)[0].kind, Kind::Empty);
+}
+
+#[test]
+fn a_killed_turn_and_an_answer_that_failed_leave_a_prompt() {
+    let session = listed(Gemini::session(id(1)).prompt("never answered"));
+    assert_eq!((said(&session), session.kind), ((None, Some("never answered"), Some(1), Some(0)), Kind::Main));
+    let session = listed(Gemini::session(id(1)).turn("x", "y").followed_by(r#"{"id":"m9","type":"gem"#));
+    assert!(session.health.contains(&"torn-transcript".to_owned()), "{:?}", session.health);
+    assert!(!session.health.contains(&"bad-lines".to_owned()));
+    assert_eq!(said(&session), (None, Some("x"), Some(1), Some(1)));
+}
+
+#[test]
+fn a_session_without_a_prompt_or_a_reply_is_empty_and_not_resumed() {
+    for session in [
+        Gemini::session(id(1)),
+        Gemini::session(id(1)).document(),
+        Gemini::session(id(1)).message_of("i", "info", &json!({"content": "Welcome."})),
+    ] {
+        let session = listed(session);
+        assert_eq!((session.kind, session.resumable), (Kind::Empty, false));
+        assert!(session.health.contains(&"empty-session".to_owned()));
+    }
+}
+
+#[test]
+fn the_stub_that_a_resume_leaves_is_a_copy_and_not_the_one() {
+    let world = World::with_agents();
+    world.install("gemini", "");
+    let app = world.dir("app");
+    let real = world.add(Gemini::session(id(1)).in_dir(&app).turn("one", "first"));
+    let stub = world.add(Gemini::session(id(1)).in_dir(&app).at("2026-02-01T11:00:00Z"));
+    let sessions = all(&world);
+    assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 2));
+    assert_eq!((sessions[0].kind, sessions[0].prompts), (Kind::Main, Some(1)));
+    assert_eq!(sessions[0].copies[0].path, real.to_str().expect("a path"));
+    assert_eq!(sessions[0].copies[0].why.as_deref(), Some("the only copy with a conversation"));
+    assert_eq!(sessions[0].copies[1].path, stub.to_str().expect("a path"));
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(plan.path.as_deref(), real.to_str());
+}
+
+#[test]
+fn copies_of_two_generations_are_compared_by_what_was_said() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.install("gemini", "");
+    let old = Gemini::session(id(1)).in_dir(&app).turn("one", "first").turn("two", "second");
+    // The newer client copies the project under its new name and goes on in lines.
+    world.add(old.clone().document().hashed());
+    world.add(old.clone().document());
+    world.add(old.clone().resumed());
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+    let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!(details.session.copies.len(), 3);
+    assert_eq!(details.session.copies[0].why.as_deref(), Some("its copies are identical"));
+
+    let longer = world.add(old.resumed().turn("three", "third"));
+    let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!(details.session.copies[0].path, longer.to_str().expect("a path"));
+    assert_eq!(details.session.copies[0].why.as_deref(), Some("it goes on where the other copies end"));
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(plan.path.as_deref(), longer.to_str());
+}
+
+#[test]
+fn an_imported_session_is_one_of_its_own() {
+    let world = World::new();
+    let path = world.add(
+        Gemini::session(id(2))
+            .record(json!({"id": "import-1", "type": "info", "content": "Imported session from x"}))
+            .turn("one", "first"),
+    );
+    let imported = path.with_file_name(format!("session-1769940000000-{}.jsonl", &id(2)[..8]));
+    std::fs::rename(&path, &imported).expect("a move");
+    let sessions = all(&world);
+    assert_eq!(said(&sessions[0]), (None, Some("one"), Some(1), Some(1)));
+    assert_eq!(texts(&world, &id(2)), ["Imported session from x", "one", "first"]);
+}
+
+#[test]
+fn sub_agents_belong_to_the_session_in_whose_directory_they_lie() {
+    let world = World::new();
+    world.add(Gemini::session(id(1)).turn("one", "first"));
+    world.add(Gemini::session(id(8)).subagent_of(id(1)).turn("look", "found"));
+    let sessions = all(&world);
+    let sub = sessions.iter().find(|session| session.id == id(8)).expect("a sub-agent");
+    assert_eq!((sub.kind, sub.parent_id.clone(), sub.resumable), (Kind::Subagent, Some(id(1)), false));
+    assert_eq!((sub.prompts, sub.replies), (Some(1), Some(1)));
+    let main = sessions.iter().find(|session| session.id == id(1)).expect("a session");
+    assert!(main.size_bytes > sub.size_bytes, "what its sub-agents wrote is a part of its size");
+}
+
+#[test]
+fn the_registry_tells_the_directory_where_no_marker_does() {
+    let session =
+        listed(Gemini::session(id(1)).in_dir("/home/ana/nested/app").filed_under("app-1").unmarked().turn("x", "y"));
+    assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/nested/app"), Some("registry")));
+    let world = World::new();
+    world.add(Gemini::session(id(1)).filed_under("app-1").unmarked().unregistered().turn("x", "y"));
+    put(&world.home().join(".gemini/history/app-1/.project_root"), "/home/ana/other\n");
+    let session = all(&world).remove(0);
+    assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/other"), Some("project-root")));
+}
+
+#[test]
+fn the_marker_beside_the_sessions_wins_and_the_rest_is_shown_as_not_counting() {
+    let world = World::new();
+    world.add(Gemini::session(id(1)).unregistered().turn("x", "y"));
+    put(
+        &world.home().join(".gemini/projects.json"),
+        r#"{"projects":{"/home/ana/stale":"app","relative":"app","/n":7}}"#,
+    );
+    let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!(details.session.launch_path(), Some("/home/ana/app"));
+    let evidence: Vec<_> = details.evidence.iter().map(|found| (found.dir.as_str(), found.counts)).collect();
+    assert_eq!(evidence, [("/home/ana/app", true), ("/home/ana/stale", false)]);
+}
+
+#[test]
+fn a_project_named_by_a_hash_is_found_among_the_directories_that_are_known() {
+    // By the registry of the newer generation.
+    let world = World::new();
+    world.add(Gemini::session(id(1)).document().hashed().turn("x", "y"));
+    put(&world.home().join(".gemini/projects.json"), r#"{"projects":{"/home/ana/app":"app"}}"#);
+    let session = all(&world).remove(0);
+    assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/app"), Some("registry")));
+
+    // By another agent's session that worked below it, however the session is asked for.
+    let world = World::new();
+    world.install("gemini", "");
+    let app = world.dir("app");
+    world.add(Gemini::session(id(1)).in_dir(&app).document().hashed().turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(world.dir("app/below")).turn("x", "y"));
+    for args in [vec!["list", "--json"], vec!["list", "--agent", "gemini", "--json"]] {
+        let sessions = world.rejoin(args).code(0).sessions();
+        let session = sessions.iter().find(|session| session.id == id(1)).expect("a session");
+        assert_eq!((session.launch_path(), session.launch_source()), (app.to_str(), Some("known")));
+    }
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+}
+
+#[test]
+fn a_hash_that_nobody_knows_leaves_the_directory_unknown_unless_the_caller_stands_in_it() {
+    let world = World::new();
+    world.install("gemini", "");
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    world.add(Gemini::session(id(1)).in_dir(&app).document().hashed().turn("x", "y"));
+    let session = all(&world).remove(0);
+    assert!(session.launch_dir.is_none() && session.health.contains(&"unknown-directory".to_owned()));
+    assert_eq!(world.from(&other).rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>().refusals.len(), 1);
+    let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(
+        (plan.resume.dir.as_deref(), plan.launch_dir.expect("a directory").source),
+        (app.to_str(), "caller".to_owned())
+    );
+}
+
+#[test]
+fn it_is_resumed_by_its_full_id_in_its_directory_with_a_warning() {
+    let world = World::new();
+    world.install("gemini", "");
+    let app = world.dir("app");
+    let path = world.add(Gemini::session(id(1)).in_dir(&app).turn("x", "y"));
+    let plan: ResumePlan = world.rejoin(["resume", &id(1)[..8], "--json"]).code(0).json();
+    assert_eq!(plan.resume.argv, ["gemini", "--resume", &id(1)]);
+    assert_eq!((plan.resume.dir.as_deref(), plan.resume.set.len()), (app.to_str(), 0));
+    assert!(plan.refusals.is_empty());
+
+    let answer = world.rejoin(["resume", &id(1)]).code(0);
+    assert!(answer.stderr().contains("may delete this session"), "{}", answer.stderr());
+    assert!(answer.stderr().contains(path.to_str().expect("a path")), "{}", answer.stderr());
+    let launch = world.launched().expect("a launch");
+    assert_eq!((launch.argv, launch.cwd), (["gemini", "--resume", &id(1)].map(str::to_owned).to_vec(), app));
+
+    let with = |prompt: &str| -> Vec<String> {
+        let plan: ResumePlan = world.rejoin(["resume", &id(1), "--prompt", prompt, "--json"]).code(0).json();
+        plan.resume.argv[3..].to_vec()
+    };
+    assert_eq!(with("go on"), ["-p", "go on"]);
+    assert_eq!(with("-x"), ["--prompt=-x"], "it is no option");
+}
+
+#[test]
+fn another_home_of_the_client_is_its_store_and_the_client_is_led_there() {
+    let world = World::new();
+    let other = world.dir("other");
+    Gemini::session(id(1)).in_dir(world.dir("app")).turn("x", "y").write_to(&other);
+    world.add(Gemini::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
+    let plan = |id: &str| -> ResumePlan {
+        world.with("GEMINI_CLI_HOME", &other).rejoin(["resume", id, "--json"]).code(0).json()
+    };
+    let (set, unset) = (plan(&id(1)).resume.set, plan(&id(2)).resume.unset);
+    assert_eq!(set.get("GEMINI_CLI_HOME").map(String::as_str), other.to_str());
+    assert_eq!(unset, ["GEMINI_CLI_HOME"]);
+    assert_eq!(all(&world).len(), 1, "without the variable there is one store");
+}
+
+#[test]
+fn a_session_that_was_written_to_just_now_may_be_in_use() {
+    let live = |start: &str| {
+        let session = listed(Gemini::session(id(1)).at(start).turn("x", "y"));
+        session.liveness
+    };
+    assert_eq!(live("2026-03-01T11:57:30Z"), Liveness::Maybe);
+    assert_eq!(live("2026-03-01T11:50:00Z"), Liveness::Idle);
+}
+
+#[test]
+fn ids_that_the_client_would_take_for_something_else_are_never_handed_over() {
+    for odd in ["-x", "7", "latest"] {
+        let session = listed(Gemini::session(odd).turn("x", "y"));
+        assert!(session.id == odd && !session.resumable, "{odd}");
+    }
+    let world = World::new();
+    for (at, odd) in ["../x", "a b", "", ".", "x\n"].into_iter().enumerate() {
+        let path = world.add(Gemini::session(id(9)).turn("x", "y"));
+        let text = std::fs::read_to_string(&path).expect("a session").replace(&id(9), odd);
+        put(&path.with_file_name(format!("session-{at}-odd.jsonl")), text);
+        std::fs::remove_file(path).expect("an end");
+    }
+    let answer = world.rejoin(["list", "--all", "--json"]).code(0);
+    assert!(answer.sessions().is_empty());
+    assert_eq!(answer.json::<crate::contract::SessionList>().problems.len(), 5);
+}
+
+#[test]
+fn files_that_are_no_sessions_are_not_listed() {
+    let world = World::new();
+    let path = world.add(Gemini::session(id(1)).turn("x", "y"));
+    let chats = path.parent().expect("a directory");
+    for name in ["notes.jsonl", "session-1.txt", "session-1.jsonl.tmp-77", "session-1.jsonl.unreadable-5"] {
+        put(&chats.join(name), "{}\n");
+    }
+    put(&chats.parent().expect("a directory").join("checkpoint-tag.json"), "{}");
+    put(&world.home().join(".gemini/tmp/bin/rg"), "x");
+    assert_eq!(all(&world).len(), 1);
+}
+
+#[test]
+fn no_line_of_any_kind_stops_a_listing() {
+    let odd: Vec<Value> = vec![
+        json!(null),
+        json!(7),
+        json!("x"),
+        json!([]),
+        json!([["sessionId"]]),
+        json!({}),
+        json!({"id": 7, "type": [], "content": {}}),
+        json!({"id": "o1", "type": "user", "content": 7, "timestamp": 7, "displayContent": "x"}),
+        json!({"id": "o2", "type": "gemini", "content": [[], null, 7, {"text": 7}], "toolCalls": {"a": 1}, "model": 7}),
+        json!({"id": "o3", "type": "gemini", "content": null, "toolCalls": [null]}),
+        json!({"$set": 7}),
+        json!({"$set": null}),
+        json!({"$set": {"messages": 7, "summary": [], "kind": {}}}),
+        json!({"$set": {"messages": {"id": "a"}}}),
+        json!({"$rewindTo": 7}),
+        json!({"sessionId": [], "startTime": {}, "messages": "x"}),
+    ];
+    for is_document in [false, true] {
+        let world = World::new();
+        let session = odd.iter().cloned().fold(Gemini::session(id(1)).turn("one", "first"), Gemini::record);
+        let session = session.prompt("two");
+        world.add(if is_document { session.document() } else { session });
+        let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+        assert_eq!((sessions.len(), sessions[0].first_prompt.as_deref()), (1, Some("one")), "document: {is_document}");
+        // Of the odd ones, a prompt that is kept beside its content and a call of a tool count.
+        assert_eq!((sessions[0].prompts, sessions[0].replies), (Some(3), Some(2)), "document: {is_document}");
+        assert!(texts(&world, &id(1)).contains(&"two".to_owned()));
+    }
+    for text in ["", "{", "[]", "null", "7", "{}", "\u{feff}{}", "{\"sessionId\":7}", "{\"messages\":[{}]}", "\0\0"] {
+        for ending in ["json", "jsonl"] {
+            let world = World::new();
+            let path = world.add(Gemini::session(id(1)).turn("one", "first"));
+            put(&path.with_file_name(format!("session-0-0.{ending}")), text);
+            let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+            assert_eq!(sessions.len(), 1, "{text:?}");
+        }
+    }
+    for text in ["", "{", "[]", "{\"projects\":[]}", "{\"projects\":{\"/x\":[]}}"] {
+        let world = World::new();
+        world.add(Gemini::session(id(1)).turn("one", "first"));
+        put(&world.home().join(".gemini/projects.json"), text);
+        assert_eq!(all(&world)[0].launch_path(), Some("/home/ana/app"), "{text:?}");
+    }
+}
+
+#[test]
+fn a_document_that_was_cut_off_is_listed_with_what_is_left() {
+    let world = World::new();
+    let path = world.add(Gemini::session(id(1)).document().turn("one", "first").turn("two", "second"));
+    let text = std::fs::read_to_string(&path).expect("a session");
+    put(&path, &text[..text.len() - 200]);
+    let session = all(&world).remove(0);
+    assert_eq!((session.id.clone(), session.first_prompt.as_deref()), (id(1), Some("one")));
+    assert!(session.health.contains(&"invalid-content".to_owned()), "{:?}", session.health);
+}
+
+#[test]
+fn a_project_in_which_a_directory_stands_for_a_session_or_a_marker_is_read_nevertheless() {
+    let world = World::new();
+    let path = world.add(Gemini::session(id(1)).unmarked().turn("one", "first"));
+    let chats = path.parent().expect("a directory");
+    std::fs::create_dir_all(chats.join("session-2026-01-01T00-00-00000000.jsonl")).expect("a directory");
+    std::fs::create_dir_all(chats.parent().expect("a directory").join(".project_root")).expect("a directory");
+    let sessions = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+    assert_eq!((sessions.len(), sessions[0].launch_source()), (1, Some("registry")));
+    assert_eq!(gemini_hash("/home/ana/app").len(), 64);
+}
+
+#[test]
+fn whatever_is_kept_by_the_id_alone_belongs_to_every_copy_of_a_session() {
+    let world = World::new();
+    let path = world.add(Gemini::session(id(1)).turn("one", "first"));
+    let stub = world.add(Gemini::session(id(1)).at("2026-02-01T11:00:00Z"));
+    world.add(Gemini::session(id(8)).subagent_of(id(1)).turn("look", "found"));
+    world.add(Gemini::session(id(2)).at("2026-02-02T10:00:00Z").turn("another", "one"));
+    let temp = world.home().join(".gemini/tmp/app");
+    let aside = path.with_file_name(format!("{}.unreadable-7", path.file_name().expect("a name").display()));
+    put(&aside, "x");
+    let kept = |id: &str| {
+        [format!("logs/session-{id}.jsonl"), format!("tool-outputs/session-{id}/t.txt"), format!("{id}/plans/p.md")]
+    };
+    [id(1), id(8), id(2)].iter().flat_map(|id| kept(id)).for_each(|name| put(&temp.join(name), "x"));
+
+    let found = world.belongings_of(&path);
+    assert_eq!(found.own, [path.clone(), aside]);
+    let mut expected: Vec<_> = [id(1), id(8)]
+        .iter()
+        .flat_map(|id| [format!("logs/session-{id}.jsonl"), format!("tool-outputs/session-{id}"), id.clone()])
+        .map(|name| temp.join(name))
+        .collect();
+    expected.push(temp.join("chats").join(id(1)));
+    let mut shared = found.shared;
+    shared.sort();
+    expected.sort();
+    assert_eq!(shared, expected);
+    assert_eq!(world.belongings_of(&stub).own, [stub]);
+}

@@ -1,0 +1,135 @@
+//! Goose's sessions.
+
+use serde_json::json;
+
+use crate::contract::{Agent, Details, Kind, ResumePlan, SessionList};
+use crate::fixtures::{Goose, goose_db, open_goose, put};
+use crate::world::World;
+
+#[test]
+fn a_session_is_shown_with_what_the_database_says() {
+    let world = World::new();
+    let call = json!([{"type": "text", "text": "Looking."},
+        {"type": "toolRequest", "id": "1", "toolCall": {"status": "success", "value": {"name": "shell", "arguments": {"command": "ls"}}}}]);
+    let answer = json!([{"type": "toolResponse", "id": "1", "toolResult": {"status": "success", "value": {"content": [{"type": "text", "text": "a b"}]}}}]);
+    let older = json!([{"type": "toolResponse", "id": "1", "toolResult": {"status": "success", "value": [{"type": "text", "text": "c d"}]}}]);
+    world.add(
+        Goose::session("20260201_1")
+            .column("name", "Parser")
+            .message("user", json!([{"type": "text", "text": "fix the parser"}]))
+            .message("assistant", call)
+            .message("user", answer)
+            .message("user", older)
+            .unseen("user", "a summary of all this")
+            .turn("thanks", "Welcome."),
+    );
+    let details: Details = world.rejoin(["show", "20260201_1", "--messages", "9", "--json"]).code(0).json();
+    let session = &details.session;
+    assert_eq!((session.agent, session.kind), (Agent::Goose, Kind::Main));
+    assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (Some("Parser"), Some("fix the parser")));
+    assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));
+    assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-g")));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:05:00Z"));
+    let messages = details.messages.expect("messages");
+    let texts: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "fix the parser",
+            "Looking.",
+            "shell {\"command\":\"ls\"}",
+            "→ a b",
+            "→ c d",
+            "a summary of all this",
+            "thanks",
+            "Welcome."
+        ]
+    );
+    // Seconds and milliseconds stand side by side.
+    assert_eq!(messages[0].at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(messages[1].at.as_deref(), Some("2026-02-01T10:01:00Z"));
+}
+
+#[test]
+fn kinds_and_titles_are_told_by_the_columns() {
+    let cases = [
+        (vec![("session_type", "user")], Kind::Main, None),
+        (vec![("session_type", "sub_agent"), ("parent_session_id", "20260201_9")], Kind::Subagent, None),
+        (vec![("session_type", "scheduled"), ("description", "Nightly")], Kind::Exec, Some("Nightly")),
+        (vec![("session_type", "hidden")], Kind::Archived, None),
+        (vec![("session_type", "terminal"), ("archived_at", "2026-02-02 10:00:00")], Kind::Archived, None),
+        (
+            vec![("session_type", "something new"), ("name", "Named"), ("description", "Described")],
+            Kind::Main,
+            Some("Named"),
+        ),
+    ];
+    for (columns, kind, title) in cases {
+        let world = World::new();
+        let session = Goose::session("20260201_1").turn("a", "b");
+        world.add(columns.into_iter().fold(session, |session, (name, value)| session.column(name, value)));
+        let session = world.rejoin(["list", "--all", "--json"]).code(0).sessions().remove(0);
+        assert_eq!((session.kind, session.title.as_deref()), (kind, title));
+    }
+}
+
+#[test]
+fn it_is_resumed_in_its_working_directory_by_its_full_id() {
+    let world = World::new();
+    world.install("goose", "");
+    let app = world.dir("app");
+    world.add(Goose::session("20260201_1").in_dir(&app).turn("a", "b"));
+    world.add(Goose::session("20260201_12").in_dir(&app).turn("a", "b"));
+    let plan: ResumePlan = world.rejoin(["resume", "20260201_1", "--json"]).code(0).json();
+    assert_eq!(plan.resume.argv, ["goose", "session", "--resume", "--session-id", "20260201_1"]);
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    for (prompt, last) in [("go on", &["-t", "go on"][..]), ("-v", &["--text=-v"])] {
+        world.rejoin(["resume", "20260201_1", &format!("--prompt={prompt}")]).code(0);
+        let launch = world.launched().expect("a launch");
+        assert_eq!(launch.argv, [&["goose", "run", "--resume", "--session-id", "20260201_1"], last].concat());
+        assert_eq!(launch.cwd, app);
+    }
+}
+
+#[test]
+fn its_own_variable_moves_everything() {
+    let world = World::new();
+    let root = world.dir("elsewhere/goose");
+    world.add(Goose::session("20260201_1").turn("a", "b"));
+    let moved = root.join("data/sessions/sessions.db");
+    put(&moved, std::fs::read(goose_db(&world.home())).expect("a database"));
+    open_goose(&moved).execute_batch("UPDATE sessions SET id = '20260201_2'").expect("a row");
+    let plan =
+        |id: &str| -> ResumePlan { world.with("GOOSE_PATH_ROOT", &root).rejoin(["resume", id, "--json"]).json() };
+    assert_eq!(plan("20260201_2").resume.set.get("GOOSE_PATH_ROOT").map(String::as_str), root.to_str());
+    assert_eq!(plan("20260201_1").resume.unset, ["GOOSE_PATH_ROOT"]);
+}
+
+#[test]
+fn a_newer_schema_is_reported_and_what_is_understood_is_listed() {
+    let world = World::new();
+    let path = world.add(Goose::session("20260201_1").turn("a", "b"));
+    open_goose(&path).execute_batch("INSERT INTO schema_version VALUES (18)").expect("a version");
+    let list: SessionList = world.rejoin(["list", "--json"]).code(0).json();
+    assert_eq!(list.sessions.len(), 1);
+    assert!(list.problems[0].reason.starts_with("its schema 18 is newer than 17"), "{:?}", list.problems);
+    open_goose(&path).execute_batch("DROP TABLE messages; DROP TABLE schema_version").expect("a database");
+    let list: SessionList = world.rejoin(["list", "--json"]).code(0).json();
+    assert!(list.sessions.is_empty());
+    assert!(list.problems[0].reason.starts_with("it has no table messages"), "{:?}", list.problems);
+}
+
+#[test]
+fn an_old_database_without_the_newer_columns_is_read() {
+    let world = World::new();
+    let path = world.add(Goose::session("20260201_1").turn("a", "b"));
+    let connection = open_goose(&path);
+    for column in ["archived_at", "parent_session_id", "model_config_json", "session_type", "name"] {
+        connection.execute_batch(&format!("ALTER TABLE sessions DROP COLUMN {column}")).expect("a table without it");
+    }
+    connection.execute_batch("ALTER TABLE messages DROP COLUMN metadata_json").expect("a table without it");
+    let sessions = world.rejoin(["list", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!((sessions[0].kind, sessions[0].prompts, sessions[0].replies), (Kind::Main, Some(1), Some(1)));
+    assert_eq!(sessions[0].launch_path(), Some("/home/ana/app"));
+}

@@ -1,0 +1,350 @@
+//! Kimi CLI's sessions: whose project it is, what counts, and that nothing is started anew by accident.
+
+use serde_json::json;
+
+use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
+use crate::fixtures::{Fixture, Kimi, id, kimi_project, lines, put, put_kimi_json};
+use crate::world::World;
+
+fn listed(fixture: impl Fixture) -> Session {
+    let world = World::new();
+    world.add(fixture);
+    let mut sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!(sessions.len(), 1);
+    sessions.remove(0)
+}
+
+fn said(session: &Session) -> (Option<&str>, Option<&str>, Option<u64>, Option<u64>) {
+    (session.title.as_deref(), session.first_prompt.as_deref(), session.prompts, session.replies)
+}
+
+#[test]
+fn a_session_is_listed_with_what_its_files_say() {
+    let session = listed(Kimi::session(id(1)).turn("fix\tthe parser", "Done.").turn("thanks", "Welcome."));
+    assert_eq!((session.agent, session.kind), (Agent::Kimi, Kind::Main));
+    assert_eq!(said(&session), (None, Some("fix\tthe parser"), Some(2), Some(2)));
+    assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/app"), Some("registry")));
+    assert_eq!(
+        (session.start_dir.as_deref(), session.last_dir.as_deref()),
+        (Some("/home/ana/app"), Some("/home/ana/app"))
+    );
+    assert_eq!(session.project, Some(kimi_project("/home/ana/app")));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:03:00Z"));
+    assert_eq!((session.active_source.as_deref(), session.liveness), (Some("wire"), Liveness::Idle));
+    assert_eq!(session.health, ["missing-directory"]);
+}
+
+#[test]
+fn a_title_counts_only_if_it_says_more_than_the_prompt() {
+    let titled = |title: &str| {
+        listed(Kimi::session(id(1)).turn("fix the parser and\nits tests", "Done.").state("custom_title", json!(title)))
+            .title
+    };
+    assert_eq!(titled("fix the parser and its tests"), None);
+    assert_eq!(titled("fix the parser and…"), None);
+    assert_eq!(titled("Parser"), Some("Parser".to_owned()));
+    // Of a session whose first turn was killed, the client takes the next prompt.
+    assert_eq!(titled("go on"), Some("go on".to_owned()));
+}
+
+#[test]
+fn what_older_versions_wrote_is_understood() {
+    let world = World::new();
+    let project = world.home().join(".kimi/sessions").join(kimi_project("/home/ana/app"));
+    put_kimi_json(&world.home(), &["/home/ana/app".as_ref()]);
+    let context = lines(&[
+        json!({"role": "user", "content": "before the log"}),
+        json!({"role": "assistant", "content": [{"type": "think", "think": "hm"}, {"type": "text", "text": "Done."}]}),
+        json!({"role": "user", "content": "<system>put in</system>"}),
+        json!({"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "Shell", "arguments": "{}"}}]}),
+    ]);
+    put(&project.join(format!("{}.jsonl", id(1))), &context);
+    put(&project.join(id(2)).join("context.jsonl"), &context);
+    put(&project.join(id(2)).join("metadata.json"), r#"{"title":"Old","archived":true}"#);
+    let mut sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    sessions.sort_by(|a, b| a.id.cmp(&b.id));
+    assert_eq!(said(&sessions[0]), (None, Some("before the log"), Some(1), Some(2)));
+    assert_eq!((sessions[0].kind, sessions[0].active_source.as_deref()), (Kind::Main, Some("mtime")));
+    assert_eq!(said(&sessions[1]), (Some("Old"), Some("before the log"), Some(1), Some(2)));
+    assert_eq!(sessions[1].kind, Kind::Archived);
+    let shown = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
+    assert!(shown.contains("Done.") && shown.contains("Shell {}") && !shown.contains("put in"), "{shown}");
+}
+
+#[test]
+fn a_context_beside_its_directory_is_no_second_copy() {
+    let world = World::new();
+    let path = world.add(Kimi::session(id(1)).turn("x", "y").without("context.jsonl"));
+    put(&path.with_extension("jsonl"), lines(&[json!({"role": "user", "content": "x"})]));
+    let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!((details.session.copies.len(), details.session.prompts), (1, Some(1)));
+}
+
+#[test]
+fn killed_and_failed_turns_are_counted_as_the_agent_goes_on_with_them() {
+    let killed = listed(Kimi::session(id(1)).prompt("was killed").without("state.json"));
+    assert_eq!(said(&killed), (None, Some("was killed"), Some(1), Some(0)));
+    assert_eq!((killed.kind, killed.liveness), (Kind::Main, Liveness::Idle));
+    let in_a_tool = Kimi::session(id(1)).prompt("run it").call("I will.").prompt("again").call("I will.");
+    let session = listed(in_a_tool.answer("ok").reply("Done."));
+    assert_eq!(said(&session), (None, Some("run it"), Some(2), Some(2)));
+    let failed = Kimi::session(id(1)).prompt("fails").event("StepRetry", json!({"n": 1}));
+    let failed = listed(failed.event("StepInterrupted", json!({})).event("TurnEnd", json!({})));
+    assert_eq!((failed.prompts, failed.replies), (Some(1), Some(0)));
+}
+
+#[test]
+fn a_turn_that_was_under_way_just_now_may_still_be() {
+    let recent = || Kimi::session(id(1)).at("2026-03-01T11:59:30Z");
+    assert_eq!(listed(recent().prompt("go")).liveness, Liveness::Maybe);
+    let ended = recent().event("TurnBegin", json!({"user_input": "go"})).event("TurnEnd", json!({}));
+    assert_eq!(listed(ended).liveness, Liveness::Idle);
+}
+
+#[test]
+fn sessions_without_a_word_are_empty() {
+    let session = listed(Kimi::session(id(1)));
+    assert_eq!(session.kind, Kind::Empty);
+    let world = World::new();
+    std::fs::create_dir_all(world.home().join(".kimi/sessions").join(kimi_project("/x")).join(id(1)))
+        .expect("a directory");
+    let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    assert_eq!((sessions.len(), sessions[0].kind), (1, Kind::Empty));
+    assert!(world.rejoin(["list", "--json"]).code(0).sessions().is_empty());
+}
+
+#[test]
+fn a_resume_gets_the_full_id_and_the_directory_of_the_project() {
+    let world = World::new();
+    world.install("kimi", "");
+    let app = world.dir("my app");
+    world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+    assert_eq!(plan.resume.argv, ["kimi", "--session", &id(1)]);
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    world.rejoin(["resume", &id(1)[..8]]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!(
+        (launch.argv.clone(), launch.cwd.as_path()),
+        (vec!["kimi".to_owned(), "--session".to_owned(), id(1)], app.as_path())
+    );
+    assert_eq!(launch.variable("PWD"), app.to_str());
+
+    world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(0);
+    assert_eq!(world.launched().expect("a launch").argv, ["kimi", "--print", "--session", &id(1), "-p", "go on"]);
+    world.rejoin(["resume", &id(1), "--prompt=--yolo"]).code(0);
+    assert_eq!(world.launched().expect("a launch").argv, ["kimi", "--print", "--session", &id(1), "--prompt=--yolo"]);
+}
+
+#[test]
+fn nothing_is_started_where_the_agent_would_begin_anew() {
+    let world = World::new();
+    world.install("kimi", "");
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let path = world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
+    let refused = |args: &[&str]| {
+        let answer = world.rejoin([&["resume", id(1).as_str(), "--json"], args].concat()).code(0);
+        let plan: ResumePlan = answer.json();
+        let answer = world.rejoin([&["resume", id(1).as_str()], args].concat()).code(7);
+        assert!(world.launched().is_none());
+        assert!(answer.stderr().contains("would not be resumed in"), "{}", answer.stderr());
+        plan.refusals.into_iter().map(|refusal| refusal.code).collect::<Vec<_>>()
+    };
+    let elsewhere = other.to_str().expect("a path");
+    assert_eq!(refused(&["--dir", elsewhere]), ["would-start-anew"], "another directory");
+    assert_eq!(refused(&["--dir", elsewhere, "--trust", "--force"]), ["would-start-anew"]);
+
+    put_kimi_json(&world.home(), &[&other]);
+    assert_eq!(refused(&[]), ["would-start-anew"], "the directory is not listed any more");
+    put(&world.home().join(".kimi/kimi.json"), "{");
+    assert_eq!(refused(&[]), ["would-start-anew"], "the list cannot be read");
+
+    put_kimi_json(&world.home(), &[&app]);
+    std::fs::remove_file(path.join("context.jsonl")).expect("a file to remove");
+    assert_eq!(refused(&[]), ["would-start-anew"], "what the model is sent is gone");
+    // An id that is nowhere never reaches the agent.
+    world.rejoin(["resume", "kimi:nosuch"]).code(5);
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_link_in_the_place_of_the_directory_leads_to_another_project() {
+    let world = World::new();
+    world.install("kimi", "");
+    let (app, moved) = (world.dir("app"), world.root().join("moved"));
+    world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
+    std::fs::rename(&app, &moved).expect("a move");
+    crate::fixtures::sample::link(&moved, &app);
+    let answer = world.rejoin(["resume", &id(1)]).code(7);
+    assert!(answer.stderr().contains("start a new session of the same id"), "{}", answer.stderr());
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_session_that_is_gone_is_not_begun_anew() {
+    let world = World::new();
+    let app = world.dir("app");
+    let path = world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
+    world.install("kimi", "");
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert!(plan.refusals.is_empty());
+    std::fs::remove_dir_all(&path).expect("a directory to remove");
+    world.rejoin(["resume", &id(1)]).code(5);
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_directory_that_is_not_listed_is_taken_from_the_context_if_its_hash_fits() {
+    let world = World::new();
+    let app = world.dir("app");
+    let path = world.add(Kimi::session(id(1)).in_dir(&app).unlisted().turn("x", "y"));
+    let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!(details.session.launch_path(), app.to_str());
+    assert_eq!(details.session.launch_source(), Some("system-prompt"));
+    // The sessions of one project have one directory.
+    let bare = path.with_file_name(id(2));
+    put(&bare.join("wire.jsonl"), std::fs::read(path.join("wire.jsonl")).expect("a log"));
+    let details: Details = world.rejoin(["show", &id(2), "--json"]).code(0).json();
+    assert_eq!((details.session.launch_path(), details.session.launch_source()), (app.to_str(), Some("project")));
+
+    // What the context says counts only if it hashes to the project.
+    std::fs::rename(&path, path.with_file_name(id(3))).expect("a move");
+    let project = path.parent().expect("a project");
+    let planted = project.with_file_name(kimi_project("/elsewhere"));
+    std::fs::rename(project, planted).expect("a move");
+    for number in [2, 3] {
+        let details: Details = world.rejoin(["show", &id(number), "--json"]).code(0).json();
+        assert_eq!(details.session.launch_path(), None);
+        assert!(details.session.health.contains(&"unknown-directory".to_owned()), "{:?}", details.session.health);
+    }
+    world.rejoin(["resume", &id(3)]).code(7);
+}
+
+#[test]
+fn the_callers_directory_is_tried_where_nothing_else_is_known() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Kimi::session(id(1)).in_dir(&app).unlisted().without("context.jsonl").turn("x", "y"));
+    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(plan.resume.dir, None);
+    let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    // It is the right one, but the agent would not know it.
+    assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-start-anew"]);
+}
+
+#[test]
+fn a_session_of_another_machine_is_listed_and_not_resumed() {
+    let world = World::new();
+    let path = world.add(Kimi::session(id(1)).in_dir("/srv/app").unlisted().turn("x", "y"));
+    let project = path.parent().expect("a project");
+    let remote = format!("ssh_{}", kimi_project("/srv/app"));
+    std::fs::rename(project, project.with_file_name(&remote)).expect("a move");
+    let map = json!({"work_dirs": [{"path": "/srv/app", "kaos": "ssh", "last_session_id": null}]});
+    put(&world.home().join(".kimi/kimi.json"), map.to_string());
+    let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!((details.session.launch_path(), details.session.resumable), (None, false));
+    let answer = world.rejoin(["resume", &id(1), "--dir", "/tmp"]).code(7);
+    assert!(answer.stderr().contains("another machine"), "{}", answer.stderr());
+}
+
+#[test]
+fn one_id_in_two_directories_is_two_copies() {
+    let world = World::new();
+    world.install("kimi", "");
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    world.add(Kimi::session(id(1)).in_dir(&app).turn("one", "1").turn("two", "2"));
+    world.add(Kimi::session(id(1)).in_dir(&other).at("2026-02-10T10:00:00Z").turn("strayed", "s"));
+    let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 2));
+    // The newer one is smaller, as the one is that a resume in the wrong place leaves.
+    let answer = world.rejoin(["resume", &id(1)]).code(6);
+    assert!(world.launched().is_none());
+    assert!(answer.stderr().contains(app.to_str().expect("a path")), "{}", answer.stderr());
+    let copy = Kimi::session(id(1)).in_dir(&app).path(&world.home());
+    world.rejoin(["resume", &id(1), "--copy", copy.to_str().expect("a path")]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app);
+
+    // The newest record and no fewer messages decide.
+    world.add(Kimi::session(id(1)).in_dir(&other).at("2026-02-10T10:00:00Z").turn("a", "1").turn("b", "2"));
+    world.rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, other);
+}
+
+#[test]
+fn equal_copies_in_two_directories_stay_undecided() {
+    let world = World::new();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    world.add(Kimi::session(id(1)).in_dir(&app).turn("one", "1"));
+    world.add(Kimi::session(id(1)).in_dir(&other).turn("one", "1"));
+    let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert!(details.session.copies.iter().all(|copy| !copy.chosen), "{:?}", details.session.copies);
+    world.rejoin(["resume", &id(1)]).code(6);
+}
+
+#[test]
+fn any_string_can_be_an_id_but_none_that_looks_like_an_option() {
+    let world = World::new();
+    world.install("kimi", "");
+    let app = world.dir("app");
+    for name in ["nosuch", "two words", "ünï"] {
+        world.add(Kimi::session(name).in_dir(&app).turn("x", "y"));
+        world.rejoin(["resume", &format!("kimi:{name}")]).code(0);
+        assert_eq!(world.launched().expect("a launch").argv, ["kimi", "--session", name]);
+    }
+    world.add(Kimi::session("--yolo").in_dir(&app).turn("x", "y"));
+    let answer = world.rejoin(["resume", "kimi:--yolo"]).code(7);
+    assert!(answer.stderr().contains("option"), "{}", answer.stderr());
+    assert!(world.launched().is_none());
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 4);
+}
+
+#[test]
+fn its_own_variable_leads_to_its_store_and_is_handed_on() {
+    let world = World::new();
+    world.install("kimi", "");
+    let (app, share) = (world.dir("app"), world.dir("share"));
+    Kimi::session(id(1)).in_dir(&app).turn("x", "y").write_to(&share);
+    world.add(Kimi::session(id(2)).in_dir(&app).turn("x", "y"));
+    let chosen = share.join(".kimi");
+    world.with("KIMI_SHARE_DIR", &chosen).rejoin(["resume", &id(1)]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!(launch.variable("KIMI_SHARE_DIR"), chosen.to_str());
+    world.with("KIMI_SHARE_DIR", &chosen).rejoin(["resume", &id(2)]).code(0);
+    assert_eq!(world.launched().expect("a launch").variable("KIMI_SHARE_DIR"), None);
+}
+
+#[test]
+fn no_file_stops_a_listing() {
+    for text in ["", "{", "[]", "null", "7", "\"x\"", "{}", "\u{feff}{}", "{\"message\":7}\n[[]]\n{\"timestamp\":{}}\n"]
+    {
+        let world = World::new();
+        world.add(Kimi::session(id(2)).turn("x", "y"));
+        let path = world.add(Kimi::session(id(1)).turn("x", "y"));
+        for name in ["wire.jsonl", "context.jsonl", "state.json"] {
+            put(&path.join(name), text);
+        }
+        put(&path.join("metadata.json"), text);
+        let listed = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+        assert_eq!(listed.len(), 2, "{text:?}");
+        world.rejoin(["show", &id(1), "--transcript"]).code(0);
+        put(&world.home().join(".kimi/kimi.json"), text);
+        assert_eq!(world.rejoin(["list", "--all", "--json"]).code(0).sessions().len(), 2, "{text:?}");
+    }
+}
+
+#[test]
+fn a_torn_line_and_a_bad_one_are_told_apart() {
+    let world = World::new();
+    let path = world.add(Kimi::session(id(1)).turn("x", "y"));
+    let wire = std::fs::read_to_string(path.join("wire.jsonl")).expect("a log");
+    put(&path.join("wire.jsonl"), format!("{wire}{{\"timestamp\": 17"));
+    let session = &world.rejoin(["list", "--counts", "--json"]).code(0).sessions()[0];
+    assert!(session.health.contains(&"torn-transcript".to_owned()), "{:?}", session.health);
+    put(&path.join("wire.jsonl"), format!("not JSON\n{wire}"));
+    let session = &world.rejoin(["list", "--counts", "--json"]).code(0).sessions()[0];
+    assert!(session.health.contains(&"bad-lines".to_owned()), "{:?}", session.health);
+    assert_eq!((session.prompts, session.replies), (Some(1), Some(1)));
+}

@@ -1,0 +1,345 @@
+//! OpenCode's sessions: its database while it is written, damaged, older and newer, and the tree of files before it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session, SessionList};
+use crate::fixtures::{Fixture as _, OpenCode, open_opencode, opencode_db, opencode_id, put};
+use crate::world::World;
+
+fn listed(world: &World) -> Vec<Session> {
+    world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions()
+}
+
+fn names_beside(path: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(path.parent().expect("a directory")).expect("a listing");
+    entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name")).collect()
+}
+
+#[test]
+fn a_session_is_shown_with_what_the_database_says() {
+    let world = World::new();
+    let tool = json!({"type": "tool", "tool": "bash", "state": {"input": {"command": "ls"}, "output": "a b", "status": "completed"}});
+    world.add(
+        OpenCode::session(opencode_id(1))
+            .title("Parser")
+            .turn("\"fix the parser\"", "Looking.")
+            .message(json!({"role": "assistant"}), vec![json!({"type": "step-start"}), tool])
+            .message(
+                json!({"role": "assistant", "error": {"name": "APIError"}}),
+                vec![json!({"type": "text", "text": "half"})],
+            )
+            .message(json!({"role": "assistant"}), vec![json!({"type": "text", "text": ""})])
+            .message(
+                json!({"role": "user"}),
+                vec![json!({"type": "text", "text": "the file", "synthetic": true}), json!({"type": "compaction"})],
+            ),
+    );
+    let details: Details = world.rejoin(["show", &opencode_id(1), "--messages", "9", "--json"]).code(0).json();
+    let session = &details.session;
+    assert_eq!((session.agent, session.kind, session.liveness), (Agent::Opencode, Kind::Main, Liveness::Idle));
+    assert_eq!(session.title.as_deref(), Some("Parser"));
+    assert_eq!(session.first_prompt.as_deref(), Some("\"fix the parser\""));
+    assert_eq!((session.prompts, session.replies), (Some(1), Some(2)));
+    assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-o")));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00Z"));
+    assert!(session.size_bytes > 200, "{}", session.size_bytes);
+    let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, ["\"fix the parser\"", "Looking.", "bash {\"command\":\"ls\"}", "→ a b", "half"]);
+}
+
+#[test]
+fn kinds_are_told_by_parent_archive_title_and_content() {
+    let world = World::new();
+    let session = |n: u32| OpenCode::session(opencode_id(n)).turn("a", "b");
+    world.add(session(1));
+    world.add(session(2).made_by(&opencode_id(1)));
+    world.add(session(3).archived());
+    world.add(session(4).title("Parser (fork #1)"));
+    world.add(OpenCode::session(opencode_id(5)));
+    // Killed before the reply.
+    world.add(OpenCode::session(opencode_id(6)).prompt("c").message(json!({"role": "assistant"}), vec![]));
+    let mut kinds: Vec<_> =
+        listed(&world).into_iter().map(|session| (session.id, session.kind, session.parent_id)).collect();
+    kinds.sort_by(|a, b| a.0.cmp(&b.0));
+    let expected = [
+        (1, Kind::Main, None),
+        (2, Kind::Subagent, Some(opencode_id(1))),
+        (3, Kind::Archived, None),
+        (4, Kind::Fork, None),
+        (5, Kind::Empty, None),
+        (6, Kind::Main, None),
+    ];
+    assert_eq!(kinds, expected.map(|(n, kind, parent)| (opencode_id(n), kind, parent)));
+}
+
+#[test]
+fn sessions_that_opencode_hides_because_their_project_changed_are_listed() {
+    let world = World::new();
+    world.add(OpenCode::session(opencode_id(1)).of_project("0a1b2c").turn("a", "b"));
+    world.add(OpenCode::session(opencode_id(2)).of_project("global").turn("c", "d"));
+    assert_eq!(listed(&world).len(), 2);
+}
+
+#[test]
+fn it_is_resumed_in_the_sessions_directory_by_its_full_id() {
+    let world = World::new();
+    world.install("opencode", "");
+    let app = world.dir("app");
+    world.add(OpenCode::session(opencode_id(1)).in_dir(&app).turn("a", "b"));
+    let id = opencode_id(1);
+    let plan: ResumePlan = world.rejoin(["resume", "ses_e001", "--json"]).code(0).json();
+    assert_eq!(plan.resume.argv, ["opencode", "--session", &id]);
+    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    for (prompt, last) in [("go on", &["go on"][..]), ("-v", &["--", "-v"])] {
+        world.rejoin(["resume", &id, &format!("--prompt={prompt}")]).code(0);
+        let launch = world.launched().expect("a launch");
+        assert_eq!(launch.argv, [&["opencode", "run", "--session", &id], last].concat());
+        assert_eq!(launch.cwd, app);
+        // Left as it was, it makes `run --session` hang.
+        assert_eq!(launch.variable("PWD"), app.to_str());
+    }
+}
+
+#[test]
+fn a_database_of_another_channel_is_named_to_the_program() {
+    let world = World::new();
+    world.install("opencode", "");
+    let app = world.dir("app");
+    let path = world.add(OpenCode::session(opencode_id(1)).in_dir(&app).in_database("opencode-dev.db").turn("a", "b"));
+    world.rejoin(["resume", &opencode_id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").variable("OPENCODE_DB"), path.to_str());
+
+    // The program's own variable names one that lies elsewhere, and must not lead it away from the usual one.
+    let other = world.dir("other").join("mine.db");
+    OpenCode::session(opencode_id(2)).in_dir(&app).turn("c", "d").insert(&open_opencode(&other));
+    world.add(OpenCode::session(opencode_id(3)).in_dir(&app).turn("e", "f"));
+    let sessions = world.with("OPENCODE_DB", &other).rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!(sessions.len(), 3);
+    world.with("OPENCODE_DB", &other).rejoin(["resume", &opencode_id(2)]).code(0);
+    assert_eq!(world.launched().expect("a launch").variable("OPENCODE_DB"), other.to_str());
+    world.with("OPENCODE_DB", &other).rejoin(["resume", &opencode_id(3)]).code(0);
+    assert_eq!(world.launched().expect("a launch").variable("OPENCODE_DB"), None);
+}
+
+#[test]
+fn the_data_directory_follows_its_variable() {
+    let world = World::new();
+    let data = world.dir("data");
+    let path = data.join("opencode/opencode.db");
+    OpenCode::session(opencode_id(1)).turn("a", "b").insert(&open_opencode(&path));
+    world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
+    let sessions = world.with("XDG_DATA_HOME", &data).rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!(sessions.len(), 2);
+    let plan: ResumePlan = world.with("XDG_DATA_HOME", &data).rejoin(["resume", &opencode_id(2), "--json"]).json();
+    assert_eq!(plan.resume.unset, ["XDG_DATA_HOME"]);
+}
+
+#[test]
+fn what_is_only_in_the_log_is_listed_and_no_file_is_touched() {
+    let world = World::new();
+    let path = opencode_db(&world.home());
+    let connection = open_opencode(&path);
+    OpenCode::session(opencode_id(1)).turn("a", "b").insert(&connection);
+    let before = names_beside(&path);
+    assert_eq!(before.len(), 3, "{before:?}");
+    assert_eq!(listed(&world).len(), 1);
+    // As a process that was killed leaves it, and as a backup without the shared memory has it.
+    let other = World::new();
+    let copy = opencode_db(&other.home());
+    for suffix in ["", "-wal"] {
+        let name = format!("opencode.db{suffix}");
+        put(&copy.with_file_name(&name), std::fs::read(path.with_file_name(&name)).expect("a file"));
+    }
+    assert_eq!(listed(&other).len(), 1);
+    assert_eq!(names_beside(&copy).len(), 2);
+    drop(connection);
+    assert_eq!(listed(&world).len(), 1);
+    assert_eq!(names_beside(&path), BTreeSet::from(["opencode.db".to_owned()]));
+}
+
+#[test]
+fn a_database_that_is_written_all_the_time_is_listed_a_hundred_times_without_holding_up_the_writer() {
+    let world = World::new();
+    let path = world.add(OpenCode::session(opencode_id(0)).turn("a", "b"));
+    let is_done = AtomicBool::new(false);
+    let write = |n: u32| {
+        // Opened anew each time, so that log and shared memory come and go.
+        let connection = open_opencode(&path);
+        connection.busy_timeout(Duration::ZERO).expect("no patience");
+        OpenCode::session(opencode_id(n % 40)).turn("a", &"b".repeat(3000)).insert(&connection);
+    };
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut rounds = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                write(rounds);
+                rounds += 1;
+            }
+            rounds
+        });
+        for _ in 0..100 {
+            let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").json();
+            assert!(!list.sessions.is_empty() && list.problems.is_empty(), "{:?}", list.problems);
+        }
+        is_done.store(true, Ordering::Relaxed);
+        assert!(writer.join().expect("a writer that nobody blocks") > 10);
+    });
+    write(0);
+    assert_eq!(names_beside(&path), BTreeSet::from(["opencode.db".to_owned()]));
+}
+
+#[test]
+fn missing_columns_are_tolerated() {
+    let world = World::new();
+    let path = world.add(OpenCode::session(opencode_id(1)).title("Parser").turn("a", "b"));
+    let connection = open_opencode(&path);
+    for column in ["model", "time_archived", "parent_id", "title"] {
+        connection.execute_batch(&format!("ALTER TABLE session DROP COLUMN {column}")).expect("a table without it");
+        drop(listed(&world));
+    }
+    let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+    assert_eq!((sessions[0].title.as_deref(), sessions[0].first_prompt.as_deref()), (None, Some("a")));
+    assert_eq!((sessions[0].replies, sessions[0].model.as_deref()), (Some(1), Some("model-o")));
+    assert_eq!(sessions[0].launch_path(), Some("/home/ana/app"));
+    connection.execute_batch("ALTER TABLE session DROP COLUMN directory").expect("a table without it");
+    assert!(listed(&world)[0].launch_dir.is_none());
+}
+
+#[test]
+fn values_of_other_types_are_tolerated() {
+    let world = World::new();
+    let path = world.add(OpenCode::session(opencode_id(1)).turn("a", "b").turn("c", "d"));
+    let connection = open_opencode(&path);
+    for value in
+        ["7", "1.5", "x'ff00'", "''", "'{'", "'null'", "'[1]'", "'\"x\"'", "'{\"role\":7,\"type\":[],\"text\":{}}'"]
+    {
+        for column in ["directory", "title", "model", "time_created", "time_updated", "time_archived", "parent_id"] {
+            connection
+                .execute_batch(&format!("SAVEPOINT s; UPDATE session SET {column} = {value}; RELEASE s"))
+                .expect("a row");
+        }
+        for table in ["message", "part"] {
+            connection.execute_batch(&format!("UPDATE {table} SET data = {value}")).expect("rows");
+        }
+        let answer = world.rejoin(["list", "--all", "--counts", "--json"]).code(0);
+        assert_eq!(answer.sessions().len(), 1, "{value}");
+        world.rejoin(["show", &opencode_id(1), "--transcript"]).code(0);
+    }
+}
+
+#[test]
+fn an_id_that_could_be_an_option_or_a_path_is_a_problem_and_no_session() {
+    let world = World::new();
+    for id in ["ses_-x", "ses_../x"] {
+        let path = world.add(OpenCode::session(id));
+        let sql = "UPDATE session SET id = substr(id, 5)";
+        open_opencode(&path).execute_batch(sql).expect("a row");
+    }
+    let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
+    assert!(list.sessions.is_empty());
+    assert!(list.problems[0].reason.contains("whose id no agent makes"), "{:?}", list.problems);
+}
+
+#[test]
+fn a_database_of_an_unknown_version_or_a_damaged_one_is_a_problem_and_the_rest_is_listed() {
+    let world = World::new();
+    let path = opencode_db(&world.home());
+    OpenCode::session(opencode_id(9)).turn("from the tree", "b").write_tree(&world.home());
+    let problem = |contents: &dyn Fn()| -> String {
+        let _ = std::fs::remove_file(&path);
+        contents();
+        let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
+        assert_eq!(list.sessions.len(), 1, "the tree is still there");
+        assert_eq!(list.problems[0].path, path.to_str().expect("a path"));
+        list.problems[0].reason.clone()
+    };
+    let make = |sql: &str| drop(rusqlite::Connection::open(&path).and_then(|db| db.execute_batch(sql)));
+    let unknown = "so it is of a version that rejoin does not know";
+    assert!(problem(&|| make("CREATE TABLE chat (id)")).ends_with(unknown));
+    assert!(problem(&|| make("CREATE TABLE session (uuid)")).ends_with(unknown));
+    assert!(
+        problem(&|| put(&path, "no database, but as long as the header of one would be ".repeat(30)))
+            .contains("not an SQLite")
+    );
+    assert!(problem(&|| put(&path, b"SQLite format 3\0")).contains("not an SQLite"));
+    assert!(problem(&|| std::os::unix::fs::symlink("/dev/zero", &path).expect("a link")).contains("symbolic link"));
+}
+
+#[test]
+fn version_2_is_read_from_its_own_tables_and_what_it_did_not_take_over_from_the_old_ones() {
+    let world = World::new();
+    world.add(OpenCode::session(opencode_id(1)).title("stale").turn("a", "b"));
+    let path = world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
+    let connection = open_opencode(&path);
+    connection
+        .execute_batch(
+            "CREATE TABLE session_v2 AS SELECT *, NULL AS fork_session_id FROM session LIMIT 1;
+             UPDATE session_v2 SET title = 'fresh';
+             INSERT INTO session_v2 SELECT 'ses_fork', project_id, NULL, slug, directory, title, version, model,
+                time_created, time_updated, NULL, id FROM session_v2;
+             CREATE TABLE session_message (id text, session_id text, type text, seq integer, time_created integer, data text);",
+        )
+        .expect("tables");
+    let sql = "INSERT INTO session_message VALUES ('m' || ?2, ?1, ?3, ?2, 1769940000000, ?4)";
+    let messages = [
+        ("user", json!({"text": "a new prompt"})),
+        ("model-switched", json!({"model": {"id": "model-n"}})),
+        (
+            "assistant",
+            json!({"content": [{"type": "text", "text": "yes"}, {"type": "tool", "name": "bash", "state": {}}]}),
+        ),
+    ];
+    for (seq, (kind, data)) in (0_i64..).zip(&messages) {
+        connection.execute(sql, rusqlite::params![opencode_id(1), seq, kind, data.to_string()]).expect("a row");
+    }
+    let mut sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    sessions.sort_by(|a, b| a.id.cmp(&b.id));
+    assert_eq!(sessions.len(), 3);
+    assert_eq!(
+        (sessions[0].title.as_deref(), sessions[0].first_prompt.as_deref()),
+        (Some("fresh"), Some("a new prompt"))
+    );
+    assert_eq!((sessions[0].prompts, sessions[0].replies), (Some(1), Some(1)));
+    assert_eq!((sessions[1].first_prompt.as_deref(), sessions[1].replies), (Some("c"), Some(1)));
+    assert_eq!(sessions[2].parent_id, Some(opencode_id(1)));
+}
+
+#[test]
+fn the_tree_of_files_is_read_unless_the_database_has_the_session() {
+    let world = World::new();
+    let session = |n: u32| OpenCode::session(opencode_id(n)).title("Old").turn("fix it", "Done.").turn("more", "ok");
+    session(1).write_tree(&world.home());
+    let child = session(2).made_by(&opencode_id(1)).write_tree(&world.home());
+    session(3).write_tree(&world.home());
+    world.add(OpenCode::session(opencode_id(3)).title("Taken over").turn("fix it", "Done."));
+    let torn = OpenCode::session(opencode_id(4)).write_tree(&world.home());
+    put(&torn, "{\"id\":");
+    let mut sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
+    sessions.sort_by(|a, b| a.id.cmp(&b.id));
+    let titles: Vec<Option<&str>> = sessions.iter().map(|session| session.title.as_deref()).collect();
+    assert_eq!(titles, [Some("Old"), Some("Old"), Some("Taken over"), None]);
+    assert_eq!((sessions[0].prompts, sessions[0].replies), (Some(2), Some(2)));
+    assert_eq!(sessions[0].first_prompt.as_deref(), Some("fix it"));
+    assert_eq!(sessions[0].launch_path(), Some("/home/ana/app"));
+    assert_eq!(sessions[0].active_at.as_deref(), Some("2026-02-01T10:04:00Z"));
+    assert_eq!((sessions[1].kind, sessions[1].parent_id.clone()), (Kind::Subagent, Some(opencode_id(1))));
+    assert!(sessions.iter().all(|session| session.copies.len() == 1));
+    assert!(sessions[3].health.iter().any(|health| health == "invalid-content"), "{:?}", sessions[3].health);
+    let shown = world.rejoin(["show", child.to_str().expect("a path"), "--transcript"]).code(0).stdout();
+    assert!(shown.contains("fix it") && shown.contains("Done."), "{shown}");
+}
+
+#[test]
+fn the_path_of_a_database_with_several_sessions_means_none_of_them() {
+    let world = World::new();
+    OpenCode::session(opencode_id(1)).turn("a", "b").write_to(&world.home());
+    let path = world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
+    let answer = world.rejoin(["show", path.to_str().expect("a path")]).code(6);
+    assert!(answer.stderr().contains("holds 2 sessions"), "{}", answer.stderr());
+}
