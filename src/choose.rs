@@ -125,8 +125,6 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
         Some(Comparison::Identical) => Judgement::Open,
         Some(Comparison::Longer { .. }) => Judgement::Better(Why::Longer),
         Some(Comparison::Shorter { .. }) => Judgement::Worse,
-        // Two conversations of one id, each where it belongs: the newer one is no better than the other.
-        Some(Comparison::Diverged { .. }) if our_place && launch_dir(a) != launch_dir(b) => Judgement::Open,
         Some(Comparison::Diverged { .. }) => {
             let messages = |copy: &Copy| copy.prompts.unwrap_or_default() + copy.replies.unwrap_or_default();
             match (active_at(a).cmp(&active_at(b)), messages(a).cmp(&messages(b))) {

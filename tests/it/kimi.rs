@@ -267,10 +267,10 @@ fn one_id_in_two_directories_is_two_copies() {
     world.rejoin(["resume", &id(1), "--copy", copy.to_str().expect("a path")]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, app);
 
-    // A newer one with as many messages is another conversation all the same.
+    // The newest record and no fewer messages decide.
     world.add(Kimi::session(id(1)).in_dir(&other).at("2026-02-10T10:00:00Z").turn("a", "1").turn("b", "2"));
-    world.rejoin(["resume", &id(1)]).code(6);
-    assert!(world.launched().is_none());
+    world.rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, other);
 }
 
 #[test]
