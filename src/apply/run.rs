@@ -67,6 +67,7 @@ pub fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Out
         change.items.iter().zip(&records).map(|(item, record)| work.item(item, record.as_ref())).collect();
     // A run without its last line counts as cut off, which the next one mends.
     let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
+    super::undo::remove_if_empty(&trash);
     let has_changed = done.contains(&Done::Done) || work.is_broken.is_some();
     if !has_changed {
         forget(&shop, &run);
