@@ -26,8 +26,10 @@ pub mod launch;
 pub mod launch_log;
 pub mod moved;
 pub mod picker;
+pub mod pins;
 pub mod plan;
 pub mod process;
+pub mod removal;
 pub mod render;
 pub mod save;
 pub mod scan;
@@ -101,6 +103,10 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Save(args) => commands::save::run(args, env, ui),
         Command::Hook(args) => commands::hook::run(args, env, ui),
         Command::Dedupe(args) => commands::dedupe::run(args, env, ui),
+        Command::Cleanup(args) => commands::cleanup::run(args, env, ui),
+        Command::Delete(args) => commands::delete::run(args, env, ui),
+        Command::Pin(args) => commands::pin::pin(args, env, ui),
+        Command::Unpin(args) => commands::pin::unpin(args, env, ui),
         Command::Undo(args) => commands::undo::run(args, env, ui),
         Command::Trash(args) => commands::trash::run(args, env, ui),
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
@@ -123,6 +129,10 @@ fn wants_json(command: &Command) -> bool {
             Hook::Claude | Hook::Amplifier => false,
         },
         Command::Dedupe(args) => args.format.get() != Format::Table,
+        Command::Cleanup(args) => args.format.get() != Format::Table,
+        Command::Delete(args) => args.format.get() != Format::Table,
+        Command::Pin(args) => args.format.get() != Format::Table,
+        Command::Unpin(args) => args.format.get() != Format::Table,
         Command::Undo(args) => args.format.get() != Format::Table,
         Command::Trash(args) => args.command.format() != Format::Table,
         Command::Doctor(args) => args.format.get() != Format::Table,

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::Found;
 use crate::format::json::Text;
-use crate::session::{AgentKind, Problem};
+use crate::session::{AgentKind, Copy, Problem};
 
 /// Something in a store that is part of no session there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,17 @@ pub struct Retention {
     pub setting: (PathBuf, &'static str),
     /// Whether it is written there; else it is the agent's default.
     pub is_set: bool,
+}
+
+impl Retention {
+    /// Returns from when on the agent deletes a copy, where that is known.
+    pub fn expiry(&self, copy: &Copy) -> Option<Timestamp> {
+        let start = match self.counts_from {
+            RetentionStart::FileTime => copy.modified_at?,
+            RetentionStart::Activity => copy.active_at.as_ref()?.value,
+        };
+        start.checked_add(self.period).ok()
+    }
 }
 
 /// What the period of a retention is counted from.

@@ -10,6 +10,7 @@ pub(crate) mod jido;
 pub mod journal;
 pub(crate) mod launch_log;
 mod lock;
+pub mod pins;
 pub(crate) mod pointer;
 pub mod repair;
 pub mod run;

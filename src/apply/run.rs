@@ -45,6 +45,16 @@ impl Outcome {
 ///
 /// An item that fails does not keep the others from being done. Fails as a whole only before the first change.
 pub fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
+    run_watched(change, env, patience, &mut |_| {})
+}
+
+/// Applies a change as [`run`] does, and tells `watch` after each item how many are behind it.
+pub fn run_watched(
+    change: &Change,
+    env: &Env,
+    patience: Duration,
+    watch: &mut dyn FnMut(usize),
+) -> anyhow::Result<Outcome> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
     }
@@ -63,8 +73,11 @@ pub fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Out
             return Err(error.into());
         }
     };
-    let done: Vec<Done> =
-        change.items.iter().zip(&records).map(|(item, record)| work.item(item, record.as_ref())).collect();
+    let mut done = Vec::with_capacity(records.len());
+    for (item, record) in change.items.iter().zip(&records) {
+        done.push(work.item(item, record.as_ref()));
+        watch(done.len());
+    }
     // A run without its last line counts as cut off, which the next one mends.
     let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
     super::undo::remove_if_empty(&trash);

@@ -33,6 +33,8 @@ pub struct Report {
     pub items: Vec<Undone>,
     /// What was found half done from other runs and put back, one line each.
     pub mended: Vec<String>,
+    /// What its reader should know, one line each; the caller adds it.
+    pub warnings: Vec<String>,
 }
 
 /// Which run is undone.
@@ -94,7 +96,7 @@ pub fn undo(
     }
     journal.sync()?;
     remove_if_empty(&trash);
-    Ok(Report { run, items, mended })
+    Ok(Report { run, items, mended, warnings: Vec::new() })
 }
 
 fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {

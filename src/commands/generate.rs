@@ -8,7 +8,7 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::{hook, json, save, trash, undo};
+use crate::render::{cleanup, hook, json, pins, save, trash, undo};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// The schemas by name.
-const SCHEMAS: [&str; 17] = [
+const SCHEMAS: [&str; 19] = [
     "session-list",
     "session",
     "resume-plan",
@@ -47,6 +47,8 @@ const SCHEMAS: [&str; 17] = [
     "doctor-checks",
     "doctor-fix",
     "change",
+    "cleanup",
+    "pins",
     "save-outcome",
     "hook-change",
     "hook-status",
@@ -131,6 +133,8 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "hook-status" => schema_for!(hook::HookStatusJson),
         "doctor-fix" => schema_for!(json::change::FixJson<'_>),
         "change" => schema_for!(json::change::ChangeJson<'_>),
+        "cleanup" => schema_for!(cleanup::CleanupJson<'_>),
+        "pins" => schema_for!(pins::PinsJson<'_>),
         "undo" => schema_for!(undo::UndoJson<'_>),
         "run-list" => schema_for!(undo::RunListJson<'_>),
         "trash-list" => schema_for!(trash::TrashListJson<'_>),

@@ -166,6 +166,7 @@ pub(crate) struct Session {
     #[serde(deserialize_with = "nullable")]
     pub(crate) parent_id: Option<String>,
     pub(crate) liveness: Liveness,
+    pub(crate) pinned: bool,
     pub(crate) health: Vec<String>,
     pub(crate) copies: Vec<Copy>,
     pub(crate) pointers: Vec<Pointer>,

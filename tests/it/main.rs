@@ -11,10 +11,13 @@ mod world;
 mod backfill;
 mod bad_input;
 mod choosing;
+mod cleanup;
 mod codex;
 mod copilot;
+mod cron;
 #[cfg(feature = "sqlite")]
 mod crush;
+mod delete;
 mod doctor;
 mod facts;
 mod fix;
