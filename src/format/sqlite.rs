@@ -18,7 +18,7 @@ use crate::error::PathError;
 use crate::fsio;
 
 /// How often a database that is changed while it is read is read again, and how often of these without locks.
-const TRIES: usize = 100;
+const TRIES: usize = 300;
 const TRIES_WITHOUT_LOCKS: usize = 30;
 const TRIES_WITHOUT_PAUSE: usize = 5;
 
@@ -55,6 +55,16 @@ impl QueryError {
         }
         false
     }
+
+    /// Tells whether a reader would have had to write: its owner is just making the shared memory, or never will.
+    fn is_refused_write(&self) -> bool {
+        #[cfg(feature = "sqlite")]
+        if let Self::Sqlite(error) = self {
+            use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+            return matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen));
+        }
+        false
+    }
 }
 
 /// Reads a database of another program at one moment; leaves no file behind and blocks nobody.
@@ -88,6 +98,8 @@ pub fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) 
         match found {
             // What is read under locks belongs together, whatever was changed meanwhile.
             Ok(found) if is_settled || way == Way::Locked => return Ok(found),
+            // Shared memory that is half made looks the same before and after, and is whole a moment later.
+            Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
             // Without a change the next try would fail too; with one, the log may have gone before it was opened.
             Err(error) if is_settled || error.is_lock() => return Err(fail(error.to_string())),
             _ => {}

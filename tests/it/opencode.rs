@@ -1,9 +1,10 @@
 //! OpenCode's sessions: its database while it is written, damaged, older and newer, and the tree of files before it.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -215,6 +216,34 @@ fn a_database_that_is_written_all_the_time_is_listed_a_hundred_times_without_hol
     });
     write(0);
     assert_eq!(names_beside(&path), BTreeSet::from(["opencode.db".to_owned()]));
+}
+
+#[test]
+fn shared_memory_that_its_writer_is_just_making_is_waited_for() {
+    let world = World::new();
+    let path = opencode_db(&world.home());
+    let connection = open_opencode(&path);
+    OpenCode::session(opencode_id(0)).turn("a", "b").insert(&connection);
+    let memory = path.with_file_name("opencode.db-shm");
+    // Kept open: to close it would give the writer's lock back.
+    let file = std::fs::File::options().read(true).write(true).open(&memory).expect("shared memory");
+    let mut whole = [0; 136];
+    file.read_exact_at(&mut whole, 0).expect("shared memory");
+    file.write_all_at(&[0; 96], 0).expect("no header yet");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // How much was moved from the log changes all the time, so that rejoin reads under locks in the end.
+            let begin = Instant::now();
+            for n in (0_u32..).take_while(|_| begin.elapsed() < Duration::from_millis(200)) {
+                file.write_all_at(&n.to_ne_bytes(), 128).expect("a change");
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            file.write_all_at(&whole, 0).expect("a header");
+        });
+        let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").json();
+        assert_eq!((list.sessions.len(), list.problems.len()), (1, 0));
+    });
+    drop(connection);
 }
 
 #[test]
