@@ -1,7 +1,7 @@
-//! A generated home for the benchmarks: the shapes and sizes that the agents leave behind, in made-up words.
+//! Generated homes for the benchmarks: the shapes and sizes that the agents leave behind, in made-up words.
 //!
-//! Two thirds of the sessions are Claude Code's, one third Amplifier's, about ten a project. The same number
-//! of sessions always gives the same bytes, except for the path of the home, which the records repeat.
+//! About ten sessions of an agent share a project. The same number of sessions always gives the same bytes, except
+//! for the path of the home, which the records repeat.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -9,17 +9,83 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
+use rejoin::format::jido_signature::Key;
 
-/// How many sessions share a directory.
+mod amplifier;
+mod claude;
+mod codex;
+mod copilot;
+#[cfg(feature = "sqlite")]
+mod databases;
+mod gemini;
+mod jido;
+mod kimi;
+mod pi;
+mod qwen;
+mod vibe;
+
+/// How many sessions of an agent share a directory.
 const SESSIONS_A_PROJECT: usize = 10;
-/// One Claude Code session in so many is large.
-const LARGE_ONE_IN: usize = 500;
-/// How large such a session is.
-const LARGE: usize = 1024 * 1024;
+/// One session in so many lies in a second place, in a home that has such.
+const TWICE_ONE_IN: usize = 100;
 
-/// A home on disk, removed when it is dropped.
+/// When the first session may begin: 5 January 2026.
+const FIRST_START: Timestamp = Timestamp::constant(1_767_600_000, 123_000_000);
+
+/// What a home holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mix {
+    /// Two thirds Claude Code's, one third Amplifier's.
+    Two,
+    /// The same, and one session in a hundred has a second copy in another project: the same or a beginning of it.
+    TwoWithCopies,
+    /// Those of every agent that keeps its sessions below the home, in equal parts.
+    All,
+}
+
+/// An agent of which a home holds sessions.
+struct Agent {
+    name: &'static str,
+    /// Its directory below the home.
+    store: &'static str,
+    write: fn(&mut Generator, &Project, usize) -> io::Result<String>,
+}
+
+const CLAUDE: Agent = Agent { name: "claude", store: ".claude", write: Generator::claude };
+const AMPLIFIER: Agent = Agent { name: "amplifier", store: ".amplifier", write: Generator::amplifier };
+
+const ALL: &[Agent] = &[
+    CLAUDE,
+    AMPLIFIER,
+    Agent { name: "codex", store: ".codex", write: Generator::codex },
+    Agent { name: "copilot", store: ".copilot", write: Generator::copilot },
+    Agent { name: "gemini", store: ".gemini", write: Generator::gemini },
+    #[cfg(feature = "sqlite")]
+    Agent { name: "goose", store: ".local/share/goose", write: Generator::goose },
+    Agent { name: "jido", store: ".jido_code", write: Generator::jido },
+    Agent { name: "kimi", store: ".kimi", write: Generator::kimi },
+    #[cfg(feature = "sqlite")]
+    Agent { name: "opencode", store: ".local/share/opencode", write: Generator::opencode },
+    Agent { name: "pi", store: ".pi", write: Generator::pi },
+    Agent { name: "qwen", store: ".qwen", write: Generator::qwen },
+    Agent { name: "vibe", store: ".vibe", write: Generator::vibe },
+];
+
+impl Mix {
+    fn agents(self) -> &'static [Agent] {
+        match self {
+            Self::Two | Self::TwoWithCopies => &[CLAUDE, CLAUDE, AMPLIFIER],
+            Self::All => ALL,
+        }
+    }
+}
+
+/// A home on disk.
 pub(crate) struct Home {
-    dir: tempfile::TempDir,
+    dir: PathBuf,
+    /// Removes it in the end, unless it is to stay.
+    _guard: Option<tempfile::TempDir>,
+    mix: Mix,
     /// How many sessions `list` shows.
     pub(crate) listed: usize,
     /// How many regular files the stores hold.
@@ -33,41 +99,66 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Writes a home of this many sessions; sub-agents and other belongings come on top.
-    pub(crate) fn generate(sessions: usize) -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("rejoin-bench-").tempdir()?;
+    /// Writes a home of this many sessions that goes away again; sub-agents and other belongings come on top.
+    pub(crate) fn generate(mix: Mix, sessions: usize) -> io::Result<Self> {
+        let guard = tempfile::Builder::new().prefix("rejoin-bench-").tempdir()?;
+        let dir = guard.path().to_owned();
+        Ok(Self { _guard: Some(guard), ..Self::generate_in(&dir, mix, sessions)? })
+    }
+
+    /// Writes a home into an empty directory, and leaves it there.
+    pub(crate) fn generate_in(dir: &Path, mix: Mix, sessions: usize) -> io::Result<Self> {
         // Agents record the directory as the system resolves it.
-        let root = dir.path().canonicalize()?;
-        let mut generator = Generator { root, ..Generator::default() };
-        let mut home =
-            Self { dir, listed: sessions, files: 0, bytes: 0, claude_id: String::new(), amplifier_id: String::new() };
+        let dir = dir.canonicalize()?;
+        let mut generator = Generator { root: dir.clone(), ..Generator::default() };
+        let agents = mix.agents();
+        let mut counts = vec![0; agents.len()];
+        let (mut claude_id, mut amplifier_id) = (String::new(), String::new());
         for number in 0..sessions {
-            let is_claude = number % 3 != 2;
-            let of_its_agent = if is_claude { number / 3 * 2 + number % 3 } else { number / 3 };
+            let at = number % agents.len();
+            let agent = &agents[at];
+            // An agent that is named twice has two sessions in turn.
+            let first = agents.iter().position(|other| other.name == agent.name).unwrap_or(at);
+            let of_its_agent = counts[first];
+            counts[first] += 1;
             let project = generator.project(of_its_agent / SESSIONS_A_PROJECT)?;
-            if is_claude {
-                let id = generator.claude(&project, of_its_agent)?;
-                if project.exists && number <= sessions / 2 {
-                    home.claude_id = id;
+            let id = (agent.write)(&mut generator, &project, of_its_agent)?;
+            if mix == Mix::TwoWithCopies && number % TWICE_ONE_IN == TWICE_ONE_IN / 2 {
+                let other = generator.project(of_its_agent / SESSIONS_A_PROJECT + 1)?;
+                let is_beginning = number / TWICE_ONE_IN % 2 == 1;
+                match agent.name {
+                    "claude" => generator.claude_twice(&project, &other, &id, is_beginning)?,
+                    _ => generator.amplifier_twice(&project, &other, &id)?,
                 }
-            } else {
-                let id = generator.amplifier(&project, of_its_agent)?;
-                if project.exists && number <= sessions / 2 {
-                    home.amplifier_id = id;
+            }
+            if project.exists && number <= sessions / 2 {
+                match agent.name {
+                    "claude" => claude_id = id,
+                    "amplifier" => amplifier_id = id,
+                    _ => {}
                 }
             }
         }
-        (home.files, home.bytes) = (generator.files, generator.bytes);
-        Ok(home)
+        generator.finish(mix)?;
+        let Generator { files, bytes, .. } = generator;
+        Ok(Self { dir, _guard: None, mix, listed: sessions, files, bytes, claude_id, amplifier_id })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
+        &self.dir
+    }
+
+    /// The agents with the directories that hold their files, each once.
+    pub(crate) fn agents(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut agents: Vec<_> =
+            self.mix.agents().iter().map(|agent| (agent.name, self.dir.join(agent.store))).collect();
+        agents.dedup();
+        agents
     }
 
     /// The directories that hold the agents' files.
-    pub(crate) fn stores(&self) -> [PathBuf; 2] {
-        [".claude", ".amplifier"].map(|name| self.path().join(name))
+    pub(crate) fn stores(&self) -> Vec<PathBuf> {
+        self.agents().into_iter().map(|(_, store)| store).collect()
     }
 }
 
@@ -83,6 +174,12 @@ struct Generator {
     seed: u64,
     files: usize,
     bytes: usize,
+    /// What is written in the end, because it is about all sessions of an agent.
+    gemini_projects: Vec<(String, String)>,
+    kimi_dirs: Vec<String>,
+    jido_key: Option<Key>,
+    #[cfg(feature = "sqlite")]
+    databases: databases::Databases,
 }
 
 /// What the records of one session share.
@@ -203,9 +300,10 @@ impl Generator {
         Ok(Project { dir, exists })
     }
 
-    fn write(&mut self, path: &Path, contents: &str, modified: Timestamp) -> io::Result<()> {
+    fn write(&mut self, path: &Path, contents: impl AsRef<[u8]>, modified: Timestamp) -> io::Result<()> {
+        let contents = contents.as_ref();
         let mut file = File::create(path)?;
-        file.write_all(contents.as_bytes())?;
+        file.write_all(contents)?;
         // A file that was written just now may belong to a live session; these are old.
         file.set_modified(SystemTime::from(modified))?;
         self.files += 1;
@@ -213,8 +311,22 @@ impl Generator {
         Ok(())
     }
 
+    /// Writes what is about all sessions of an agent.
+    fn finish(&mut self, mix: Mix) -> io::Result<()> {
+        if mix == Mix::All {
+            self.finish_gemini()?;
+            self.finish_kimi()?;
+            #[cfg(feature = "sqlite")]
+            {
+                let (files, bytes) = self.databases.finish()?;
+                self.files += files;
+                self.bytes += bytes;
+            }
+        }
+        Ok(())
+    }
+
     fn session(&mut self, project: &Project) -> Session {
-        let start: Timestamp = "2026-01-05T08:00:00.123Z".parse().unwrap_or_default();
         let minutes = i64::try_from(self.random(250_000)).unwrap_or_default();
         Session {
             id: self.uuid(),
@@ -222,238 +334,8 @@ impl Generator {
             branch: self.pick(&["main", "fix/windows", "HEAD"]),
             version: self.pick(&["2.1.330", "2.1.197"]),
             entrypoint: self.pick(&["cli", "cli", "sdk-cli"]),
-            at: start + SignedDuration::from_mins(minutes),
+            at: FIRST_START + SignedDuration::from_mins(minutes),
             parent: None,
-        }
-    }
-}
-
-/// Claude Code.
-impl Generator {
-    fn claude(&mut self, project: &Project, number: usize) -> io::Result<String> {
-        let slug: String = project.dir.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let dir = self.root.join(".claude/projects").join(slug);
-        fs::create_dir_all(&dir)?;
-        let mut session = self.session(project);
-        let wanted = if number % LARGE_ONE_IN == LARGE_ONE_IN / 2 { LARGE } else { 8_000 + self.random(16_000) };
-        let mut text = String::with_capacity(wanted + 8_192);
-        self.claude_start(&mut text, &mut session);
-        while text.len() < wanted {
-            self.claude_turn(&mut text, &mut session);
-        }
-        self.claude_end(&mut text, &mut session);
-        self.write(&dir.join(format!("{}.jsonl", session.id)), &text, session.at)?;
-        if number % 10 == 3 {
-            self.claude_belongings(&dir.join(&session.id), &mut session)?;
-        }
-        Ok(session.id)
-    }
-
-    fn claude_start(&mut self, text: &mut String, session: &mut Session) {
-        let prompt = self.prose(60);
-        let (id, at) = (session.id.clone(), session.tick(0));
-        put(
-            text,
-            &format!(
-                r#"{{"type":"queue-operation","operation":"enqueue","timestamp":"{at}","sessionId":"{id}","content":"{prompt}"}}"#
-            ),
-        );
-        let at = session.tick(2);
-        put(
-            text,
-            &format!(r#"{{"type":"queue-operation","operation":"dequeue","timestamp":"{at}","sessionId":"{id}"}}"#),
-        );
-        self.chained(text, session, "user", &format!(r#""message":{{"role":"user","content":"{prompt}"}}"#));
-        for length in [1_000, 450, 80, 900] {
-            self.attachment(text, session, length);
-        }
-        put(text, &format!(r#"{{"type":"atis-latch","atis":false,"sessionId":"{id}"}}"#));
-        if session.version == "2.1.330" {
-            // Newer clients repeat what they send to the model.
-            for (kind, length) in [("api-request-shape", 4_000), ("api-request-blob", 900), ("api-request", 1_000)] {
-                let (at, body) = (session.tick(1), self.prose(length));
-                put(
-                    text,
-                    &format!(
-                        r#"{{"type":"{kind}","sessionId":"{id}","timestamp":"{at}","shape":{{"text":"{body}"}}}}"#
-                    ),
-                );
-            }
-        }
-    }
-
-    /// A tool call with its answer and the words that follow.
-    fn claude_turn(&mut self, text: &mut String, session: &mut Session) {
-        let (said, ran, answer) = (self.prose(700), self.prose(120), self.prose(1_200));
-        let call = self.hex(24);
-        let message = |id: String, content: String| {
-            format!(
-                r#""message":{{"id":"msg_{id}","type":"message","role":"assistant","model":"model-large-1","content":[{content}],"stop_reason":null,"usage":{{"input_tokens":4201,"output_tokens":88,"cache_read_input_tokens":16384}}}},"requestId":"req_{id}""#
-            )
-        };
-        let id = self.hex(24);
-        let said = message(id.clone(), format!(r#"{{"type":"text","text":"{said}"}}"#));
-        self.chained(text, session, "assistant", &said);
-        let called =
-            format!(r#"{{"type":"tool_use","id":"toolu_{call}","name":"Bash","input":{{"command":"{ran}"}}}}"#);
-        self.chained(text, session, "assistant", &message(id, called));
-        let answered = format!(
-            r#""message":{{"role":"user","content":[{{"tool_use_id":"toolu_{call}","type":"tool_result","content":"{answer}"}}]}},"toolUseResult":{{"stdout":"{answer}","stderr":"","interrupted":false}}"#
-        );
-        self.chained(text, session, "user", &answered);
-        if self.random(4) == 0 {
-            let prompt = self.prose(150);
-            self.chained(text, session, "user", &format!(r#""message":{{"role":"user","content":"{prompt}"}}"#));
-        }
-    }
-
-    fn claude_end(&mut self, text: &mut String, session: &mut Session) {
-        self.attachment(text, session, 4_000);
-        let id = session.id.clone();
-        let title = self.prose(30);
-        let leaf = self.uuid();
-        put(
-            text,
-            &format!(r#"{{"type":"last-prompt","lastPrompt":"{title}","leafUuid":"{leaf}","sessionId":"{id}"}}"#),
-        );
-        match self.random(6) {
-            0 => put(text, &format!(r#"{{"type":"custom-title","customTitle":"{title}","sessionId":"{id}"}}"#)),
-            1 | 2 => put(text, &format!(r#"{{"type":"ai-title","aiTitle":"{title}","sessionId":"{id}"}}"#)),
-            _ => {}
-        }
-        put(
-            text,
-            &format!(
-                r#"{{"type":"cost-state","sessionId":"{id}","totalCostUSD":0.25,"totalAPIDuration":9120,"totalLinesAdded":4,"modelUsage":{{"model-large-1":{{"inputTokens":8402,"outputTokens":1931}}}}}}"#
-            ),
-        );
-    }
-
-    fn claude_belongings(&mut self, dir: &Path, session: &mut Session) -> io::Result<()> {
-        let (agents, results) = (dir.join("subagents"), dir.join("tool-results"));
-        fs::create_dir_all(&agents)?;
-        fs::create_dir_all(&results)?;
-        let name = format!("agent-{}", self.hex(17));
-        let mut text = String::new();
-        for _ in 0..3 {
-            self.claude_turn(&mut text, session);
-        }
-        let text = text.replace(r#""isSidechain":false"#, r#""isSidechain":true"#);
-        self.write(&agents.join(format!("{name}.jsonl")), &text, session.at)?;
-        let meta = r#"{"agentType":"general-purpose","description":"looks around"}"#;
-        self.write(&agents.join(format!("{name}.meta.json")), meta, session.at)?;
-        let (name, output) = (self.hex(9), self.prose(30_000));
-        self.write(&results.join(format!("{name}.txt")), &output, session.at)
-    }
-
-    fn attachment(&mut self, text: &mut String, session: &mut Session, length: usize) {
-        let body = self.prose(length);
-        self.chained(text, session, "attachment", &format!(r#""attachment":{{"type":"note","content":"{body}"}}"#));
-    }
-
-    /// A record of the conversation, with the fields that those have in common.
-    fn chained(&mut self, text: &mut String, session: &mut Session, kind: &str, body: &str) {
-        let uuid = self.uuid();
-        let parent = session.parent.replace(uuid.clone()).map_or("null".to_owned(), |uuid| format!(r#""{uuid}""#));
-        let pause = 5 + self.random(4_000);
-        let at = session.tick(pause);
-        let Session { id, cwd, branch, version, entrypoint, .. } = session;
-        put(
-            text,
-            &format!(
-                r#"{{"parentUuid":{parent},"isSidechain":false,{body},"type":"{kind}","uuid":"{uuid}","timestamp":"{at}","userType":"external","entrypoint":"{entrypoint}","cwd":"{cwd}","sessionId":"{id}","version":"{version}","gitBranch":"{branch}"}}"#
-            ),
-        );
-    }
-}
-
-/// Amplifier.
-impl Generator {
-    fn amplifier(&mut self, project: &Project, number: usize) -> io::Result<String> {
-        let sessions = self.root.join(".amplifier/projects").join(project.dir.replace('/', "-")).join("sessions");
-        let mut session = self.session(project);
-        let id = session.id.clone();
-        self.amplifier_files(&sessions.join(&id), &mut session, "", number.is_multiple_of(2))?;
-        if number % 10 == 3 {
-            // A sub-session lies beside the one that made it.
-            let child = format!("0000000000000000-{}_helper", self.hex(16));
-            let extra = format!(",\n  \"parent_id\": \"{id}\",\n  \"agent_name\": \"base:helper\"");
-            session.id.clone_from(&child);
-            self.amplifier_files(&sessions.join(&child), &mut session, &extra, false)?;
-        }
-        Ok(id)
-    }
-
-    fn amplifier_files(
-        &mut self,
-        dir: &Path,
-        session: &mut Session,
-        extra: &str,
-        has_session_info: bool,
-    ) -> io::Result<()> {
-        fs::create_dir_all(dir)?;
-        let created = offset(session.at);
-        let (mut transcript, mut before, mut events) = (String::new(), String::new(), String::new());
-        self.event(&mut events, session, "session:start", "");
-        for _ in 0..3 {
-            before.clone_from(&transcript);
-            self.amplifier_turn(&mut transcript, &mut events, session);
-        }
-        self.event(&mut events, session, "session:end", "");
-
-        let at = session.at;
-        self.write(&dir.join("transcript.jsonl"), &transcript, at)?;
-        self.write(&dir.join("transcript.jsonl.backup"), &before, at)?;
-        self.write(&dir.join("events.jsonl"), &events, at)?;
-        let title = self.prose(30);
-        let Session { id, cwd, .. } = session;
-        let name = if self.random(2) == 0 { format!(",\n  \"name\": \"{title}\"") } else { String::new() };
-        let metadata = format!(
-            "{{\n  \"session_id\": \"{id}\",\n  \"created\": \"{created}\",\n  \"bundle\": \"bundle:base\",\n  \"model\": \"maker/model-1\",\n  \"turn_count\": 3,\n  \"working_dir\": \"{cwd}\"{name}{extra}\n}}"
-        );
-        self.write(&dir.join("metadata.json"), &metadata, at)?;
-        if has_session_info {
-            let info = format!("{{\n  \"working_dir\": \"{cwd}\",\n  \"created_at\": \"{created}\"\n}}");
-            self.write(&dir.join("session-info.json"), &info, at)?;
-        }
-        Ok(())
-    }
-
-    fn amplifier_turn(&mut self, transcript: &mut String, events: &mut String, session: &mut Session) {
-        let (prompt, ran, answer, said) = (self.prose(80), self.prose(60), self.prose(700), self.prose(500));
-        let call = self.hex(12);
-        let mut say = |session: &mut Session, body: String| {
-            let at = offset(session.tick(900));
-            put(transcript, &format!(r#"{{{body}, "metadata": {{"timestamp": "{at}"}}}}"#));
-        };
-        say(session, format!(r#""role": "user", "content": "{prompt}""#));
-        self.event(events, session, "prompt:submit", &format!(r#", "prompt": "{prompt}""#));
-        let arguments = format!(r#"[{{"id": "call_{call}", "function": {{"name": "bash", "arguments": "{ran}"}}}}]"#);
-        say(session, format!(r#""role": "assistant", "tool_calls": {arguments}"#));
-        for event in ["execution:start", "provider:request", "llm:request", "llm:response", "tool:pre"] {
-            let body = self.prose(120);
-            self.event(events, session, event, &format!(r#", "detail": "{body}""#));
-        }
-        say(
-            session,
-            format!(r#""role": "tool", "tool_call_id": "call_{call}", "name": "bash", "content": "{answer}""#),
-        );
-        self.event(events, session, "tool:post", &format!(r#", "result": "{answer}""#));
-        say(session, format!(r#""role": "assistant", "content": [{{"type": "text", "text": "{said}"}}]"#));
-        self.event(events, session, "prompt:complete", &format!(r#", "response": "{said}""#));
-    }
-
-    /// The client logs each event twice.
-    fn event(&mut self, text: &mut String, session: &mut Session, event: &str, data: &str) {
-        let at = offset(session.tick(40));
-        let id = &session.id;
-        for _ in 0..2 {
-            put(
-                text,
-                &format!(
-                    r#"{{"ts": "{at}", "lvl": "INFO", "schema": {{"name": "amplifier.log", "ver": "1.0.0"}}, "event": "{event}", "session_id": "{id}", "data": {{"parent_id": null{data}, "timestamp": "{at}"}}}}"#
-                ),
-            );
         }
     }
 }
@@ -461,9 +343,4 @@ impl Generator {
 fn put(text: &mut String, record: &str) {
     text.push_str(record);
     text.push('\n');
-}
-
-/// The time as Python prints it.
-fn offset(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%S.%6f+00:00").to_string()
 }

@@ -1,8 +1,10 @@
 //! How long whole runs of the program take over generated homes, beside a floor that only opens the files.
 //!
-//! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone.
-//! Each run is followed by one of the floor, so that what else the machine does falls on both. Without
-//! `--bench`, which only `cargo bench` passes, one small home is run through once to see that all works.
+//! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, and with
+//! `-- --agents` each agent of the larger home by itself. `-- --write DIR SESSIONS` only writes the home with all agents,
+//! for a look with other tools. Each run is followed by one of the floor, or of `list` where that is what counts, so
+//! that what else the machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of
+//! each kind is run through once to see that all works.
 #![expect(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -11,13 +13,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 mod home;
 
-use home::Home;
+use home::{Home, Mix};
 
 /// Tells this program to be the floor; the stores follow.
 const FLOOR: &str = "--floor";
@@ -26,6 +28,7 @@ const FLOOR_READS: usize = 4 * 1024;
 
 /// Targets by which the table is read; they decide nothing here, because machines differ.
 const LIST_TARGET: &str = "ratio <= 2, goal 1.5";
+const DOCTOR_TARGET: &str = "ratio <= 2, 64 MiB";
 const RESUME_TARGET: &str = "<= 20 ms at 10,000";
 
 fn main() -> io::Result<()> {
@@ -38,12 +41,23 @@ fn main() -> io::Result<()> {
         // A test runner asks which tests there are.
         return Ok(());
     }
-    println!("command              sessions  rejoin ms  floor ms  ratio  peak MiB  target");
-    match (has("--bench"), has("--quick")) {
-        (false, _) => measure(30, 1),
-        (true, true) => measure(1_000, 31),
-        (true, false) => measure(1_000, 31).and_then(|()| measure(10_000, 15)),
+    if let Some(at) = args.iter().position(|arg| arg == "--write") {
+        let [dir, sessions] = [1, 2].map(|next| args.get(at + next).map_or("", String::as_str));
+        fs::create_dir_all(dir)?;
+        let home = Home::generate_in(Path::new(dir), Mix::All, sessions.parse().map_err(io::Error::other)?)?;
+        println!("{}: {} files, {:.0} MB", home.path().display(), home.files, home.bytes as f64 / 1e6);
+        return Ok(());
     }
+    println!("command              sessions  rejoin ms  beside ms  ratio  peak MiB  target");
+    let sizes: &[(usize, usize)] = match (has("--bench"), has("--quick")) {
+        (false, _) => &[(60, 1)],
+        (true, true) => &[(1_000, 31)],
+        (true, false) => &[(1_000, 31), (10_000, 15)],
+    };
+    for (sessions, pairs) in sizes {
+        measure(*sessions, *pairs, has("--agents") || !has("--bench"))?;
+    }
+    Ok(())
 }
 
 /// Lists the directory, opens every regular file below it and reads its beginning, in one thread.
@@ -61,27 +75,60 @@ fn floor(dir: &Path, buffer: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn measure(sessions: usize, pairs: usize) -> io::Result<()> {
-    let home = Home::generate(sessions)?;
-    let rows: [(&str, &[&str], &str); 4] = [
-        ("list", &["list"], LIST_TARGET),
+fn measure(sessions: usize, pairs: usize, each_agent: bool) -> io::Result<()> {
+    let home = Home::generate(Mix::Two, sessions)?;
+    check(&home)?;
+    for (name, args, target) in [
+        ("list", &["list"][..], LIST_TARGET),
         ("list --json", &["list", "--json"], LIST_TARGET),
         ("resume (Claude)", &["resume", &home.claude_id, "--json"], RESUME_TARGET),
         ("resume (Amplifier)", &["resume", &home.amplifier_id, "--json"], RESUME_TARGET),
-    ];
-    check(&home)?;
-    for (name, args, target) in rows {
-        let times = Times::of(&home, args, pairs)?;
-        println!(
-            "{name:<20} {sessions:>8}  {:>9.1}  {:>8.1}  {:>5.2}  {:>8}  {target}",
-            milliseconds(median(times.program)),
-            milliseconds(median(times.floor)),
-            median(times.ratios),
-            peak_memory(&home, args)?.map_or("?".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1_048_576.0)),
-        );
+    ] {
+        row(&home, name, args, &Beside::Floor(home.stores()), pairs, target)?;
     }
-    println!("  the stores: {} files, {:.0} MB", home.files, home.bytes as f64 / 1e6);
+    say_size(&home);
+    drop(home);
+
+    let home = Home::generate(Mix::TwoWithCopies, sessions)?;
+    check(&home)?;
+    row(&home, "doctor, 1 % twice", &["doctor"], &Beside::List, pairs, DOCTOR_TARGET)?;
+    say_size(&home);
+    drop(home);
+
+    let home = Home::generate(Mix::All, sessions)?;
+    check(&home)?;
+    row(&home, "list, all agents", &["list"], &Beside::Floor(home.stores()), pairs, LIST_TARGET)?;
+    row(&home, "doctor, all agents", &["doctor"], &Beside::List, pairs, DOCTOR_TARGET)?;
+    for (agent, store) in home.agents().into_iter().filter(|_| each_agent) {
+        row(&home, &format!("  {agent}"), &["list", "--agent", agent], &Beside::Floor(vec![store]), pairs, "")?;
+    }
+    say_size(&home);
     Ok(())
+}
+
+fn row(home: &Home, name: &str, args: &[&str], beside: &Beside, pairs: usize, target: &str) -> io::Result<()> {
+    let times = Times::of(home, args, beside, pairs)?;
+    println!(
+        "{name:<20} {:>8}  {:>9.1}  {:>9.1}  {:>5.2}  {:>8}  {target}",
+        home.listed,
+        milliseconds(median(times.program)),
+        milliseconds(median(times.beside)),
+        median(times.ratios),
+        peak_memory(home, args)?.map_or("?".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1_048_576.0)),
+    );
+    Ok(())
+}
+
+fn say_size(home: &Home) {
+    println!("  the stores: {} files, {:.0} MB", home.files, home.bytes as f64 / 1e6);
+}
+
+/// What a command is measured beside.
+enum Beside {
+    /// The floor of these stores.
+    Floor(Vec<PathBuf>),
+    /// The list of the same home.
+    List,
 }
 
 /// A number means nothing if the program did not do its work.
@@ -100,21 +147,24 @@ fn check(home: &Home) -> io::Result<()> {
 #[derive(Default)]
 struct Times {
     program: Vec<Duration>,
-    floor: Vec<Duration>,
+    beside: Vec<Duration>,
     ratios: Vec<f64>,
 }
 
 impl Times {
     /// Runs the two in turn; the first pair warms the caches and does not count.
-    fn of(home: &Home, args: &[&str], pairs: usize) -> io::Result<Self> {
+    fn of(home: &Home, args: &[&str], beside: &Beside, pairs: usize) -> io::Result<Self> {
         let mut times = Self::default();
         for pair in 0..=pairs {
-            let program = time(&mut program(home, args))?;
-            let floor = time(Command::new(std::env::current_exe()?).arg(FLOOR).args(home.stores()))?;
+            let own = time(&mut program(home, args))?;
+            let other = match beside {
+                Beside::Floor(stores) => time(Command::new(std::env::current_exe()?).arg(FLOOR).args(stores))?,
+                Beside::List => time(&mut program(home, &["list"]))?,
+            };
             if pair > 0 {
-                times.program.push(program);
-                times.floor.push(floor);
-                times.ratios.push(program.as_secs_f64() / floor.as_secs_f64());
+                times.program.push(own);
+                times.beside.push(other);
+                times.ratios.push(own.as_secs_f64() / other.as_secs_f64());
             }
         }
         Ok(times)
@@ -138,7 +188,8 @@ fn time(command: &mut Command) -> io::Result<Duration> {
     read_all(&mut child)?;
     let status = child.wait()?;
     let elapsed = start.elapsed();
-    assert!(status.success(), "{command:?}: {status}");
+    // `doctor` tells by its status that it found something.
+    assert!(matches!(status.code(), Some(0 | 4)), "{command:?}: {status}");
     Ok(elapsed)
 }
 

@@ -858,7 +858,7 @@ pub enum Generated {
 pub struct HelpArgs {
     /// A command, or the topic `exit-codes`
     #[arg(value_name = "TOPIC")]
-    pub topic: Option<String>,
+    pub topic: Vec<String>,
 }
 
 /// A point in time that was given as an age or as a date.

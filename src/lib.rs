@@ -44,7 +44,7 @@ pub mod written;
 
 pub use apply::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, Command, Format, Hook, HookArgs};
+use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs};
 use env::Env;
 use error::{Exit, Refusal, is_closed_pipe};
 use ui::Ui;
@@ -52,6 +52,10 @@ use ui::Ui;
 /// Runs the program with these arguments, the first of which is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
+    // The agent waits, and with a cold cache the definition of all commands alone takes longer than the event.
+    if let Some(event) = commands::hook::plain_event(&args) {
+        return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));
+    }
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -65,7 +69,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     if let Command::Hook(HookArgs { what: event @ (Hook::Claude | Hook::Amplifier) }) = &cli.command {
-        // The agent waits: nothing is read that an event does not need.
+        // Nothing is read that an event does not need, such as the zone's files.
         return commands::hook::event(event, &mut Ui::new(None, cli.global.quiet, cli.global.color));
     }
     let env = Env::read(cli.global.home.as_deref());

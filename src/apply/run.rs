@@ -80,6 +80,7 @@ pub fn run_watched(
     }
     // A run without its last line counts as cut off, which the next one mends.
     let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
+    super::undo::remove_if_empty(&trash);
     let has_changed = done.contains(&Done::Done) || work.is_broken.is_some();
     if !has_changed {
         forget(&shop, &run);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
 use clap_complete::env::Shells;
 use schemars::schema_for;
 
@@ -58,25 +58,42 @@ const SCHEMAS: [&str; 19] = [
 fn names(what: Generated) -> Vec<String> {
     match what {
         Generated::Man => {
-            let command = Cli::command();
-            let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
-            let pages = visible.map(|command| format!("rejoin-{}", command.get_name()));
-            std::iter::once("rejoin".to_owned()).chain(pages).collect()
+            let mut pages = Vec::new();
+            add_pages(&Cli::command(), "rejoin", &mut pages);
+            pages
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
         Generated::Schema => SCHEMAS.map(str::to_owned).to_vec(),
     }
 }
 
+/// Lists the page of a command and those of what it is divided into.
+fn add_pages(command: &Command, name: &str, pages: &mut Vec<String>) {
+    pages.push(name.to_owned());
+    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+        add_pages(part, &format!("{name}-{}", part.get_name()), pages);
+    }
+}
+
+/// Finds the command that a page is about; names of commands may hold a hyphen themselves.
+fn command_of<'c>(command: &'c Command, name: &str) -> Option<&'c Command> {
+    command.get_subcommands().find_map(|part| match name.strip_prefix(part.get_name())? {
+        "" => Some(part),
+        rest => command_of(part, rest.strip_prefix('-')?),
+    })
+}
+
 fn man(name: &str) -> anyhow::Result<Vec<u8>> {
     let mut command = Cli::command();
     command.build();
-    let page = match name.strip_prefix("rejoin-").and_then(|name| command.find_subcommand(name)) {
-        Some(subcommand) => {
-            subcommand.clone().name(name.to_owned()).display_name(name).bin_name(name.replacen('-', " ", 1))
+    let page = match name.strip_prefix("rejoin-").and_then(|name| command_of(&command, name)) {
+        Some(part) => {
+            let words = part.get_bin_name().unwrap_or(name).to_owned();
+            part.clone().name(name.to_owned()).display_name(name).bin_name(words)
         }
         None => command,
     };
+    let is_divided = page.has_subcommands();
     let man = clap_mangen::Man::new(page.version(env!("CARGO_PKG_VERSION")));
     let mut text = Vec::new();
     man.render_title(&mut text)?;
@@ -84,7 +101,7 @@ fn man(name: &str) -> anyhow::Result<Vec<u8>> {
     man.render_synopsis_section(&mut text)?;
     man.render_description_section(&mut text)?;
     man.render_options_section(&mut text)?;
-    if name == "rejoin" {
+    if is_divided {
         man.render_subcommands_section(&mut text)?;
     }
     writeln!(text, ".SH \"EXIT STATUS\"")?;

@@ -42,6 +42,7 @@ macro_rules! words {
 }
 
 pub(crate) mod changes;
+pub(crate) mod hooks;
 
 words!(Kind: Main Fork Exec Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);

@@ -24,6 +24,9 @@ mod fix;
 mod gemini;
 #[cfg(feature = "sqlite")]
 mod goose;
+mod hook_amplifier;
+mod hook_claude;
+mod hook_install;
 mod jido;
 mod kimi;
 mod launches;
@@ -37,6 +40,7 @@ mod qwen;
 mod read_only;
 mod regression;
 mod resume;
+mod save;
 mod selectors;
 mod shapes;
 mod terminal;

@@ -1,0 +1,176 @@
+//! Claude Code: a transcript a session, with sub-agents and tool results beside some.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{FIRST_START, Generator, Project, Session, put};
+
+/// One session in so many is large.
+const LARGE_ONE_IN: usize = 500;
+/// How large such a session is.
+const LARGE: usize = 1024 * 1024;
+
+impl Generator {
+    pub(super) fn claude(&mut self, project: &Project, number: usize) -> io::Result<String> {
+        let dir = self.claude_project(project);
+        fs::create_dir_all(&dir)?;
+        if number == 0 {
+            // Else nearly all of them would be about to be deleted, and `doctor` would have to say so of each.
+            self.write(&self.root.join(".claude/settings.json"), r#"{"cleanupPeriodDays":36500}"#, FIRST_START)?;
+        }
+        let mut session = self.session(project);
+        let wanted = if number % LARGE_ONE_IN == LARGE_ONE_IN / 2 { LARGE } else { 8_000 + self.random(16_000) };
+        let mut text = String::with_capacity(wanted + 8_192);
+        self.claude_start(&mut text, &mut session);
+        while text.len() < wanted {
+            self.claude_turn(&mut text, &mut session);
+        }
+        self.claude_end(&mut text, &mut session);
+        self.write(&dir.join(format!("{}.jsonl", session.id)), &text, session.at)?;
+        if number % 10 == 3 {
+            self.claude_belongings(&dir.join(&session.id), &mut session)?;
+        }
+        Ok(session.id)
+    }
+
+    /// Files a session in another project as well: the same bytes, or only the first half of the records.
+    pub(super) fn claude_twice(
+        &mut self,
+        project: &Project,
+        other: &Project,
+        id: &str,
+        is_beginning: bool,
+    ) -> io::Result<()> {
+        let from = self.claude_project(project).join(format!("{id}.jsonl"));
+        let modified = from.metadata()?.modified()?.try_into().map_err(io::Error::other)?;
+        let text = fs::read_to_string(from)?;
+        let records: Vec<&str> = text.split_inclusive('\n').collect();
+        let kept = if is_beginning { records.len() / 2 } else { records.len() };
+        let dir = self.claude_project(other);
+        fs::create_dir_all(&dir)?;
+        self.write(&dir.join(format!("{id}.jsonl")), records[..kept].concat(), modified)
+    }
+
+    fn claude_project(&self, project: &Project) -> PathBuf {
+        let slug: String = project.dir.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        self.root.join(".claude/projects").join(slug)
+    }
+
+    fn claude_start(&mut self, text: &mut String, session: &mut Session) {
+        let prompt = self.prose(60);
+        let (id, at) = (session.id.clone(), session.tick(0));
+        put(
+            text,
+            &format!(
+                r#"{{"type":"queue-operation","operation":"enqueue","timestamp":"{at}","sessionId":"{id}","content":"{prompt}"}}"#
+            ),
+        );
+        let at = session.tick(2);
+        put(
+            text,
+            &format!(r#"{{"type":"queue-operation","operation":"dequeue","timestamp":"{at}","sessionId":"{id}"}}"#),
+        );
+        self.chained(text, session, "user", &format!(r#""message":{{"role":"user","content":"{prompt}"}}"#));
+        for length in [1_000, 450, 80, 900] {
+            self.attachment(text, session, length);
+        }
+        put(text, &format!(r#"{{"type":"atis-latch","atis":false,"sessionId":"{id}"}}"#));
+        if session.version == "2.1.330" {
+            // Newer clients repeat what they send to the model.
+            for (kind, length) in [("api-request-shape", 4_000), ("api-request-blob", 900), ("api-request", 1_000)] {
+                let (at, body) = (session.tick(1), self.prose(length));
+                put(
+                    text,
+                    &format!(
+                        r#"{{"type":"{kind}","sessionId":"{id}","timestamp":"{at}","shape":{{"text":"{body}"}}}}"#
+                    ),
+                );
+            }
+        }
+    }
+
+    /// A tool call with its answer and the words that follow.
+    fn claude_turn(&mut self, text: &mut String, session: &mut Session) {
+        let (said, ran, answer) = (self.prose(700), self.prose(120), self.prose(1_200));
+        let call = self.hex(24);
+        let message = |id: String, content: String| {
+            format!(
+                r#""message":{{"id":"msg_{id}","type":"message","role":"assistant","model":"model-large-1","content":[{content}],"stop_reason":null,"usage":{{"input_tokens":4201,"output_tokens":88,"cache_read_input_tokens":16384}}}},"requestId":"req_{id}""#
+            )
+        };
+        let id = self.hex(24);
+        let said = message(id.clone(), format!(r#"{{"type":"text","text":"{said}"}}"#));
+        self.chained(text, session, "assistant", &said);
+        let called =
+            format!(r#"{{"type":"tool_use","id":"toolu_{call}","name":"Bash","input":{{"command":"{ran}"}}}}"#);
+        self.chained(text, session, "assistant", &message(id, called));
+        let answered = format!(
+            r#""message":{{"role":"user","content":[{{"tool_use_id":"toolu_{call}","type":"tool_result","content":"{answer}"}}]}},"toolUseResult":{{"stdout":"{answer}","stderr":"","interrupted":false}}"#
+        );
+        self.chained(text, session, "user", &answered);
+        if self.random(4) == 0 {
+            let prompt = self.prose(150);
+            self.chained(text, session, "user", &format!(r#""message":{{"role":"user","content":"{prompt}"}}"#));
+        }
+    }
+
+    fn claude_end(&mut self, text: &mut String, session: &mut Session) {
+        self.attachment(text, session, 4_000);
+        let id = session.id.clone();
+        let title = self.prose(30);
+        let leaf = self.uuid();
+        put(
+            text,
+            &format!(r#"{{"type":"last-prompt","lastPrompt":"{title}","leafUuid":"{leaf}","sessionId":"{id}"}}"#),
+        );
+        match self.random(6) {
+            0 => put(text, &format!(r#"{{"type":"custom-title","customTitle":"{title}","sessionId":"{id}"}}"#)),
+            1 | 2 => put(text, &format!(r#"{{"type":"ai-title","aiTitle":"{title}","sessionId":"{id}"}}"#)),
+            _ => {}
+        }
+        put(
+            text,
+            &format!(
+                r#"{{"type":"cost-state","sessionId":"{id}","totalCostUSD":0.25,"totalAPIDuration":9120,"totalLinesAdded":4,"modelUsage":{{"model-large-1":{{"inputTokens":8402,"outputTokens":1931}}}}}}"#
+            ),
+        );
+    }
+
+    fn claude_belongings(&mut self, dir: &Path, session: &mut Session) -> io::Result<()> {
+        let (agents, results) = (dir.join("subagents"), dir.join("tool-results"));
+        fs::create_dir_all(&agents)?;
+        fs::create_dir_all(&results)?;
+        let name = format!("agent-{}", self.hex(17));
+        let mut text = String::new();
+        for _ in 0..3 {
+            self.claude_turn(&mut text, session);
+        }
+        let text = text.replace(r#""isSidechain":false"#, r#""isSidechain":true"#);
+        self.write(&agents.join(format!("{name}.jsonl")), &text, session.at)?;
+        let meta = r#"{"agentType":"general-purpose","description":"looks around"}"#;
+        self.write(&agents.join(format!("{name}.meta.json")), meta, session.at)?;
+        let (name, output) = (self.hex(9), self.prose(30_000));
+        self.write(&results.join(format!("{name}.txt")), &output, session.at)
+    }
+
+    fn attachment(&mut self, text: &mut String, session: &mut Session, length: usize) {
+        let body = self.prose(length);
+        self.chained(text, session, "attachment", &format!(r#""attachment":{{"type":"note","content":"{body}"}}"#));
+    }
+
+    /// A record of the conversation, with the fields that those have in common.
+    fn chained(&mut self, text: &mut String, session: &mut Session, kind: &str, body: &str) {
+        let uuid = self.uuid();
+        let parent = session.parent.replace(uuid.clone()).map_or("null".to_owned(), |uuid| format!(r#""{uuid}""#));
+        let pause = 5 + self.random(4_000);
+        let at = session.tick(pause);
+        let Session { id, cwd, branch, version, entrypoint, .. } = session;
+        put(
+            text,
+            &format!(
+                r#"{{"parentUuid":{parent},"isSidechain":false,{body},"type":"{kind}","uuid":"{uuid}","timestamp":"{at}","userType":"external","entrypoint":"{entrypoint}","cwd":"{cwd}","sessionId":"{id}","version":"{version}","gitBranch":"{branch}"}}"#
+            ),
+        );
+    }
+}
