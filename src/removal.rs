@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::cat::{self, CwdRecord};
 use crate::agent::upkeep::{is_object, modified_at};
@@ -68,7 +68,7 @@ impl Brief {
         // Only agents without projects are told apart by directories.
         let dir = copy.launch_dir.as_ref().filter(|_| copy.place.project.is_none());
         Self {
-            kind: copy.kind,
+            kind: if copy.place.is_subagent { SessionKind::Subagent } else { copy.kind },
             newest_at,
             is_dated_by_file: copy.active_at.as_ref().is_some_and(|at| at.source == "mtime"),
             active_at: copy.active_at.map(|at| at.value),
@@ -102,6 +102,8 @@ pub struct Briefs {
     closer: HashMap<usize, Closer>,
     /// The directories that sessions of Claude Code belong to.
     claude_dirs: BTreeSet<PathBuf>,
+    /// Directories with their links resolved.
+    resolved: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }
@@ -114,6 +116,8 @@ struct Closer {
     liveness: Option<Liveness>,
     /// Why only its agent can remove it.
     its_agents: Option<String>,
+    /// All that belongs to it.
+    paths: Vec<PathBuf>,
 }
 
 impl Briefs {
@@ -135,7 +139,7 @@ impl Briefs {
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
         starts.push(copies.len());
         let claude_dirs = claude_dirs.into_inner().unwrap_or_default();
-        Self { copies, starts, closer: HashMap::new(), claude_dirs, problems }
+        Self { copies, starts, claude_dirs, problems, ..Self::default() }
     }
 
     /// Returns how many sessions there are.
@@ -316,61 +320,95 @@ impl Briefs {
     }
 
     fn look_closer(&mut self, sessions: &[usize]) {
-        let looked: Vec<(usize, Closer, Vec<PathBuf>)> = sessions.par_iter().map(|at| self.closer_look(*at)).collect();
-        let files: Vec<&Path> = looked.iter().flat_map(|(.., files)| files).map(PathBuf::as_path).collect();
-        let held = process::held(&files);
-        for (at, mut closer, files) in looked {
+        let mut closer = self.belongings(sessions);
+        // A database that others write to tells nothing of a session in it.
+        let looked = sessions.par_iter().zip(&closer);
+        let files: Vec<Vec<PathBuf>> = looked
+            .map(|(at, closer)| if closer.its_agents.is_none() { self.growing(*at) } else { Vec::new() })
+            .collect();
+        let held = process::held(&files.iter().flatten().map(PathBuf::as_path).collect::<Vec<_>>());
+        sessions.par_iter().zip(&files).zip(&mut closer).for_each(|((at, files), closer)| {
+            closer.modified_at = files.iter().filter_map(|file| modified_at(file)).max();
+            closer.is_unparsable = self.copies(*at).iter().any(is_garbage);
             if let Some(file) = files.iter().find(|file| held.contains(*file)) {
                 closer.liveness = Some(Liveness::Maybe { why: format!("a process has {} open", file.display()) });
             }
-            self.closer.insert(at, closer);
-        }
+        });
+        self.closer.extend(sessions.iter().copied().zip(closer));
     }
 
-    fn closer_look(&self, at: usize) -> (usize, Closer, Vec<PathBuf>) {
-        let mut closer = Closer::default();
+    /// Finds all that belongs to these sessions.
+    fn belongings(&self, sessions: &[usize]) -> Vec<Closer> {
+        let mut closer = vec![Closer::default(); sessions.len()];
+        let copies: Vec<(usize, &Located)> = (0..sessions.len())
+            .flat_map(|number| self.copies(sessions[number]).iter().map(move |copy| (number, &copy.place)))
+            .collect();
+        for of_agent in copies.chunk_by(|a, b| a.1.agent() == b.1.agent()) {
+            let Some(agent) = agent::by_kind(of_agent[0].1.agent()) else { continue };
+            let places: Vec<&Located> = of_agent.iter().map(|(_, place)| *place).collect();
+            for ((number, _), belongings) in of_agent.iter().zip(agent.belongings_of(&places)) {
+                match belongings {
+                    // With the last copy goes what all of them share.
+                    Ok(it) => closer[*number].paths.extend(it.own.into_iter().chain(it.shared)),
+                    Err(why) => closer[*number].its_agents = Some(why),
+                }
+            }
+        }
+        closer
+    }
+
+    /// Returns the files that change when somebody goes on with a session; not all of them need to exist.
+    fn growing(&self, at: usize) -> Vec<PathBuf> {
         let mut files = Vec::new();
         for copy in self.copies(at) {
             let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
-            match agent.belongings(&copy.place) {
-                Ok(belongings) => {
-                    // Notes on a session beside it change when it goes on too.
-                    let own = belongings.own.iter().filter(|path| path.is_file()).cloned();
-                    files.extend(own.chain(agent.written(&copy.place)));
-                }
-                Err(why) => closer.its_agents = Some(why),
-            }
-            if copy.is_dated_by_file && copy.kind == SessionKind::Empty && copy.transcript_bytes > 0 {
-                closer.is_unparsable |= agent.transcript(&copy.place).is_none_or(|path| has_bad_lines(&path));
+            files.extend(agent.written(&copy.place));
+            if !files.contains(&copy.place.path) && copy.place.path.is_file() {
+                files.push(copy.place.path.clone());
             }
         }
-        files.sort();
-        files.dedup();
-        closer.modified_at = files.iter().filter_map(|file| modified_at(file)).max();
-        (at, closer, files)
+        files
     }
 
-    /// Returns the change that removes a session with its sub-agents, or why it cannot be removed as a whole.
-    pub fn item(&self, members: &[usize], code: &'static str, reason: String) -> Result<Item, String> {
+    /// Hands out what belongs to these sessions, which were looked at closer.
+    pub fn take_paths(&mut self, members: &[usize]) -> Vec<PathBuf> {
+        let closer = members.iter().map(|at| self.closer.get_mut(at).map(|closer| std::mem::take(&mut closer.paths)));
+        closer.flatten().flatten().collect()
+    }
+
+    /// Resolves a directory, each but once.
+    fn resolved(&self, dir: &Path) -> Option<PathBuf> {
+        let known = self.resolved.lock().ok()?.get(dir).cloned();
+        known.unwrap_or_else(|| {
+            let resolved = dir.canonicalize().ok();
+            if let Ok(mut known) = self.resolved.lock() {
+                known.insert(dir.to_owned(), resolved.clone());
+            }
+            resolved
+        })
+    }
+
+    /// Returns the change that removes a session with its sub-agents, to whom these `paths` belong, or why it cannot be
+    /// removed as a whole.
+    pub fn item(
+        &self,
+        members: &[usize],
+        paths: Vec<PathBuf>,
+        code: &'static str,
+        reason: String,
+    ) -> Result<Item, String> {
         let (agent, id) = self.key(members[0]);
-        let mut paths = Vec::new();
-        let mut roots = BTreeSet::new();
-        let mut seen = Vec::new();
-        for copy in members.iter().flat_map(|at| self.copies(*at)) {
-            let reader = agent::by_kind(agent).ok_or_else(|| "no agent reads it".to_owned())?;
-            let belongings = reader.belongings(&copy.place)?;
-            // With the last copy goes what all of them share.
-            paths.extend(belongings.own.into_iter().chain(belongings.shared));
-            roots.insert(copy.place.store.root.as_path());
-            seen.push(Seen {
-                place: copy.place.clone(),
-                active_at: copy.active_at,
-                transcript_bytes: copy.transcript_bytes,
-            });
-        }
-        let roots: Vec<PathBuf> = roots.into_iter().filter_map(|root| root.canonicalize().ok()).collect();
+        let copies = || members.iter().flat_map(|at| self.copies(*at));
+        let seen = copies().map(|copy| Seen {
+            place: copy.place.clone(),
+            active_at: copy.active_at,
+            transcript_bytes: copy.transcript_bytes,
+        });
+        let seen = seen.collect();
+        let roots: BTreeSet<&Path> = copies().map(|copy| copy.place.store.root.as_path()).collect();
+        let roots: Vec<PathBuf> = roots.into_iter().filter_map(|root| self.resolved(root)).collect();
         let steps = outermost(paths).into_iter().map(|path| {
-            let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
+            let dir = path.parent().and_then(|dir| self.resolved(dir));
             if !dir.is_some_and(|dir| roots.iter().any(|root| dir.starts_with(root))) {
                 return Err(format!("{} leads out of the store through a link", path.display()));
             }
@@ -440,6 +478,15 @@ pub fn cwd_records(briefs: &mut Briefs, cutoff: Timestamp, filter: &Filter, pins
 /// Writes the day of a time, which two runs of one day write alike.
 pub fn day(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).date().to_string()
+}
+
+/// Tells whether a copy holds something of which nothing can be understood.
+fn is_garbage(copy: &Brief) -> bool {
+    if !copy.is_dated_by_file || copy.kind != SessionKind::Empty || copy.transcript_bytes == 0 {
+        return false;
+    }
+    let path = agent::by_kind(copy.place.agent()).and_then(|agent| agent.transcript(&copy.place));
+    path.is_none_or(|path| has_bad_lines(&path))
 }
 
 /// Tells whether a person who typed this means a session, or any whose id begins so.

@@ -3,13 +3,13 @@
 //! An agent is one file and one line in [`all`]. Everything here reads; nothing writes.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirEntry, FileType};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::env::Env;
 use crate::error::{PathError, reason};
@@ -97,6 +97,11 @@ pub trait Agent: Sync {
     /// Returns every path that belongs to a copy and exists, itself included, or why its agent alone can remove it:
     /// then the text names the agent's own command.
     fn belongings(&self, place: &Located) -> Result<Belongings, String>;
+
+    /// Returns the same of many copies, where what one listing tells of all of them is read once.
+    fn belongings_of(&self, places: &[&Located]) -> Vec<Result<Belongings, String>> {
+        places.par_iter().map(|place| self.belongings(place)).collect()
+    }
 
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
@@ -360,6 +365,32 @@ impl Found {
             .collect();
         walked.into_iter().for_each(|part| found.extend(part));
         found
+    }
+}
+
+/// What lies in a directory, for finding names by their beginnings.
+#[derive(Debug, Default)]
+struct Beginnings {
+    dir: PathBuf,
+    /// In order.
+    names: Vec<OsString>,
+}
+
+impl Beginnings {
+    /// Lists a directory; a missing one is empty, links are left out.
+    fn of(dir: &Path) -> Self {
+        let entries = Found::default().entries(dir).into_iter();
+        let mut names: Vec<OsString> = entries.map(|(entry, _)| entry.file_name()).collect();
+        names.sort_unstable_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
+        Self { dir: dir.to_owned(), names }
+    }
+
+    /// Returns the paths whose names begin so.
+    fn with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
+        let beginning = beginning.as_bytes().to_owned();
+        let first = self.names.partition_point(|name| name.as_encoded_bytes() < beginning.as_slice());
+        let begins = move |name: &&OsString| name.as_encoded_bytes().starts_with(&beginning);
+        self.names[first..].iter().take_while(begins).map(|name| self.dir.join(name))
     }
 }
 

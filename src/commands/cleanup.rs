@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::{change, removal};
 use crate::apply::journal::Run;
@@ -128,7 +128,7 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let (families, fuses) = briefs.decide(&policy, &pins, &args.exclude, &archived);
     let mut planned = Planned { fuses, cutoff: policy.cutoff, ..Planned::default() };
     planned.change.verb = "cleanup";
-    planned.add(&briefs, &families, policy.only_empty, ui);
+    planned.add(&mut briefs, &families, policy.only_empty, ui);
     let is_claudes = filter.agents.is_empty() || filter.agents.contains(&crate::session::AgentKind::Claude);
     if let Some(cutoff) = policy.cutoff.filter(|_| is_claudes && !policy.only_empty) {
         let records = cwd_records(&mut briefs, cutoff, &filter, &pins, env);
@@ -161,7 +161,7 @@ fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) ->
 }
 
 impl Planned {
-    fn add(&mut self, briefs: &Briefs, families: &[Family], only_empty: bool, ui: &mut Ui) {
+    fn add(&mut self, briefs: &mut Briefs, families: &[Family], only_empty: bool, ui: &mut Ui) {
         for family in families {
             match family.verdict {
                 Verdict::Goes(_) => self.subagents += family.members.len() - 1,
@@ -188,12 +188,14 @@ impl Planned {
         let mut progress = ui.progress("Looking at", going.len());
         for (number, chunk) in going.chunks(CHUNK).enumerate() {
             progress.at(number * CHUNK);
+            let paths: Vec<_> = chunk.iter().map(|(family, _)| briefs.take_paths(&family.members)).collect();
             let items: Vec<_> = chunk
                 .par_iter()
-                .map(|(family, go)| {
+                .zip(paths)
+                .map(|((family, go), paths)| {
                     let code = if only_empty { "empty" } else { go.name() };
                     let active = family.active_at.map_or_else(|| "at an unknown time".to_owned(), day);
-                    briefs.item(&family.members, code, format!("last active {active}"))
+                    briefs.item(&family.members, paths, code, format!("last active {active}"))
                 })
                 .collect();
             for ((family, _), item) in chunk.iter().zip(items) {

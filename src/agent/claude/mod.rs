@@ -5,16 +5,17 @@
 mod ends;
 mod upkeep;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::{Ends, TAIL};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::upkeep::{Link, Retention, Strays};
-use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::{Agent, Beginnings, Command, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -237,25 +238,16 @@ impl Agent for Claude {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        let mut own = vec![place.path.clone()];
-        own.extend(place.side_dir.clone());
-        if place.is_subagent {
-            // What the client notes of a sub-agent lies beside its transcript.
-            own.push(place.path.with_extension("meta.json"));
-        }
-        // The client keys these by the session alone (2.1.330; `todos` and `debug` in older ones).
-        let (root, id) = (&place.store.root, &place.id);
-        let mut shared: Vec<PathBuf> = ["file-history", "session-env", "tasks", "uploads", "image-cache"]
-            .iter()
-            .map(|dir| root.join(dir).join(id))
-            .chain([root.join("debug").join(format!("{id}.txt"))])
-            .collect();
-        let todos = Found::default().entries(&root.join("todos")).into_iter().map(|(entry, _)| entry);
-        let is_own = |name: &[u8]| name.starts_with(id.as_bytes()) && name.get(id.len()) == Some(&b'-');
-        shared.extend(todos.filter(|entry| is_own(entry.file_name().as_encoded_bytes())).map(|entry| entry.path()));
-        own.retain(|path| is_there(path));
-        shared.retain(|path| !place.is_subagent && is_there(path));
-        Ok(Belongings { own, shared })
+        Ok(belongings(place, &Beginnings::of(&place.store.root.join("todos"))))
+    }
+
+    fn belongings_of(&self, places: &[&Located]) -> Vec<Result<Belongings, String>> {
+        let roots: HashSet<&PathBuf> = places.iter().map(|place| &place.store.root).collect();
+        let todos: HashMap<&PathBuf, Beginnings> =
+            roots.into_iter().map(|root| (root, Beginnings::of(&root.join("todos")))).collect();
+        let none = Beginnings::default();
+        let todos = |place: &Located| todos.get(&place.store.root).unwrap_or(&none);
+        places.par_iter().map(|place| Ok(belongings(place, todos(place)))).collect()
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -307,6 +299,26 @@ impl Agent for Claude {
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::link(line)
     }
+}
+
+fn belongings(place: &Located, todos: &Beginnings) -> Belongings {
+    let mut own = vec![place.path.clone()];
+    own.extend(place.side_dir.clone());
+    if place.is_subagent {
+        // What the client notes of a sub-agent lies beside its transcript.
+        own.push(place.path.with_extension("meta.json"));
+    }
+    own.retain(|path| is_there(path));
+    if place.is_subagent {
+        return Belongings { own, shared: Vec::new() };
+    }
+    // The client keys these by the session alone (2.1.330; `todos` and `debug` in older ones).
+    let (root, id) = (&place.store.root, &place.id);
+    let shared = ["file-history", "session-env", "tasks", "uploads", "image-cache"].map(|dir| root.join(dir).join(id));
+    let shared = shared.into_iter().chain([root.join("debug").join(format!("{id}.txt"))]);
+    let mut shared: Vec<PathBuf> = shared.filter(|path| is_there(path)).collect();
+    shared.extend(todos.with(&format!("{id}-")));
+    Belongings { own, shared }
 }
 
 /// Returns the plan of a new session in a directory, in the store that the client itself would take.

@@ -5,17 +5,17 @@
 mod ends;
 mod threads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::Ends;
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::claude::is_session_id;
-use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::{Agent, Beginnings, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -196,16 +196,16 @@ impl Agent for Codex {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        let own = std::iter::once(place.path.clone()).chain(packed_twin(&place.path));
-        let (root, id) = (&place.store.root, &place.id);
-        let snapshots = Found::default().entries(&root.join("shell_snapshots")).into_iter().map(|(entry, _)| entry);
-        let is_own = |name: &[u8]| name.starts_with(id.as_bytes()) && name.get(id.len()) == Some(&b'.');
-        let snapshots =
-            snapshots.filter(|entry| is_own(entry.file_name().as_encoded_bytes())).map(|entry| entry.path());
-        // The lock is left: who takes it away from a process that is just starting lets two write.
-        let shared = snapshots.chain([root.join("tui-thread-reference-capabilities").join(id)]);
-        let there = |paths: &mut dyn Iterator<Item = PathBuf>| paths.filter(|path| is_there(path)).collect();
-        Ok(Belongings { own: there(&mut own.into_iter()), shared: there(&mut shared.into_iter()) })
+        Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
+    }
+
+    fn belongings_of(&self, places: &[&Located]) -> Vec<Result<Belongings, String>> {
+        let roots: BTreeSet<&PathBuf> = places.iter().map(|place| &place.store.root).collect();
+        let snapshots: BTreeMap<&PathBuf, Beginnings> =
+            roots.into_iter().map(|root| (root, Beginnings::of(&root.join("shell_snapshots")))).collect();
+        let none = Beginnings::default();
+        let snapshots = |place: &Located| snapshots.get(&place.store.root).unwrap_or(&none);
+        places.par_iter().map(|place| Ok(belongings(place, snapshots(place)))).collect()
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -286,6 +286,15 @@ impl Agent for Codex {
             }
         }
     }
+}
+
+fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
+    let own = std::iter::once(place.path.clone()).chain(packed_twin(&place.path));
+    let (root, id) = (&place.store.root, &place.id);
+    // The lock is left: who takes it away from a process that is just starting lets two write.
+    let capabilities = root.join("tui-thread-reference-capabilities").join(id);
+    let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
+    Belongings { own: own.filter(|path| is_there(path)).collect(), shared: shared.collect() }
 }
 
 /// Finds the rollouts of a store by name.
