@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -22,7 +23,8 @@ pub struct Env {
     /// The time that counts as now for the whole run.
     pub now: Timestamp,
     /// The zone in which times are shown, and in which times without a zone are read.
-    pub zone: TimeZone,
+    /// It is looked up when it is first asked for, because the system's list of zones is long.
+    pub zone: Arc<LazyLock<TimeZone>>,
     /// This machine's host name.
     pub hostname: String,
     /// The terminal's width in columns, if standard output is one.
@@ -73,7 +75,7 @@ impl Env {
             foreign_home,
             cwd,
             now,
-            zone: TimeZone::system(),
+            zone: Arc::new(LazyLock::new(TimeZone::system)),
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             width,
             stdin_is_terminal: std::io::stdin().is_terminal(),
@@ -221,7 +223,7 @@ pub(crate) mod tests {
             foreign_home: false,
             cwd: Some(PathBuf::from("/home/ana/work")),
             now: "2026-03-01T12:00:00Z".parse().expect("a time"),
-            zone: TimeZone::UTC,
+            zone: Arc::new(LazyLock::new(|| TimeZone::UTC)),
             hostname: "examplehost".to_owned(),
             width: Some(120),
             stdin_is_terminal: false,

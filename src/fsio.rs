@@ -39,6 +39,11 @@ pub fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
 /// Reads a regular file that must not be larger than `limit` bytes.
 pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
     let (file, metadata) = open_regular(path)?;
+    read_opened(file, &metadata, path, limit)
+}
+
+/// Reads a file that [`open_regular`] opened as [`read_bounded`] does.
+pub fn read_opened(file: File, metadata: &Metadata, path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
     if metadata.len() > limit {
         return Err(PathError::new("read", path, io::Error::other(format!("it is larger than {limit} bytes"))));
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::iter::{
-    Either, IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefMutIterator as _,
-    ParallelIterator as _,
+    Either, IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _,
+    IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
 use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes, leo};
@@ -68,14 +68,15 @@ pub fn locate_id(env: &Env, agents: &[AgentKind], id: &str) -> Places {
     locate_with(env, agents, |agent, store| agent.locate_id(store, id))
 }
 
-fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> Found) -> Places {
+fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> Found + Sync) -> Places {
     let mut places = Places::default();
-    for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), agents)) {
-        for store in agent.stores(env) {
-            let mut found = look(*agent, &Arc::new(store));
-            places.places.append(&mut found.places);
-            places.problems.append(&mut found.problems);
-        }
+    let wanted = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
+    let look_into = |store: Store, agent: &dyn Agent| look(agent, &Arc::new(store));
+    let found: Vec<Found> =
+        wanted.flat_map_iter(|agent| agent.stores(env).into_iter().map(|store| look_into(store, *agent))).collect();
+    for mut found in found {
+        places.places.append(&mut found.places);
+        places.problems.append(&mut found.problems);
     }
     places
 }
@@ -154,9 +155,13 @@ impl Notes {
             }
         }
         let mut notes: HashMap<PathBuf, StoreNotes> = HashMap::new();
-        for (root, (store, places)) in by_root {
-            let Some(agent) = agent::by_kind(store.agent) else { continue };
-            let mut found = agent.notes_on(store, &places, counts, env);
+        let found: Vec<(&OsStr, StoreNotes)> = by_root
+            .into_par_iter()
+            .filter_map(|(root, (store, places))| {
+                Some((root, agent::by_kind(store.agent)?.notes_on(store, &places, counts, env)))
+            })
+            .collect();
+        for (root, mut found) in found {
             problems.append(&mut found.problems);
             notes.insert(root.into(), found);
         }
@@ -351,6 +356,9 @@ impl Scan {
             };
             let mut found = agent.locate_in(&asked, &worked_in, env);
             self.problems.append(&mut found.problems);
+            if found.places.is_empty() {
+                continue;
+            }
             let known = self.sessions.iter().filter(|session| session.agent == agent.kind());
             let known: HashSet<&Path> =
                 known.flat_map(|session| &session.copies).map(|copy| copy.place.path.as_path()).collect();

@@ -21,7 +21,7 @@ use super::{Agent, Command, Found, ReadContext, StoreNotes, as_prompt_option, is
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
-use crate::format::gemini::{Conversation, Entry, Field, Place, each_field, message, record};
+use crate::format::gemini::{Conversation, Entry, Field, Place, each_field, each_field_in, message, record};
 use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
 use crate::fsio;
@@ -308,7 +308,9 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
     let mut id = None;
     if path.extension().is_some_and(|extension| extension == "json") {
         let (file, _) = fsio::open_regular(path)?;
-        each_field(file.take(MAX_ID), &mut |field| {
+        let mut start = Vec::new();
+        file.take(MAX_ID).read_to_end(&mut start).map_err(|error| PathError::new("read", path, error))?;
+        each_field_in(&start, &mut |field| {
             if let Field::Text("sessionId", value) = field {
                 id = Some(value.to_owned());
             }
@@ -383,14 +385,18 @@ fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
     copy.transcript_bytes = metadata.len();
     let mut sum = Conversation::default();
     let is_small = metadata.len() <= SMALL;
-    let is_read = each_field(file.take(MAX_HEAD), &mut |field| {
+    let mut see = |field: Field<'_>| {
         take_field(&mut sum, &field);
         // Its header tells the newest time; the title stands at the end.
         if !is_small && sum.first_prompt().is_some() && sum.model.is_some() {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
-    });
+    };
+    let is_read = match is_small {
+        true => each_field_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
+        false => each_field(file.take(MAX_HEAD), &mut see),
+    };
     if !is_small {
         Jsonl::open(&path)?
             .from_end(|line, _| {

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
@@ -73,23 +74,28 @@ impl Agent for Jido {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let (_, metadata) = fsio::open_regular(&place.path)?;
+        let (file, metadata) = fsio::open_regular(&place.path)?;
         let mut copy = Copy::new(place);
         (copy.size_bytes, copy.transcript_bytes) = (metadata.len(), metadata.len());
         if metadata.len() > MAX_FILE_BYTES {
             refuse(&mut copy, &LoadError::FileTooLarge);
         } else {
-            let bytes = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES)?;
-            // What JidoCode refuses still has a name and a directory that help its owner.
-            let loose: Loose<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
-            loose.fill(&mut copy, context.env);
+            let bytes = fsio::read_opened(file, &metadata, &copy.place.path, MAX_FILE_BYTES)?;
             match jido::parse(&bytes) {
-                Ok(session) => fill(&mut copy, &session),
-                Err(error) => refuse(&mut copy, &error),
+                Ok(session) => {
+                    Known::of(&session).fill(&mut copy, context.env);
+                    fill(&mut copy, &session);
+                }
+                Err(error) => {
+                    // What JidoCode refuses still has a name and a directory that help its owner.
+                    let loose: Loose<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+                    loose.known().fill(&mut copy, context.env);
+                    refuse(&mut copy, &error);
+                }
             }
         }
         if copy.active_at.is_none() {
-            let modified = metadata.modified().ok().and_then(|time| jiff::Timestamp::try_from(time).ok());
+            let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
             copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
         }
         self.decide_launch_dir(&mut copy);
@@ -265,20 +271,55 @@ struct Loose<'a> {
 }
 
 impl Loose<'_> {
+    fn known(&self) -> Known<'_> {
+        let at = |text: &Text<'_>| text.get().and_then(jido::instant);
+        Known {
+            id: self.id.get(),
+            name: self.name.filled(),
+            project_path: self.project_path.filled(),
+            closed_at: at(&self.closed_at),
+            updated_at: at(&self.updated_at),
+            created_at: at(&self.created_at),
+        }
+    }
+}
+
+/// What a file says of the session as a whole.
+struct Known<'a> {
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    project_path: Option<&'a str>,
+    closed_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+    created_at: Option<Timestamp>,
+}
+
+impl<'a> Known<'a> {
+    fn of(session: &'a JidoSession) -> Self {
+        let filled = |text: &'a str| Some(text).filter(|text| !text.trim().is_empty());
+        Self {
+            id: Some(&session.id),
+            name: filled(&session.name),
+            project_path: filled(&session.project_path),
+            closed_at: session.closed_at,
+            updated_at: Some(session.updated_at),
+            created_at: Some(session.created_at),
+        }
+    }
+
     fn fill(&self, copy: &mut Copy, env: &Env) {
-        copy.title = self.name.filled().map(|name| Fact::new(name.to_owned(), "name"));
-        if let Some(path) = self.project_path.filled() {
+        copy.title = self.name.map(|name| Fact::new(name.to_owned(), "name"));
+        if let Some(path) = self.project_path {
             let dir = env.expand(Path::new(path));
             copy.start_dir = Some(Fact::new(dir.clone(), "session"));
             copy.last_dir = copy.start_dir.clone();
             copy.evidence.push(Evidence { dir, source: "session", detail: "project_path".to_owned(), counts: true });
         }
-        copy.created_at = self.created_at.get().and_then(jido::instant).map(|at| Fact::new(at, "created_at"));
-        let closed = self.closed_at.get().and_then(jido::instant).map(|at| Fact::new(at, "closed_at"));
-        let updated = || self.updated_at.get().and_then(jido::instant).map(|at| Fact::new(at, "updated_at"));
-        copy.active_at = closed.or_else(updated);
-        if self.id.get().is_some_and(|id| id != copy.place.id) {
-            copy.notes.push(format!("its content says that its id is {}", self.id.get().unwrap_or_default()));
+        copy.created_at = self.created_at.map(|at| Fact::new(at, "created_at"));
+        let closed = self.closed_at.map(|at| Fact::new(at, "closed_at"));
+        copy.active_at = closed.or_else(|| self.updated_at.map(|at| Fact::new(at, "updated_at")));
+        if let Some(id) = self.id.filter(|id| *id != copy.place.id) {
+            copy.notes.push(format!("its content says that its id is {id}"));
             copy.health.insert(Health::InvalidContent);
         }
     }

@@ -401,11 +401,23 @@ fn is_there(path: &Path) -> bool {
 
 /// Returns the bytes of every regular file below a directory, without following links.
 pub(crate) fn tree_size(dir: &Path) -> u64 {
-    walkdir::WalkDir::new(dir)
-        .into_iter()
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_file())
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|metadata| metadata.len())
-        .sum()
+    let mut bytes = 0;
+    each_file_below(dir, &mut |entry, _| bytes += entry.metadata().map_or(0, |metadata| metadata.len()));
+    bytes
+}
+
+/// Shows every regular file below a directory with its depth, 1 for those right in it, without following links.
+///
+/// A look at an entry's metadata starts at its directory, which is cheaper than one at its path from the root on.
+fn each_file_below(dir: &Path, see: &mut dyn FnMut(&DirEntry, usize)) {
+    let mut dirs = vec![(dir.to_owned(), 1)];
+    while let Some((dir, depth)) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => dirs.push((entry.path(), depth + 1)),
+                Ok(kind) if kind.is_file() => see(&entry, depth),
+                _ => {}
+            }
+        }
+    }
 }

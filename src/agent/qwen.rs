@@ -424,6 +424,8 @@ struct Ends {
     records_from_end: u32,
 }
 
+/// Records near the end that are looked into even when every field has been seen: times are not in order.
+const LAST_RECORDS: u32 = 8;
 /// Records near the end that the branch and the model are looked for in.
 const MOST_RECORDS: u32 = 40;
 
@@ -452,6 +454,11 @@ impl Ends {
     }
 
     fn see_from_end(&mut self, line: &[u8], is_ended: bool) {
+        // Most sessions have no title, and only that is looked for any further.
+        let is_title_wanted = self.knows_end() && self.records_from_end >= LAST_RECORDS;
+        if is_title_wanted && memchr::memmem::find(line, b"custom_title").is_none() {
+            return;
+        }
         let Some(record) = record(line) else {
             self.is_torn |= !is_ended;
             return;

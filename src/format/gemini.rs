@@ -102,10 +102,13 @@ impl<'a> Record<'a> {
 
     /// Returns the text that a person typed, if this is one; an image alone is an empty text.
     pub fn prompt(&self) -> Option<String> {
+        self.prompt_in(&parts(self.content))
+    }
+
+    fn prompt_in(&self, content: &[Block<'_>]) -> Option<String> {
         if self.speaker.get() != Some("user") {
             return None;
         }
-        let content = parts(self.content);
         // What tools answered is handed to the model in the user's name.
         if content.iter().any(|part| matches!(part, Block::ToolResult(_))) {
             return None;
@@ -117,7 +120,7 @@ impl<'a> Record<'a> {
             })
         };
         // Files that a prompt names are put into its content; what was typed is then kept beside it.
-        if let Some(typed) = typed(&parts(self.display_content)).or_else(|| typed(&content)) {
+        if let Some(typed) = typed(&parts(self.display_content)).or_else(|| typed(content)) {
             return Some(typed);
         }
         let has_texts = content.iter().any(|part| matches!(part, Block::Text(_)));
@@ -125,13 +128,13 @@ impl<'a> Record<'a> {
     }
 
     /// Tells whether the model says or calls something.
-    pub fn is_reply(&self) -> bool {
+    fn is_reply_in(&self, content: &[Block<'_>]) -> bool {
         let says = |part: &Block<'_>| match part {
             Block::Text(text) => !text.trim().is_empty(),
             Block::ToolCall { .. } => true,
             _ => false,
         };
-        self.speaker.get() == Some("gemini") && (parts(self.content).iter().any(says) || !self.calls().is_empty())
+        self.speaker.get() == Some("gemini") && (content.iter().any(says) || !self.calls().is_empty())
     }
 
     fn calls(&self) -> Vec<&'a RawValue> {
@@ -266,15 +269,16 @@ impl Conversation {
         if let Some(model) = message.model.filled() {
             self.model = Some(model.to_owned());
         }
-        let prompt = message.prompt();
+        let content = parts(message.content);
+        let prompt = message.prompt_in(&content);
         // One without an id cannot be written again.
         let id = message.id.get().map_or_else(|| format!("#{}", self.entries.len()), str::to_owned);
         let entry = Entry {
             place,
-            digest: digest(message),
+            digest: digest(message, &content),
             id: id.clone(),
             is_prompt: prompt.is_some(),
-            is_reply: message.is_reply(),
+            is_reply: message.is_reply_in(&content),
         };
         let at = match self.by_id.entry(id) {
             Slot::Occupied(slot) => {
@@ -340,10 +344,10 @@ impl Conversation {
 }
 
 /// Stands for who says what; what a resume writes anew in another form counts as the same.
-fn digest(message: &Record<'_>) -> u64 {
+fn digest(message: &Record<'_>, content: &[Block<'_>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.speaker.get().hash(&mut hasher);
-    for part in parts(message.content) {
+    for part in content {
         if let Block::Text(text) = part {
             text.hash(&mut hasher);
         }
@@ -368,6 +372,13 @@ pub fn each_field(reader: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFl
     let mut walk = Walk { see, is_stopped: false };
     let mut document = serde_json::Deserializer::from_reader(BufReader::with_capacity(64 * 1024, reader));
     let read = walk.deserialize(&mut document);
+    read.is_ok() || walk.is_stopped
+}
+
+/// Shows the fields as [`each_field`] does, of a document that was read whole; that is faster.
+pub fn each_field_in(document: &[u8], see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+    let mut walk = Walk { see, is_stopped: false };
+    let read = walk.deserialize(&mut serde_json::Deserializer::from_slice(document));
     read.is_ok() || walk.is_stopped
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
 
 use super::{table, text};
 use crate::env::Env;
@@ -193,7 +194,7 @@ fn plural(word: &str, count: u64) -> String {
 }
 
 fn local(at: Timestamp, env: &Env) -> String {
-    strtime::format("%Y-%m-%d %H:%M:%S", &at.to_zoned(env.zone.clone())).unwrap_or_else(|_| at.to_string())
+    strtime::format("%Y-%m-%d %H:%M:%S", &at.to_zoned(TimeZone::clone(&env.zone))).unwrap_or_else(|_| at.to_string())
 }
 
 /// Returns the words of a session for a line of conversation: agent, short id, title.

@@ -14,7 +14,7 @@ use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
 use super::upkeep::{self, Link};
-use super::{Agent, Command, Found, ReadContext, is_there};
+use super::{Agent, Command, Found, ReadContext, each_file_below, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -192,16 +192,15 @@ fn recorded(dir: PathBuf, source: &'static str, file: &str) -> Evidence {
 /// Returns the bytes of a session's directory, and the processes that are named as its users.
 fn survey(dir: &Path) -> (u64, BTreeSet<u32>) {
     let (mut bytes, mut users) = (0, BTreeSet::new());
-    for entry in
-        walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok).filter(|entry| entry.file_type().is_file())
-    {
+    each_file_below(dir, &mut |entry, depth| {
         bytes += entry.metadata().map_or(0, |metadata| metadata.len());
-        if entry.depth() == 1 {
-            let name = entry.file_name().to_str().and_then(|name| name.strip_prefix("inuse."));
+        if depth == 1 {
+            let name = entry.file_name();
+            let name = name.to_str().and_then(|name| name.strip_prefix("inuse."));
             let pid = name.and_then(|name| name.strip_suffix(".lock").or_else(|| name.strip_suffix(".hold")));
             users.extend(pid.and_then(|pid| pid.parse::<u32>().ok()));
         }
-    }
+    });
     (bytes, users)
 }
 

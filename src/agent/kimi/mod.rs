@@ -105,11 +105,9 @@ impl Agent for Kimi {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let files = Files::of(&place);
         let mut copy = Copy::new(place);
-        copy.size_bytes =
-            match copy.place.path.is_dir() {
-                true => tree_size(&copy.place.path),
-                false => 0,
-            } + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
+        // What is no directory has nothing below it.
+        copy.size_bytes = tree_size(&copy.place.path)
+            + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
         let has_prompt = read_wire(&mut copy, &files.wire, context.env.now)?;
         let project = copy.place.project.clone().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(&*project).cloned().unwrap_or_default();

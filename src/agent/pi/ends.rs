@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
+use memchr::memmem;
 
 use super::Pi;
 use crate::agent::Agent as _;
@@ -60,6 +61,11 @@ impl Ends {
 
     pub(super) fn see_from_end(&mut self, line: &[u8], is_ended: bool) -> bool {
         self.bytes_from_end += line.len();
+        let has_rest = self.newest.is_some() && self.records_from_end >= LAST_RECORDS;
+        // Most sessions have no name, and only that is looked for any further.
+        if has_rest && self.model.is_some() && memmem::find(line, b"session_info").is_none() {
+            return self.bytes_from_end >= TAIL || self.name.is_some();
+        }
         match Record::parse(line) {
             Some(record) => {
                 self.records_from_end += 1;
