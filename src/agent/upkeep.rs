@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::de::IgnoredAny;
 
 use super::Found;
-use crate::session::{AgentKind, Problem};
+use crate::session::{AgentKind, Copy, Problem};
 
 /// Something in a store that is part of no session there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,17 @@ pub struct Retention {
     pub setting: (PathBuf, &'static str),
     /// Whether it is written there; else it is the agent's default.
     pub is_set: bool,
+}
+
+impl Retention {
+    /// Returns when the agent deletes a copy; `None` when what it counts from is not known.
+    pub fn expiry(&self, copy: &Copy) -> Option<Timestamp> {
+        let start = match self.counts_from {
+            RetentionStart::FileTime => copy.modified_at?,
+            RetentionStart::Activity => copy.active_at.as_ref()?.value,
+        };
+        start.checked_add(self.period).ok()
+    }
 }
 
 /// What the period of a retention is counted from.

@@ -45,10 +45,27 @@ impl Outcome {
 ///
 /// An item that fails does not keep the others from being done. Fails as a whole only before the first change.
 pub fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
+    run_prepared(change, env, patience, |_| Ok(()))
+}
+
+/// Applies a change as [`run`] does, once `prepare` has made ready what it puts somewhere.
+pub(super) fn run_prepared(
+    change: &Change,
+    env: &Env,
+    patience: Duration,
+    prepare: impl FnOnce(&Shop) -> Result<(), PathError>,
+) -> anyhow::Result<Outcome> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
     }
     let shop = Shop::open(env, change.verb, patience)?;
+    let outcome = prepare(&shop).map_err(anyhow::Error::from).and_then(|()| run_in(&shop, change, env));
+    // What was not put anywhere is of no use; the next run would remove it too.
+    let _ = shop.clear_ready();
+    outcome
+}
+
+fn run_in(shop: &Shop, change: &Change, env: &Env) -> anyhow::Result<Outcome> {
     let (journal, run) = Journal::begin(&shop.runs, change.verb, env.now, &shop.fault)?;
     let trash = shop.trash_of(&run);
     let made = shop.fault.point().and_then(|()| tree::make_private_dir(&trash));
@@ -59,7 +76,7 @@ pub fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Out
         Ok(records) => records,
         Err(error) => {
             // Nothing was changed yet, so nothing needs to be remembered.
-            forget(&shop, &run);
+            forget(shop, &run);
             return Err(error.into());
         }
     };
@@ -69,7 +86,7 @@ pub fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Out
     let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
     let has_changed = done.contains(&Done::Done) || work.is_broken.is_some();
     if !has_changed {
-        forget(&shop, &run);
+        forget(shop, &run);
     }
     Ok(Outcome { run: has_changed.then_some(run), done })
 }

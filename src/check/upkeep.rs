@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::{Code, Finding, Severity, count, word};
@@ -25,7 +24,7 @@ fn expiries(survey: &Survey) -> Vec<Finding> {
         let copy = session.copy();
         let Some((_, retention)) = survey.retentions.get(&copy.place.store.root) else { continue };
         let is_own = !matches!(copy.kind, SessionKind::Subagent | SessionKind::Empty);
-        let Some(at) = expiry(session, retention).filter(|_| is_own) else { continue };
+        let Some(at) = retention.expiry(copy).filter(|_| is_own) else { continue };
         if at.duration_since(survey.now) > survey.expires_within {
             continue;
         }
@@ -40,15 +39,6 @@ fn expiries(survey: &Survey) -> Vec<Finding> {
             Some(expiry_finding(*agent, retention, day.map(|day| day.to_string()), &sessions))
         })
         .collect()
-}
-
-fn expiry(session: &Session, retention: &Retention) -> Option<Timestamp> {
-    let copy = session.copy();
-    let start = match retention.counts_from {
-        RetentionStart::FileTime => copy.modified_at?,
-        RetentionStart::Activity => copy.active_at.as_ref()?.value,
-    };
-    start.checked_add(retention.period).ok()
 }
 
 fn expiry_finding(agent: AgentKind, retention: &Retention, day: Option<String>, sessions: &[&Session]) -> Finding {

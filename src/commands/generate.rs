@@ -8,7 +8,7 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::{hook, json, save, trash, undo};
+use crate::render::{archive, hook, json, save, trash, undo};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// The schemas by name.
-const SCHEMAS: [&str; 17] = [
+const SCHEMAS: [&str; 21] = [
     "session-list",
     "session",
     "resume-plan",
@@ -47,6 +47,10 @@ const SCHEMAS: [&str; 17] = [
     "doctor-checks",
     "doctor-fix",
     "change",
+    "archive",
+    "archive-list",
+    "archive-verify",
+    "archived-session",
     "save-outcome",
     "hook-change",
     "hook-status",
@@ -113,6 +117,10 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "hook-change" => schema_for!(hook::HookChangeJson<'_>),
         "hook-status" => schema_for!(hook::HookStatusJson),
         "doctor-fix" => schema_for!(json::change::FixJson<'_>),
+        "archive" => schema_for!(archive::ArchiveJson<'_>),
+        "archive-list" => schema_for!(archive::ArchiveListJson<'_>),
+        "archive-verify" => schema_for!(archive::VerifyJson<'_>),
+        "archived-session" => schema_for!(archive::ArchivedSessionJson<'_>),
         "change" => schema_for!(json::change::ChangeJson<'_>),
         "undo" => schema_for!(undo::UndoJson<'_>),
         "run-list" => schema_for!(undo::RunListJson<'_>),

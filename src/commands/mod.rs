@@ -1,5 +1,6 @@
 //! One file a verb: collect, ask the core, render.
 
+pub(crate) mod archive;
 pub(crate) mod backfill;
 mod change;
 pub(crate) mod dedupe;
@@ -9,6 +10,7 @@ pub(crate) mod generate;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod list;
+pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod save;
 pub(crate) mod show;
