@@ -19,7 +19,7 @@ use super::tree;
 use crate::agent::{self, Agent};
 use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::manifest::{CopyAt, Entry, Node, Role};
-use crate::archive::store::{BlobFault, entries, manifest_name};
+use crate::archive::store::{BlobFault, Holdings, entries, manifest_name};
 use crate::archive::verify::blobs;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::env::Env;
@@ -198,6 +198,7 @@ impl Writer<'_> {
                 if is_new {
                     item.done = Done::Archived;
                 }
+                self.remove_held(session, &manifest, &known);
             }
             Err(Trouble::Refused(why)) => item.done = Done::Refused(why),
             Err(Trouble::Failed(why)) => item.done = Done::Failed(why),
@@ -207,6 +208,16 @@ impl Writer<'_> {
         }
         item.stored_bytes = self.stored;
         item
+    }
+
+    /// Removes the manifests of older states of which the newest holds everything.
+    fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
+        let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.is_dry_run) else { return };
+        let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
+        for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
+            // All that it held is in the newer one, so it is no loss if this fails.
+            let _ = tree::remove(&snapshot.path, self.fault);
+        }
     }
 
     /// Copies a session until it is the same before and after; returns its manifest, and whether that is a new one.
@@ -219,8 +230,7 @@ impl Writer<'_> {
         let agent = agent::by_kind(session.agent).ok_or_else(|| Trouble::Refused("no agent reads it".to_owned()))?;
         let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
-        let look = || look(session, agent);
-        let continued = settled(look, |pieces| self.copy(pieces, &mut manifest, previous))?;
+        settled(|| look(session, agent), |pieces| self.copy(pieces, &mut manifest))?;
         if let Some(previous) = previous {
             if manifest.is_same(previous) {
                 return Ok((previous.clone(), false));
@@ -229,40 +239,19 @@ impl Writer<'_> {
         }
         self.sync()?;
         self.write_manifest(&manifest)?;
-        if let Some(before) =
-            before.filter(|before| !self.is_dry_run && is_within(&before.manifest, &manifest, &continued, agent))
-        {
-            // All that it held is in the new one, so it is no loss if this fails.
-            let _ = tree::remove(&before.path, self.fault);
-        }
         Ok((manifest, true))
     }
 
-    /// Copies what was seen; returns the files that go on where they ended before.
-    fn copy(
-        &mut self,
-        seen: &Sight,
-        manifest: &mut Manifest,
-        previous: Option<&Manifest>,
-    ) -> Result<BTreeSet<PathBuf>, Trouble> {
+    /// Copies what was seen.
+    fn copy(&mut self, seen: &Sight, manifest: &mut Manifest) -> Result<(), Trouble> {
         manifest.stores = seen.stores.iter().cloned().map(PathText).collect();
         manifest.copies.clone_from(&seen.copies);
         manifest.entries.clear();
-        let mut continued = BTreeSet::new();
         for piece in &seen.pieces {
             let node = match &piece.kind {
                 Kind::Dir => Node::Dir,
                 Kind::Link(target) => Node::Link { target: target.clone() },
-                Kind::File => {
-                    let root = &seen.stores[piece.store];
-                    let before = previous.and_then(|previous| previous.file(root, &piece.path));
-                    let (node, goes_on) =
-                        self.file(&root.join(&piece.path), before.map(|(size, sha, _)| (size, sha)))?;
-                    if goes_on {
-                        continued.insert(root.join(&piece.path));
-                    }
-                    node
-                }
+                Kind::File => self.file(&seen.stores[piece.store].join(&piece.path))?,
             };
             manifest.entries.push(Entry {
                 store: piece.store,
@@ -273,33 +262,24 @@ impl Writer<'_> {
                 modified: piece.state.modified,
             });
         }
-        Ok(continued)
+        Ok(())
     }
 
-    /// Stores a file; tells whether it begins with all that was there before.
-    fn file(&mut self, path: &Path, before: Option<(u64, &str)>) -> Result<(Node, bool), Trouble> {
+    /// Stores a file.
+    fn file(&mut self, path: &Path) -> Result<Node, Trouble> {
         let fail = |error: PathError| match error.kind() {
             io::ErrorKind::NotFound => Trouble::Changed,
             _ => Trouble::Failed(error.to_string()),
         };
         let (mut file, _) = fsio::open_regular(path).map_err(fail)?;
         let (mut whole, mut size, mut chunks) = (Sha256::new(), 0_u64, Vec::new());
-        let mut goes_on = false;
         each_chunk(&mut file, |chunk| -> Result<(), Trouble> {
-            let end = size + chunk.len() as u64;
-            let old_end = before.filter(|(old, _)| (size..=end).contains(old));
-            let at = old_end.map_or(0, |(old, _)| usize::try_from(old - size).unwrap_or_default());
-            whole.update(&chunk[..at]);
-            if let Some((_, sha256)) = old_end {
-                goes_on = hex(&whole.clone().finalize()) == sha256;
-            }
-            whole.update(&chunk[at..]);
-            size = end;
+            whole.update(chunk);
+            size += chunk.len() as u64;
             chunks.push(self.chunk(chunk)?);
             Ok(())
         })?;
-        let sha256 = hex(&whole.finalize());
-        Ok((Node::File { size, sha256, chunks }, goes_on))
+        Ok(Node::File { size, sha256: hex(&whole.finalize()), chunks })
     }
 
     /// Stores a chunk unless it is there and sound; returns its name.
@@ -550,17 +530,25 @@ fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> 
 }
 
 /// Tells whether all that an older state held is in a newer one: each file is the same or goes on where it ended.
-fn is_within(old: &Manifest, new: &Manifest, continued: &BTreeSet<PathBuf>, agent: &dyn Agent) -> bool {
-    old.files().all(|(entry, size, _)| {
-        let (path, root) = (old.original(entry), &old.stores[entry.store].0);
-        let is_same = || {
-            let digest = |manifest: &Manifest| manifest.file(root, &entry.path).map(|(_, digest, _)| digest.to_owned());
-            digest(new).is_some() && digest(new) == digest(old)
-        };
+fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent: &dyn Agent) -> bool {
+    old.entries.iter().all(|entry| {
+        let Node::File { size, sha256, chunks } = &entry.node else { return true };
         let is_state =
             || entry.path.file_name().and_then(|name| name.to_str()).is_some_and(|name| agent.is_state(name));
-        size == 0 || continued.contains(&path) || is_same() || is_state()
+        let newer = || new.file(&old.stores[entry.store].0, &entry.path);
+        *size == 0
+            || entry.role == Role::Companion
+            || newer().is_some_and(|(_, digest, newer)| digest == sha256 || goes_on(chunks, newer, archive))
+            || is_state()
     })
+}
+
+/// Tells whether a file begins with all that an older state of it held, by their chunks.
+fn goes_on(old: &[String], new: &[String], archive: &Archive) -> bool {
+    let Some((last, full)) = old.split_last() else { return true };
+    let Some(same_place) = new.get(full.len()).filter(|_| new.starts_with(full)) else { return false };
+    let both = || archive.chunk(last).ok().zip(archive.chunk(same_place).ok());
+    last == same_place || both().is_some_and(|(last, newer)| newer.starts_with(&last))
 }
 
 /// Says how a session was used while it was copied, where that matters.
@@ -576,7 +564,62 @@ pub fn in_use(session: &Session) -> Option<String> {
 mod tests {
     use std::cell::Cell;
 
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::archive::chunks::CHUNK_BYTES;
+
+    /// Bytes that look like any others.
+    fn bytes(seed: u32, count: usize) -> Vec<u8> {
+        let numbers = (0_u32..).map(|n| (n ^ seed).wrapping_mul(2_654_435_761));
+        numbers.flat_map(u32::to_le_bytes).take(count).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn a_file_comes_back_and_what_it_goes_on_from_is_told_from_what_it_does_not(
+            seed in any::<u32>(),
+            size in prop_oneof![0..300_usize, CHUNK_BYTES - 2..CHUNK_BYTES + 3, 2 * CHUNK_BYTES - 2..2 * CHUNK_BYTES + 300],
+            kept in any::<prop::sample::Index>(),
+            flipped in any::<prop::sample::Index>(),
+        ) {
+            let dir = tempfile::tempdir().expect("a directory");
+            let archive = Archive::of(&crate::env::tests::fixed(), Some(dir.path()));
+            let fault = Fault::default();
+            let mut writer = Writer {
+                archive: &archive,
+                fault: &fault,
+                is_dry_run: false,
+                stored: 0,
+                unsynced: BTreeSet::new(),
+                counted: HashSet::new(),
+            };
+            let path = dir.path().join("file");
+            let mut store = |contents: &[u8]| {
+                fsio::replace(&path, contents).expect("a file");
+                match writer.file(&path).expect("a node") {
+                    Node::File { size, sha256, chunks } => (size, sha256, chunks),
+                    node => panic!("{node:?} is no file"),
+                }
+            };
+            let whole = bytes(seed, size);
+            let (stored, sha256, chunks) = store(&whole);
+            let back: Vec<u8> = chunks.iter().flat_map(|name| archive.chunk(name).expect("a chunk")).collect();
+            prop_assert!(back == whole && stored == size as u64 && sha256 == digest(&whole));
+
+            let mut start = whole[..kept.index(size + 1)].to_vec();
+            let (_, _, older) = store(&start);
+            prop_assert!(goes_on(&older, &chunks, &archive));
+            if !start.is_empty() {
+                let at = flipped.index(start.len());
+                start[at] ^= 1;
+                let (_, _, other) = store(&start);
+                prop_assert!(!goes_on(&other, &chunks, &archive));
+            }
+        }
+    }
 
     #[test]
     fn what_changes_while_it_is_copied_is_copied_again_and_given_up_when_it_never_rests() {

@@ -23,11 +23,11 @@ use crate::plan::change::{Change, Item, Step, hex};
 pub struct Restore<'a> {
     /// What would be done; without items when everything is there already.
     pub change: Change,
-    manifest: &'a Manifest,
     archive: &'a Archive,
-    /// What each step that puts something needs, by its place in the steps.
     parts: Vec<Part<'a>>,
-    modified: Option<(i64, i64)>,
+    ready: PathBuf,
+    /// How many sessions were added.
+    sessions: usize,
 }
 
 /// An entry that is made ready at a path.
@@ -37,60 +37,76 @@ struct Part<'a> {
     ready: PathBuf,
     /// Where it goes; what is new gets the owner of the nearest directory there.
     target: PathBuf,
+    /// The time that it gets, in seconds since 1970 and nanoseconds.
+    modified: (i64, i64),
 }
 
-/// Plans to put a session back below these roots, one for each of its stores; a store without a root is left out.
-///
-/// `modified` is the time that its files get, in seconds since 1970 and nanoseconds, instead of their own. Fails with
-/// the paths at which something else is.
-pub fn plan<'a>(
-    manifest: &'a Manifest,
-    archive: &'a Archive,
-    roots: &[Option<PathBuf>],
-    modified: Option<(i64, i64)>,
-    env: &Env,
-) -> Result<Restore<'a>, Vec<String>> {
-    let ready = ready_dir(env);
-    let mut restore = Restore {
-        change: Change { verb: "restore", items: Vec::new() },
-        manifest,
-        archive,
-        parts: Vec::new(),
-        modified,
-    };
-    let (mut steps, mut made, mut in_the_way) = (Vec::new(), Vec::<PathBuf>::new(), Vec::new());
-    // What the agent looks for comes last, so that it never finds a part.
-    let mut entries: Vec<&Entry> = manifest.entries.iter().collect();
-    entries.sort_by(|a, b| (a.role, a.store, &a.path).cmp(&(b.role, b.store, &b.path)));
-    let mut put: Option<PathBuf> = None;
-    for entry in entries {
-        let Some(Some(root)) = roots.get(entry.store) else { continue };
-        let target = root.join(&entry.path);
-        let part = Part { entry, ready: ready.join(entry.store.to_string()).join(&entry.path), target: target.clone() };
-        if put.as_ref().is_some_and(|dir| target.starts_with(dir)) {
-            restore.parts.push(part);
-            continue;
-        }
-        match standing(root, &target, entry) {
-            Standing::Free { missing } => {
-                for dir in missing.into_iter().filter(|dir| !made.contains(dir)).collect::<Vec<_>>() {
-                    steps.push(Step::MakeDir { path: dir.clone() });
-                    made.push(dir);
-                }
-                steps.push(Step::Put { from: part.ready.clone(), path: target.clone() });
-                restore.parts.push(part);
-                put = Some(target);
+impl<'a> Restore<'a> {
+    /// Begins a plan that puts back nothing yet.
+    pub fn new(archive: &'a Archive, env: &Env) -> Self {
+        let change = Change { verb: "restore", items: Vec::new() };
+        Self { change, archive, parts: Vec::new(), ready: env.state_dir().join("ready"), sessions: 0 }
+    }
+
+    /// Adds a session, to be put below these roots, one for each of its stores; a store without a root is left out.
+    ///
+    /// `modified` is the time that its files get, in seconds since 1970 and nanoseconds, instead of their own. Returns
+    /// whether anything is to be done. Fails with the paths at which something else is, and then adds nothing.
+    pub fn add(
+        &mut self,
+        manifest: &'a Manifest,
+        roots: &[Option<PathBuf>],
+        modified: Option<(i64, i64)>,
+    ) -> Result<bool, Vec<String>> {
+        let ready = self.ready.join(self.sessions.to_string());
+        let earlier = self.change.items.iter().flat_map(|item| &item.steps);
+        let mut made: Vec<PathBuf> =
+            earlier.filter(|step| matches!(step, Step::MakeDir { .. })).map(|step| step.path().to_owned()).collect();
+        let (mut steps, mut parts, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
+        // What the agent looks for comes last, so that it never finds a part.
+        let mut entries: Vec<&Entry> = manifest.entries.iter().collect();
+        entries.sort_by(|a, b| (a.role, a.store, &a.path).cmp(&(b.role, b.store, &b.path)));
+        let mut put: Option<PathBuf> = None;
+        for entry in entries {
+            let Some(Some(root)) = roots.get(entry.store) else { continue };
+            let target = root.join(&entry.path);
+            let is_file = matches!(entry.node, Node::File { .. });
+            let part = Part {
+                entry,
+                ready: ready.join(entry.store.to_string()).join(&entry.path),
+                target: target.clone(),
+                modified: modified.filter(|_| is_file).unwrap_or(entry.modified),
+            };
+            if put.as_ref().is_some_and(|dir| target.starts_with(dir)) {
+                parts.push(part);
+                continue;
             }
-            Standing::Same => {}
-            Standing::Taken(_) if entry.role == Role::Companion => {}
-            Standing::Taken(why) => in_the_way.push(why),
+            match standing(root, &target, entry) {
+                Standing::Free { missing } => {
+                    for dir in missing {
+                        if !made.contains(&dir) {
+                            steps.push(Step::MakeDir { path: dir.clone() });
+                            made.push(dir);
+                        }
+                    }
+                    steps.push(Step::Put { from: part.ready.clone(), path: target.clone() });
+                    parts.push(part);
+                    put = Some(target);
+                }
+                Standing::Same => {}
+                Standing::Taken(_) if entry.role == Role::Companion => {}
+                Standing::Taken(why) => in_the_way.push(why),
+            }
         }
-    }
-    if !in_the_way.is_empty() {
-        return Err(in_the_way);
-    }
-    if !steps.is_empty() {
-        restore.change.items.push(Item {
+        if !in_the_way.is_empty() {
+            return Err(in_the_way);
+        }
+        if steps.is_empty() {
+            return Ok(false);
+        }
+        self.sessions += 1;
+        self.parts.append(&mut parts);
+        self.change.items.push(Item {
             label: format!("{} {}", manifest.agent, manifest.id),
             session: Some((manifest.agent, manifest.id.clone())),
             seen: Vec::new(),
@@ -98,13 +114,8 @@ pub fn plan<'a>(
             reason: format!("state {}, archived at {}", manifest.number, manifest.archived_at),
             steps,
         });
+        Ok(true)
     }
-    Ok(restore)
-}
-
-/// Returns where things are made ready.
-fn ready_dir(env: &Env) -> PathBuf {
-    env.state_dir().join("ready")
 }
 
 /// How the place of an entry looks.
@@ -188,16 +199,15 @@ impl Restore<'_> {
     /// Puts the session back, as a run that can be undone.
     pub fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
         run::run_prepared(&self.change, env, patience, |shop| {
-            let dir = ready_dir(env);
-            let made = self.make_ready(&dir, &shop.fault);
-            made.map_err(|error| PathError::new("make ready", &dir, error))
+            let made = self.make_ready(&shop.fault);
+            made.map_err(|error| PathError::new("make ready", &self.ready, error))
         })
     }
 
     /// Unpacks everything that goes somewhere, and checks it.
-    fn make_ready(&self, dir: &Path, fault: &Fault) -> io::Result<()> {
+    fn make_ready(&self, fault: &Fault) -> io::Result<()> {
         fault.point()?;
-        tree::make_private_dirs(dir)?;
+        tree::make_private_dirs(&self.ready)?;
         for part in &self.parts {
             if let Some(above) = part.ready.parent() {
                 tree::make_private_dirs(above)?;
@@ -213,7 +223,7 @@ impl Restore<'_> {
             }
         }
         // What is in a directory changes its time, so a directory comes after that.
-        self.parts.iter().rev().try_for_each(|part| self.take_attributes(part))
+        self.parts.iter().rev().try_for_each(take_attributes)
     }
 
     fn unpack(&self, path: &Path, sha256: &str, chunks: &[String], fault: &Fault) -> io::Result<()> {
@@ -233,35 +243,27 @@ impl Restore<'_> {
         }
         file.sync_all()
     }
+}
 
-    fn take_attributes(&self, part: &Part<'_>) -> io::Result<()> {
-        let Part { entry, ready, target } = part;
-        let above = target.ancestors().skip(1).find_map(|dir| dir.metadata().ok());
-        if let Some(above) = above {
-            // Only root may give a file away; for anyone else their own file is the best there is.
-            let _ = std::os::unix::fs::lchown(ready, Some(above.uid()), Some(above.gid()));
-        }
-        let mask = match entry.node {
-            Node::Link { .. } => None,
-            // Whoever wrote the archive shall not hand out rights.
-            Node::File { .. } => Some(0o777),
-            Node::Dir => Some(0o3777),
-        };
-        if let Some(mask) = mask {
-            #[expect(clippy::disallowed_methods, reason = "what is put back has the mode that it had")]
-            std::fs::set_permissions(ready, std::fs::Permissions::from_mode(entry.mode & mask))?;
-        }
-        let (seconds, nanoseconds) = match (&entry.node, self.modified) {
-            (Node::File { .. }, Some(modified)) => modified,
-            _ => entry.modified,
-        };
-        let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds.clamp(0, 999_999_999) as _ };
-        let times = Timestamps { last_access: time, last_modification: time };
-        Ok(rustix::fs::utimensat(CWD, ready, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+/// Gives what was made ready the owner, mode and time that it gets.
+fn take_attributes(part: &Part<'_>) -> io::Result<()> {
+    let Part { entry, ready, target, modified } = part;
+    let above = target.ancestors().skip(1).find_map(|dir| dir.metadata().ok());
+    if let Some(above) = above {
+        // Only root may give a file away; for anyone else their own file is the best there is.
+        let _ = std::os::unix::fs::lchown(ready, Some(above.uid()), Some(above.gid()));
     }
-
-    /// Returns the state that is put back.
-    pub fn manifest(&self) -> &Manifest {
-        self.manifest
+    let mask = match entry.node {
+        Node::Link { .. } => None,
+        // Whoever wrote the archive shall not hand out rights.
+        Node::File { .. } => Some(0o777),
+        Node::Dir => Some(0o3777),
+    };
+    if let Some(mask) = mask {
+        #[expect(clippy::disallowed_methods, reason = "what is put back has the mode that it had")]
+        std::fs::set_permissions(ready, std::fs::Permissions::from_mode(entry.mode & mask))?;
     }
+    let time = Timespec { tv_sec: modified.0, tv_nsec: modified.1.clamp(0, 999_999_999) as _ };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(rustix::fs::utimensat(CWD, ready, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }

@@ -1,13 +1,13 @@
 //! Which sessions an archive holds whole and as they are now, so that nothing is lost when they go.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use sha2::{Digest as _, Sha256};
 
-use super::manifest::{Manifest, Node, Role};
+use super::manifest::{Node, Role};
 use super::store::{Archive, Holdings};
 use crate::agent;
 use crate::fsio;
@@ -27,9 +27,11 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     let Some(snapshot) = holdings.newest(session.agent, &session.id) else { return false };
     let manifest = &snapshot.manifest;
     let Some(agent) = agent::by_kind(session.agent) else { return false };
+    let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
+    let entries: HashMap<PathBuf, &Node> = entries.map(|entry| (manifest.original(entry), &entry.node)).collect();
     let all_are = session.copies.iter().all(|copy| {
         let Ok(belongings) = agent.belongings(&copy.place) else { return false };
-        belongings.own.iter().chain(&belongings.shared).all(|path| is_as_archived(path, manifest))
+        belongings.own.iter().chain(&belongings.shared).all(|path| is_as_archived(path, &entries))
     });
     let mut names = manifest.files().flat_map(|(_, _, chunks)| chunks).collect::<Vec<_>>();
     names.sort_unstable();
@@ -37,18 +39,15 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     all_are && names.iter().all(|name| archive.chunk(name).is_ok())
 }
 
-/// Tells whether a path, and everything below it, is in a manifest with its present content.
-fn is_as_archived(path: &Path, manifest: &Manifest) -> bool {
+/// Tells whether a path, and everything below it, is among these entries with its present content.
+fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &Node>) -> bool {
     walkdir::WalkDir::new(path).into_iter().all(|found| {
         let Ok(found) = found else { return false };
-        let is_it = |(store, entry): (&Path, &super::manifest::Entry)| store.join(&entry.path) == found.path();
-        let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
-        let mut entries = entries.map(|entry| (manifest.stores[entry.store].0.as_path(), entry));
-        let Some((_, entry)) = entries.find(|pair| is_it(*pair)) else { return false };
-        match &entry.node {
-            Node::Dir => found.file_type().is_dir(),
-            Node::Link { target } => std::fs::read_link(found.path()).is_ok_and(|now| now == *target),
-            Node::File { size, sha256, .. } => {
+        match entries.get(found.path()) {
+            None => false,
+            Some(Node::Dir) => found.file_type().is_dir(),
+            Some(Node::Link { target }) => std::fs::read_link(found.path()).is_ok_and(|now| now == *target),
+            Some(Node::File { size, sha256, .. }) => {
                 file_digest(found.path()).is_ok_and(|(bytes, digest)| (bytes, &digest) == (*size, sha256))
             }
         }

@@ -252,11 +252,18 @@ impl Manifest {
     }
 
     /// Tells whether another one holds the very same files, with the same modes and times.
+    ///
+    /// Of what is there for other sessions too only the paths count, for it changes with those.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.stores == other.stores && self.copies == other.copies && self.entries == other.entries
+        fn entry(entry: &Entry) -> (usize, &Path, Option<&Entry>) {
+            (entry.store, &entry.path, Some(entry).filter(|entry| entry.role != Role::Companion))
+        }
+        self.stores == other.stores
+            && self.copies == other.copies
+            && self.entries.iter().map(entry).eq(other.entries.iter().map(entry))
     }
 
-    /// Returns the paths of an entry and of everything as it was when it was archived.
+    /// Returns where an entry was when it was archived.
     pub fn original(&self, entry: &Entry) -> PathBuf {
         self.stores[entry.store].0.join(&entry.path)
     }

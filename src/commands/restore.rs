@@ -7,11 +7,12 @@ use super::find;
 use crate::agent::upkeep::{Retention, RetentionStart};
 use crate::agent::{self, Agent};
 use crate::apply::restore::{self, Restore};
+use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::cli::{FilterArgs, RestoreArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::session::Store;
+use crate::session::{SessionKind, Store};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -25,23 +26,61 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let manifest = state(find::archived(&args.session, &filter, &holdings)?, args.state)?;
     let agent = agent::by_kind(manifest.agent)
         .ok_or_else(|| Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent)))?;
-    let damage = restore::check(manifest, &archive);
-    if !damage.is_empty() {
-        let (agent, id) = (manifest.agent, &manifest.id);
-        let message = format!("{agent} session {id} is damaged in the archive: {}", damage.join("; "));
-        return Err(Refusal::new(Exit::Failure, "archive-damaged", message)
-            .hint("`rejoin archive --verify` names every damage")
-            .into());
-    }
+    let mut restore = Restore::new(&archive, env);
     let (roots, store) = roots(args, manifest, agent, env)?;
     let retention = agent.retention(&store, env);
     let is_swept = retention.as_ref().is_some_and(|retention| retention.counts_from == RetentionStart::FileTime);
     let now = (is_swept && !args.keep_times).then(|| (env.now.as_second(), i64::from(env.now.subsec_nanosecond())));
-    let restore = restore::plan(manifest, &archive, &roots, now, env).map_err(|taken| in_the_way(manifest, &taken))?;
+    check(manifest, &archive)?;
+    let is_missing = restore.add(manifest, &roots, now).map_err(|taken| in_the_way(manifest, &taken))?;
+    for made in made_by(manifest, &holdings) {
+        let added = check(made, &archive).and_then(|()| {
+            let (roots, _) = self::roots(args, made, agent, env)?;
+            restore.add(made, &roots, now).map_err(|taken| in_the_way(made, &taken))
+        });
+        if let Err(refusal) = added {
+            ui.warn(&format!("a sub-agent is left out: {refusal}"));
+        }
+    }
     let outcome = super::change::apply_with(&restore.change, &args.change, |patience| restore.apply(env, patience))?;
-    say(&restore, retention.as_ref(), now.is_some(), &store, env, ui);
+    if is_missing {
+        let is_left_out = roots.iter().any(Option::is_none);
+        say(manifest, retention.as_ref(), now.is_some(), is_left_out, env, ui);
+    } else {
+        ui.note(&format!("{} session {} is there already, with the same content.", manifest.agent, manifest.id));
+    }
     super::change::print(&restore.change, outcome.as_ref(), args.format, env, ui)?;
     Ok(super::change::exit(outcome.as_ref()))
+}
+
+/// Refuses a session of which something is damaged.
+fn check(manifest: &Manifest, archive: &Archive) -> Result<(), Refusal> {
+    let damage = restore::check(manifest, archive);
+    if damage.is_empty() {
+        return Ok(());
+    }
+    let (agent, id) = (manifest.agent, &manifest.id);
+    let message = format!("{agent} session {id} is damaged in the archive: {}", damage.join("; "));
+    Err(Refusal::new(Exit::Failure, "archive-damaged", message).hint("`rejoin archive --verify` names every damage"))
+}
+
+/// Returns the newest states of the sub-agents that a session made, and those that they made.
+fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest> {
+    let mut found: Vec<&Manifest> = Vec::new();
+    let newest = || holdings.sessions.values().filter_map(|snapshots| Some(&snapshots.last()?.manifest));
+    let mut parents = vec![manifest.id.as_str()];
+    while let Some(parent) = parents.pop() {
+        for made in newest() {
+            let is_made = made.agent == manifest.agent
+                && made.facts.kind == SessionKind::Subagent
+                && made.facts.parent_id.as_deref() == Some(parent);
+            if is_made && made.id != manifest.id && found.iter().all(|known| known.id != made.id) {
+                found.push(made);
+                parents.push(&made.id);
+            }
+        }
+    }
+    found
 }
 
 /// Takes the newest state, or the one that was asked for.
@@ -102,24 +141,12 @@ fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
 }
 
 /// Says what is not as a person would expect.
-fn say(restore: &Restore<'_>, retention: Option<&Retention>, is_now: bool, store: &Store, env: &Env, ui: &mut Ui) {
-    let manifest = restore.manifest();
-    if restore.change.items.is_empty() {
-        ui.note(&format!("{} session {} is there already, with the same content.", manifest.agent, manifest.id));
-        return;
-    }
+fn say(manifest: &Manifest, retention: Option<&Retention>, is_now: bool, is_left_out: bool, env: &Env, ui: &mut Ui) {
+    let agent = manifest.agent;
     if is_now {
-        ui.note(&format!(
-            "Its files get the time of now, because {} deletes by it; --keep-times keeps theirs.",
-            manifest.agent
-        ));
+        ui.note(&format!("Its files get the time of now, because {agent} deletes by it; --keep-times keeps theirs."));
     }
-    let left_out = manifest.stores.len() > 1
-        && restore.change.items.iter().all(|item| {
-            let paths = || item.steps.iter().map(crate::plan::change::Step::path);
-            paths().all(|path| path.starts_with(&store.root))
-        });
-    if left_out {
+    if is_left_out {
         ui.note("Its copies in other stores are left out.");
     }
     let Some(retention) = retention.filter(|_| !is_now) else { return };
@@ -129,6 +156,6 @@ fn say(restore: &Restore<'_>, retention: Option<&Retention>, is_now: bool, store
     };
     let expiry = newest.and_then(|at| at.checked_add(retention.period).ok());
     if expiry.is_some_and(|at| at <= env.now) {
-        ui.warn(&format!("{} will delete it again when it is next started.", manifest.agent));
+        ui.warn(&format!("{agent} will delete it again when it is next started."));
     }
 }

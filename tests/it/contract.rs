@@ -41,6 +41,7 @@ macro_rules! words {
     };
 }
 
+pub(crate) mod archive;
 pub(crate) mod changes;
 
 words!(Kind: Main Fork Exec Subagent Archived Empty);
