@@ -198,7 +198,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
 pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.from.as_deref());
     let holdings = archive.holdings();
-    let states = find::archived(&args.session, filter, &holdings)?;
+    let states = find::archived(&args.session, filter, &holdings, env)?;
     if args.messages.is_some() || args.transcript {
         let message = "the messages of an archived session are not unpacked";
         return Err(Refusal::new(Exit::Usage, "archived", message)

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
     super::refuse_number(&args.session)?;
     let holdings = archive.holdings();
-    let manifest = state(find::archived(&args.session, &filter, &holdings)?, args.state)?;
+    let manifest = state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;
     let agent = agent::by_kind(manifest.agent)
         .ok_or_else(|| Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent)))?;
     let mut restore = Restore::new(&archive, env);

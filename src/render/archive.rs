@@ -342,7 +342,7 @@ pub fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
     }
     if list.hidden > 0 {
         notes.push(format!(
-            "{} of sub-agents, archived by their agent or empty not shown; --all shows them.",
+            "{} not shown: sub-agents, empty sessions, and what their agent has archived itself; --all shows them.",
             list.hidden
         ));
     }

@@ -3,6 +3,7 @@
 use super::copies::candidates;
 use crate::archive::Snapshot;
 use crate::archive::store::Holdings;
+use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
@@ -12,6 +13,7 @@ pub(crate) fn archived<'h>(
     selector: &Selector,
     filter: &Filter,
     holdings: &'h Holdings,
+    env: &Env,
 ) -> Result<&'h [Snapshot], Refusal> {
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
@@ -22,6 +24,7 @@ pub(crate) fn archived<'h>(
             sessions.iter().max_by_key(|session| session.active_at()).map(|session| (session.agent, session.id.clone()))
         }
         Selector::Path(path) => {
+            let path = env.absolute(path);
             let is_at = |session: &&Session| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
             sessions.iter().find(is_at).map(|session| (session.agent, session.id.clone()))
         }
