@@ -109,6 +109,20 @@ pub enum Command {
     ///
     /// For copies that went different ways, where only a person can say which one counts.
     Dedupe(DedupeArgs),
+    /// Remove old sessions with all that belongs to them, safely enough for cron
+    ///
+    /// They go to the trash, from where `undo` brings them back. What is in use, changed within the last hour, pinned,
+    /// not readable, or the parent of what stays, stays. docs/cleanup.md is the policy. When another rejoin is changing
+    /// something, nothing is done, which is no failure: the next run does it.
+    Cleanup(CleanupArgs),
+    /// Remove sessions with their sub-agents and all that belongs to them
+    ///
+    /// They go to the trash, from where `undo` brings them back.
+    Delete(DeleteArgs),
+    /// Keep sessions from every cleanup
+    Pin(PinArgs),
+    /// Let cleanups take sessions again
+    Unpin(UnpinArgs),
     /// Put back what a run of this program changed
     ///
     /// Every file and directory comes back with its bytes, mode and times. Where something newer stands in the way,
@@ -488,6 +502,140 @@ pub struct DedupeArgs {
     pub format: FormatArgs,
 }
 
+/// Arguments of `cleanup`.
+#[derive(Args, Debug)]
+pub struct CleanupArgs {
+    /// What was last active before then goes: an age such as 30d, or a date; 30d unless --max-total or --all says
+    /// what goes
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with = "all")]
+    pub older_than: Option<Age>,
+
+    /// Keep the last N sessions of each project, however old they are
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub keep_last: usize,
+
+    /// Remove the oldest sessions until the rest has at most SIZE: bytes, or 500M, 10G and the like
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "all")]
+    pub max_total: Option<u64>,
+
+    /// Only sessions without a prompt and without a reply; with --all whatever their age
+    #[arg(long)]
+    pub empty: bool,
+
+    /// Every session that was asked for, whatever its age
+    #[arg(long)]
+    pub all: bool,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only sessions of this directory and those below it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// Keep this session: its id, the beginning of it, or AGENT:ID (can be repeated)
+    #[arg(long, value_name = "ID", action = ArgAction::Append, value_parser = parse_id)]
+    pub exclude: Vec<Selector>,
+
+    /// Remove them even if nothing would be left of an agent, more than half of all would go, or the clock may be wrong
+    #[arg(long)]
+    pub allow_all: bool,
+
+    /// Purge from the trash what runs before then took away: an age or a date
+    #[arg(long, value_name = "AGE", default_value = "14d", value_parser = parse_age)]
+    pub trash_keep: Age,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub removal: RemovalArgs,
+
+    /// With --dry-run: end with status 4 if there is something to do
+    #[arg(long, requires = "dry_run")]
+    pub exit_code: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// How sessions are removed.
+#[derive(Args, Clone, Debug)]
+pub struct RemovalArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub change: ChangeArgs,
+
+    /// Do not ask; needed where there is no terminal
+    #[arg(long, short)]
+    pub yes: bool,
+
+    /// Delete for good instead of moving to the trash
+    #[arg(long)]
+    pub permanent: bool,
+}
+
+/// Arguments of `delete`.
+#[derive(Args, Debug)]
+pub struct DeleteArgs {
+    /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or files or directories of sessions
+    #[arg(value_name = "SESSION", required = true, add = ArgValueCandidates::new(complete::session_ids))]
+    pub sessions: Vec<Selector>,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub removal: RemovalArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `pin`.
+#[derive(Args, Debug)]
+pub struct PinArgs {
+    /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or files or directories of sessions
+    #[arg(value_name = "SESSION", required_unless_present = "list",
+          add = ArgValueCandidates::new(complete::session_ids))]
+    pub sessions: Vec<Selector>,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// List what is pinned
+    #[arg(long, short, conflicts_with = "sessions")]
+    pub list: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `unpin`.
+#[derive(Args, Debug)]
+pub struct UnpinArgs {
+    /// Which sessions: ids or beginnings of them, or AGENT:ID; they may be gone
+    #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
+    pub sessions: Vec<Selector>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
 /// Arguments of `undo`.
 #[derive(Args, Debug)]
 pub struct UndoArgs {
@@ -823,7 +971,7 @@ pub enum Generated {
 pub struct HelpArgs {
     /// A command, or the topic `exit-codes`
     #[arg(value_name = "TOPIC")]
-    pub topic: Option<String>,
+    pub topic: Vec<String>,
 }
 
 /// A point in time that was given as an age or as a date.
@@ -861,6 +1009,43 @@ fn parse_age(text: &str) -> Result<Age, String> {
     }
 }
 
+/// Reads an id, the beginning of one, or AGENT:ID.
+fn parse_id(text: &str) -> Result<Selector, String> {
+    match text.parse()? {
+        id @ Selector::Id { .. } => Ok(id),
+        Selector::Latest | Selector::Path(_) => Err("give an id, the beginning of one, or AGENT:ID".to_owned()),
+    }
+}
+
+/// Reads a number of bytes; K, M, G and T count in 1024 as sizes are shown, KB, MB, GB and TB in 1000.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || "give a number of bytes, or a size such as 500M, 1.5G or 10GiB".to_owned();
+    let digits = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim().to_ascii_uppercase();
+    let power = |letter: &str| ["", "K", "M", "G", "T"].iter().position(|known| *known == letter);
+    let (base, power) = match unit.as_str() {
+        "" | "B" => (1024, Some(0)),
+        unit => match (unit.strip_suffix("IB"), unit.strip_suffix('B')) {
+            (Some(letter), _) => (1024, power(letter)),
+            (None, Some(letter)) => (1000, power(letter)),
+            (None, None) => (1024, power(unit)),
+        },
+    };
+    let factor = u64::pow(base, u32::try_from(power.ok_or_else(wrong)?).map_err(|_| wrong())?);
+    if let Ok(number) = number.parse::<u64>() {
+        return number.checked_mul(factor).ok_or_else(|| "the size is too large".to_owned());
+    }
+    let (whole, part) = number.split_once('.').ok_or_else(wrong)?;
+    let (whole, digits): (u64, u32) =
+        (whole.parse().map_err(|_| wrong())?, part.len().try_into().map_err(|_| wrong())?);
+    let part: u64 = part.parse().map_err(|_| wrong())?;
+    let scale = 10_u64.checked_pow(digits).ok_or_else(wrong)?;
+    let part = u128::from(part) * u128::from(factor) / u128::from(scale);
+    let whole = u128::from(whole) * u128::from(factor);
+    u64::try_from(whole + part).map_err(|_| "the size is too large".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -870,6 +1055,27 @@ mod tests {
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_read_as_they_are_shown_and_as_disks_are_sold() {
+        for (text, expected) in [
+            ("0", 0),
+            ("512", 512),
+            ("1k", 1024),
+            ("10M", 10 << 20),
+            ("1.5G", 3 << 29),
+            ("2 GiB", 2 << 30),
+            ("1MB", 1_000_000),
+            ("16777215T", 16_777_215 << 40),
+        ] {
+            assert_eq!(parse_size(text), Ok(expected), "{text}");
+        }
+        for wrong in
+            ["", "G", "-1", "1X", "1.2.3", "1.", ".5G", "99999999T", "1 0", "0x1", "1E3", "18446744073709551616"]
+        {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

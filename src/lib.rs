@@ -27,8 +27,10 @@ pub mod launch;
 pub mod launch_log;
 pub mod moved;
 pub mod picker;
+pub mod pins;
 pub mod plan;
 pub mod process;
+pub mod removal;
 pub mod render;
 pub mod save;
 pub mod scan;
@@ -43,7 +45,7 @@ pub mod written;
 
 pub use apply::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, Command, Format, Hook, HookArgs};
+use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs};
 use env::Env;
 use error::{Exit, Refusal, is_closed_pipe};
 use ui::Ui;
@@ -51,6 +53,10 @@ use ui::Ui;
 /// Runs the program with these arguments, the first of which is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
+    // The agent waits, and with a cold cache the definition of all commands alone takes longer than the event.
+    if let Some(event) = commands::hook::plain_event(&args) {
+        return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));
+    }
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -64,7 +70,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     if let Command::Hook(HookArgs { what: event @ (Hook::Claude | Hook::Amplifier) }) = &cli.command {
-        // The agent waits: nothing is read that an event does not need.
+        // Nothing is read that an event does not need, such as the zone's files.
         return commands::hook::event(event, &mut Ui::new(None, cli.global.quiet, cli.global.color));
     }
     let env = Env::read(cli.global.home.as_deref());
@@ -100,6 +106,10 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Archive(args) => commands::archive::run(args, env, ui),
         Command::Restore(args) => commands::restore::run(args, env, ui),
         Command::Dedupe(args) => commands::dedupe::run(args, env, ui),
+        Command::Cleanup(args) => commands::cleanup::run(args, env, ui),
+        Command::Delete(args) => commands::delete::run(args, env, ui),
+        Command::Pin(args) => commands::pin::pin(args, env, ui),
+        Command::Unpin(args) => commands::pin::unpin(args, env, ui),
         Command::Undo(args) => commands::undo::run(args, env, ui),
         Command::Trash(args) => commands::trash::run(args, env, ui),
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
@@ -124,6 +134,10 @@ fn wants_json(command: &Command) -> bool {
         Command::Archive(args) => args.format.get() != Format::Table,
         Command::Restore(args) => args.format.get() != Format::Table,
         Command::Dedupe(args) => args.format.get() != Format::Table,
+        Command::Cleanup(args) => args.format.get() != Format::Table,
+        Command::Delete(args) => args.format.get() != Format::Table,
+        Command::Pin(args) => args.format.get() != Format::Table,
+        Command::Unpin(args) => args.format.get() != Format::Table,
         Command::Undo(args) => args.format.get() != Format::Table,
         Command::Trash(args) => args.command.format() != Format::Table,
         Command::Doctor(args) => args.format.get() != Format::Table,

@@ -86,13 +86,14 @@ impl Locks {
     /// does not show is tried, shared and only for this moment; nothing is written.
     pub fn holder(&self, path: &Path) -> Lock {
         let Ok((file, metadata)) = crate::fsio::open_regular(path) else { return Lock::Free };
-        if let Some(pid) = self.0.get(&identity(&metadata)) {
-            // The table names who took it, who may have left it to another process and ended.
-            let pid = Some(*pid).filter(|pid| exists(*pid)).or_else(|| openers(&[path], |_| true).into_values().next());
-            return pid.map_or(Lock::Held, Lock::HeldBy);
+        if let Some(pid) = self.0.get(&identity(&metadata)).filter(|pid| exists(**pid)) {
+            return Lock::HeldBy(*pid);
         }
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-            Err(rustix::io::Errno::WOULDBLOCK) => Lock::Held,
+            // Who took it may have left it to another process and ended.
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                openers(&[path], |_| true).into_values().next().map_or(Lock::Held, Lock::HeldBy)
+            }
             _ => Lock::Free,
         }
     }
@@ -106,7 +107,9 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
 fn lock(line: &str) -> Option<((u64, u64), u32)> {
     let mut words = line.split_ascii_whitespace().skip(1);
     words.next().filter(|kind| *kind == "FLOCK")?;
-    let pid = words.nth(2)?.parse().ok()?;
+    // A shared one is another look.
+    words.nth(1).filter(|way| *way == "WRITE")?;
+    let pid = words.next()?.parse().ok()?;
     let mut place = words.next()?.split(':');
     let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
     let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
@@ -198,9 +201,13 @@ mod tests {
     fn a_line_of_the_table_names_the_file_and_the_process() {
         let device = rustix::fs::makedev(0xfd, 1);
         assert_eq!(lock("7: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF"), Some(((device, 1_234_567), 4193)));
-        for other in
-            ["7: -> FLOCK  ADVISORY  WRITE 4193 fd:01:1 0 EOF", "8: POSIX  ADVISORY  READ 1 00:2e:9 0 0", "", "1:"]
-        {
+        for other in [
+            "7: -> FLOCK  ADVISORY  WRITE 4193 fd:01:1 0 EOF",
+            "7: FLOCK  ADVISORY  READ 4193 fd:01:1 0 EOF",
+            "8: POSIX  ADVISORY  WRITE 1 00:2e:9 0 0",
+            "",
+            "1:",
+        ] {
             assert_eq!(lock(other), None, "{other}");
         }
     }

@@ -92,6 +92,17 @@ impl Places {
         read(env, places, &[], wanted, problems)
     }
 
+    /// Reads every copy as `list` does, and keeps of each only what `digest` makes of it, so that many need little
+    /// memory. What only other sessions tell of a directory is not known then.
+    pub fn digest<T: Send>(self, env: &Env, digest: impl Fn(Copy) -> T + Sync) -> (Vec<T>, Vec<Problem>) {
+        let Self { places, mut problems } = self;
+        let notes = Notes::of(env, &places, &[], false, &mut problems);
+        let digests = read_each(env, places, &notes, Wanted::GLANCE, &mut problems, digest);
+        problems.sort();
+        problems.dedup();
+        (digests, problems)
+    }
+
     /// Reads the copies that `is_wanted` picks, and of the others what it takes to know their directories.
     pub fn read_some(self, env: &Env, wanted: Wanted, is_wanted: impl Fn(&Located) -> bool) -> Scan {
         let (picked, others): (Vec<_>, Vec<_>) = self.places.into_iter().partition(is_wanted);
@@ -160,8 +171,19 @@ fn read_copies(
     wanted: Wanted,
     problems: &mut Vec<Problem>,
 ) -> Vec<Copy> {
+    read_each(env, places, notes, wanted, problems, |copy| copy)
+}
+
+fn read_each<T: Send>(
+    env: &Env,
+    places: Vec<Located>,
+    notes: &Notes,
+    wanted: Wanted,
+    problems: &mut Vec<Problem>,
+    digest: impl Fn(Copy) -> T + Sync,
+) -> Vec<T> {
     let nothing = StoreNotes::default();
-    let read = |place: Located| -> Result<Copy, Problem> {
+    let read = |place: Located| -> Result<T, Problem> {
         let path = place.path.clone();
         let notes = notes.0.get(&place.store.root).unwrap_or(&nothing);
         let context = ReadContext { env, notes, depth: wanted.depth };
@@ -174,11 +196,11 @@ fn read_copies(
             }
             Ok(copy)
         });
-        copy.map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
+        copy.map(&digest).map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
     };
     // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
     let results = places.into_par_iter().with_max_len(32).map(read);
-    let (copies, mut failed): (Vec<Copy>, Vec<Problem>) = results.partition_map(|result| match result {
+    let (copies, mut failed): (Vec<T>, Vec<Problem>) = results.partition_map(|result| match result {
         Ok(copy) => Either::Left(copy),
         Err(problem) => Either::Right(problem),
     });
@@ -266,7 +288,16 @@ fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) 
         }
     }
     let choice = choose(&mut copies, |a, b| reader?.compare(a, b));
-    Session { agent, id, copies, choice, pointers: Vec::new(), launch_dir_exists: None, health: BTreeSet::new() }
+    Session {
+        agent,
+        id,
+        copies,
+        choice,
+        pointers: Vec::new(),
+        launch_dir_exists: None,
+        health: BTreeSet::new(),
+        is_pinned: false,
+    }
 }
 
 /// Returns every directory that sessions record, as bytes, which compare faster than paths.

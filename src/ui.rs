@@ -1,5 +1,6 @@
 //! The terminal: answers go to standard output, the conversation to standard error.
 
+pub mod progress;
 pub mod terminal;
 
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
@@ -10,6 +11,7 @@ use crate::cli::ColorWhen;
 use crate::env::Env;
 use crate::error::Refusal;
 use crate::render::text;
+use progress::Progress;
 
 /// Where a run writes.
 #[derive(Debug)]
@@ -77,6 +79,17 @@ impl Ui {
     /// Returns the stream of the answer.
     pub fn data(&mut self) -> &mut impl Write {
         &mut self.out
+    }
+
+    /// Tells whether nothing but the answer is wanted.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Begins to show how far something is, if somebody watches.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+    pub fn progress(&self, what: &'static str, total: usize) -> Progress {
+        Progress::new(what, total, !self.quiet && io::stderr().is_terminal())
     }
 
     /// Hands on what was written so far.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{collections::BTreeMap, ops::ControlFlow};
 
+use jiff::{SignedDuration, Timestamp};
 use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
@@ -14,7 +15,7 @@ use crate::error::PathError;
 use crate::evidence;
 use crate::format::sqlite::{self, Db, Query, QueryError, Row};
 use crate::format::turn::Turn;
-use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store};
 
 /// What takes more than this many bytes in one field is an image or worse, and is left in the database.
 pub(super) const MOST_BYTES: u32 = 8 * 1024 * 1024;
@@ -23,6 +24,8 @@ const PAGE: u32 = 100;
 /// So many sessions are read through one connection at least, because opening one has its price.
 const SMALLEST_SHARE: usize = 256;
 const LONGEST_ID: usize = 256;
+/// None of these agents keeps a lock for a session, so one that was written to this lately may be in use.
+const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
 /// How one kind of database is understood.
 pub(super) trait Schema: Sync {
@@ -114,12 +117,11 @@ pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only:
 }
 
 /// Reads the wanted sessions of a store, and with `counts` all their messages.
-pub(super) fn notes(places: &[&Located], counts: bool, schema: impl Fn(&Path) -> &'static dyn Schema) -> StoreNotes {
+pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Schema, env: &Env) -> StoreNotes {
     let mut notes = StoreNotes::default();
     let mut by_file: BTreeMap<&Path, Vec<&Located>> = BTreeMap::new();
     places.iter().for_each(|place| by_file.entry(&place.path).or_default().push(place));
     for (path, places) in by_file {
-        let schema = schema(path);
         let share = places.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_SHARE);
         let read: Result<Vec<Vec<Copy>>, PathError> = places
             .par_chunks(share)
@@ -127,7 +129,10 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: impl Fn(&Path) ->
             .collect();
         match read {
             Ok(copies) => {
-                let copies = copies.into_iter().flatten().map(|copy| (copy.place.id.clone(), copy));
+                let copies = copies.into_iter().flatten().map(|mut copy| {
+                    judge_liveness(&mut copy, env.now);
+                    (copy.place.id.clone(), copy)
+                });
                 notes.copies.insert(path.to_owned(), copies.collect());
             }
             Err(error) => notes.problem(path, error.reason()),
@@ -278,6 +283,15 @@ impl Tally {
         if self.prompts + self.replies == 0 {
             be_empty(copy);
         }
+    }
+}
+
+/// Says whether a session may be in use, by when it was last written to.
+pub(super) fn judge_liveness(copy: &mut Copy, now: Timestamp) {
+    let Some(age) = copy.active_at.as_ref().map(|at| now.duration_since(at.value)) else { return };
+    if !age.is_negative() && age < MAYBE_LIVE {
+        let why = format!("it was written to {} s ago, and {} keeps no lock", age.as_secs(), copy.place.agent());
+        copy.liveness = Liveness::Maybe { why };
     }
 }
 

@@ -135,8 +135,8 @@ impl Agent for Goose {
         found
     }
 
-    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, _env: &Env) -> StoreNotes {
-        database::notes(places, counts, |_| &Sessions)
+    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
+        database::notes(places, counts, &Sessions, env)
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {

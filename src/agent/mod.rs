@@ -138,6 +138,11 @@ pub trait Agent: Sync {
         None
     }
 
+    /// Tells whether a session is found from its own directory alone, so that no other can stand in for one that is gone.
+    fn needs_own_dir(&self) -> bool {
+        false
+    }
+
     /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
     /// a terminal it then does nothing, and calls that a success.
     fn asks_elsewhere(&self) -> bool {

@@ -5,9 +5,11 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Found;
+use crate::format::json::Text;
 use crate::session::{AgentKind, Copy, Problem};
 
 /// Something in a store that is part of no session there.
@@ -61,7 +63,7 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Returns when the agent deletes a copy; `None` when what it counts from is not known.
+    /// Returns from when on the agent deletes a copy, where that is known.
     pub fn expiry(&self, copy: &Copy) -> Option<Timestamp> {
         let start = match self.counts_from {
             RetentionStart::FileTime => copy.modified_at?,
@@ -100,9 +102,27 @@ pub enum Fold {
     Mixed,
 }
 
-/// Reads a line that must be a JSON object, and nothing of it.
+/// Tells whether a line is a JSON object in UTF-8, without reading anything of it.
 pub fn is_object(line: &[u8]) -> bool {
-    line.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+    // What the parser passes over it does not check to be UTF-8, but Amplifier gives up a file for one such line.
+    line.trim_ascii_start().starts_with(b"{")
+        && std::str::from_utf8(line).is_ok()
+        && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Node<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    parent_id: Text<'a>,
+}
+
+/// Reads a record that has an `id` and the `parentId` of the one that it follows, as Copilot CLI and Pi write them.
+pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
+    let node: Node<'_> = serde_json::from_slice(line).ok().filter(|_| line.trim_ascii_start().starts_with(b"{"))?;
+    Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner() })
 }
 
 /// Tells whether a name is one of this program's own temporary files.
@@ -147,5 +167,28 @@ pub fn temporary(agent: AgentKind, path: PathBuf) -> Stray {
         modified_at: modified_at(&path),
         holds: if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") },
         path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_of_a_tree_names_its_parent_and_a_root_has_none() {
+        let found = node(br#"{"type":"message","id":"b","parentId":"a"}"#).expect("a record");
+        assert_eq!((found.id.as_deref(), found.parent.as_deref()), (Some("b"), Some("a")));
+        let root = node(br#"{"type":"session","id":"a","parentId":null}"#).expect("a record");
+        assert_eq!((root.id.as_deref(), root.parent), (Some("a"), None));
+        assert_eq!(node(br#"{"id":7,"parentId":{}}"#), Some(Link::default()), "ids of another type link nothing");
+        assert_eq!(node(b"[]"), None);
+    }
+
+    #[test]
+    fn only_a_whole_object_is_one() {
+        assert!(is_object(b" {\"a\": [1, {}]} "));
+        for bad in [&b"{"[..], b"[]", b"{} {}", b"", b"\"x\"", b"{\"a\":\"\xff\"}", b"\0\0"] {
+            assert!(!is_object(bad), "{bad:?}");
+        }
     }
 }

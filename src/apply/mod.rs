@@ -11,6 +11,7 @@ pub(crate) mod jido;
 pub mod journal;
 pub(crate) mod launch_log;
 mod lock;
+pub mod pins;
 pub(crate) mod pointer;
 pub mod repair;
 pub mod restore;

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::fault::Fault;
 use super::run::{self, Outcome};
+use super::shop::Shop;
 use super::tree;
 use crate::archive::held::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
@@ -198,10 +199,11 @@ pub fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
 impl Restore<'_> {
     /// Puts the session back, as a run that can be undone.
     pub fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
-        run::run_prepared(&self.change, env, patience, |shop| {
+        let prepare = |shop: &Shop| {
             let made = self.make_ready(&shop.fault);
             made.map_err(|error| PathError::new("make ready", &self.ready, error))
-        })
+        };
+        run::run_prepared(&self.change, env, patience, prepare, &mut |_| {})
     }
 
     /// Unpacks everything that goes somewhere, and checks it.

@@ -45,27 +45,38 @@ impl Outcome {
 ///
 /// An item that fails does not keep the others from being done. Fails as a whole only before the first change.
 pub fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
-    run_prepared(change, env, patience, |_| Ok(()))
+    run_watched(change, env, patience, &mut |_| {})
 }
 
-/// Applies a change as [`run`] does, once `prepare` has made ready what it puts somewhere.
+/// Applies a change as [`run`] does, and tells `watch` after each item how many are behind it.
+pub fn run_watched(
+    change: &Change,
+    env: &Env,
+    patience: Duration,
+    watch: &mut dyn FnMut(usize),
+) -> anyhow::Result<Outcome> {
+    run_prepared(change, env, patience, |_| Ok(()), watch)
+}
+
+/// Applies a change as [`run_watched`] does, once `prepare` has made ready what it puts somewhere.
 pub(super) fn run_prepared(
     change: &Change,
     env: &Env,
     patience: Duration,
     prepare: impl FnOnce(&Shop) -> Result<(), PathError>,
+    watch: &mut dyn FnMut(usize),
 ) -> anyhow::Result<Outcome> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
     }
     let shop = Shop::open(env, change.verb, patience)?;
-    let outcome = prepare(&shop).map_err(anyhow::Error::from).and_then(|()| run_in(&shop, change, env));
+    let outcome = prepare(&shop).map_err(anyhow::Error::from).and_then(|()| run_in(&shop, change, env, watch));
     // What was not put anywhere is of no use; the next run would remove it too.
     let _ = shop.clear_ready();
     outcome
 }
 
-fn run_in(shop: &Shop, change: &Change, env: &Env) -> anyhow::Result<Outcome> {
+fn run_in(shop: &Shop, change: &Change, env: &Env, watch: &mut dyn FnMut(usize)) -> anyhow::Result<Outcome> {
     let (journal, run) = Journal::begin(&shop.runs, change.verb, env.now, &shop.fault)?;
     let trash = shop.trash_of(&run);
     let made = shop.fault.point().and_then(|()| tree::make_private_dir(&trash));
@@ -80,10 +91,14 @@ fn run_in(shop: &Shop, change: &Change, env: &Env) -> anyhow::Result<Outcome> {
             return Err(error.into());
         }
     };
-    let done: Vec<Done> =
-        change.items.iter().zip(&records).map(|(item, record)| work.item(item, record.as_ref())).collect();
+    let mut done = Vec::with_capacity(records.len());
+    for (item, record) in change.items.iter().zip(&records) {
+        done.push(work.item(item, record.as_ref()));
+        watch(done.len());
+    }
     // A run without its last line counts as cut off, which the next one mends.
     let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
+    super::undo::remove_if_empty(&trash);
     let has_changed = done.contains(&Done::Done) || work.is_broken.is_some();
     if !has_changed {
         forget(shop, &run);

@@ -33,6 +33,8 @@ pub struct Report {
     pub items: Vec<Undone>,
     /// What was found half done from other runs and put back, one line each.
     pub mended: Vec<String>,
+    /// What its reader should know, one line each; the caller adds it.
+    pub warnings: Vec<String>,
 }
 
 /// Which run is undone.
@@ -66,6 +68,7 @@ pub fn undo(
     }
     let trash = shop.trash_of(&run.id);
     let bench = Bench { run: &run.id, trash: &trash, fault: &shop.fault, made: RefCell::new(run.made.clone()) };
+    make_if_missing(&trash)?;
     let mut journal = Journal::reopen(&shop.runs, &run.id, &shop.fault)?;
     let mut items = vec![Undone::NotDone; run.items.len()];
     // The last thing done is the first to be put back, as one may stand in the way of another.
@@ -93,7 +96,7 @@ pub fn undo(
     }
     journal.sync()?;
     remove_if_empty(&trash);
-    Ok(Report { run, items, mended })
+    Ok(Report { run, items, mended, warnings: Vec::new() })
 }
 
 fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
@@ -184,6 +187,7 @@ fn mend_run(shop: &Shop, run: &Run, env: &Env) -> anyhow::Result<Vec<String>> {
     }
     let trash = shop.trash_of(&run.id);
     let bench = Bench { run: &run.id, trash: &trash, fault: &shop.fault, made: RefCell::new(run.made.clone()) };
+    make_if_missing(&trash)?;
     let mut journal = Journal::reopen(&shop.runs, &run.id, &shop.fault)?;
     let mut mended = Vec::new();
     for (record, state) in run.items.iter().rev() {
@@ -211,8 +215,13 @@ fn mend_run(shop: &Shop, run: &Run, env: &Env) -> anyhow::Result<Vec<String>> {
     Ok(mended)
 }
 
+/// Makes a run's directory in the trash anew, for what is taken back to it.
+fn make_if_missing(trash: &Path) -> Result<(), PathError> {
+    tree::make_private_dirs(trash).map_err(|error| PathError::new("make", trash, error))
+}
+
 /// Removes a run's directory in the trash once nothing is in it.
-fn remove_if_empty(trash: &Path) {
+pub(super) fn remove_if_empty(trash: &Path) {
     #[expect(clippy::disallowed_methods, reason = "apply keeps the trash")]
     let _ = std::fs::remove_dir(trash);
     let _ = tree::sync_dir(trash.parent().unwrap_or(trash));

@@ -271,7 +271,7 @@ impl Manifest {
     /// Returns the session as a list shows it, each copy at its place of that time.
     pub fn session(&self) -> Session {
         let copies = self.copies.iter().map(|at| self.copy(at)).collect();
-        let mut session = Session {
+        Session {
             agent: self.agent,
             id: self.id.clone(),
             copies,
@@ -279,9 +279,8 @@ impl Manifest {
             pointers: Vec::new(),
             launch_dir_exists: None,
             health: BTreeSet::new(),
-        };
-        session.copies[0].health.clear();
-        session
+            is_pinned: false,
+        }
     }
 
     fn copy(&self, at: &CopyAt) -> Copy {

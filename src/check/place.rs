@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{Code, Finding, Severity, count, directories, name, selector, word};
+use crate::agent;
 use crate::session::{Evidence, Health, Session, SessionKind};
 use crate::survey::{Gone, Survey};
 
@@ -100,7 +101,8 @@ fn missing(survey: &Survey) -> Vec<Finding> {
 }
 
 fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding> {
-    let newest = sessions.iter().copied().max_by_key(|session| session.active_at())?;
+    let is_movable = |session: &Session| agent::by_kind(session.agent).is_some_and(|agent| !agent.needs_own_dir());
+    let newest = sessions.iter().copied().max_by_key(|session| (is_movable(session), session.active_at()))?;
     let mut evidence = format!(
         "{} belong{} to {}, which {}.",
         count(sessions.len(), "session"),
@@ -116,6 +118,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     }
     let remedy = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.is_same_work)) {
         (Some(point), _) => format!("mount {}", word(point)),
+        (None, _) if !is_movable(newest) => format!("mkdir -p {}", word(dir)),
         (None, Some(instead)) => format!("rejoin resume {} --dir {}", selector(newest), word(&instead.dir)),
         (None, None) => format!("rejoin resume {} --dir DIR", selector(newest)),
     };

@@ -67,9 +67,12 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
         .id(stray.agent, id)
         .path(&stray.path)
         .measured("no transcript beside it", "a transcript beside it");
-    Some(match elsewhere {
-        None => finding.mended_by(Repair::Trash { paths: vec![stray.path.clone()] }),
-        Some(session) => {
+    let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&stray.path));
+    Some(match (elsewhere, conversation) {
+        // What a sub-agent said may be all that is left of the session.
+        (None, Some(subagent)) => finding.remedy(format!("rejoin show {} --transcript", selector(subagent))),
+        (None, None) => finding.mended_by(Repair::Trash { paths: vec![stray.path.clone()] }),
+        (Some(session), _) => {
             let copy = &session.copy().place.path;
             let into = copy.parent().unwrap_or(copy);
             finding.remedy(format!("mv -n {} {}", word(&stray.path), word(&into.join(""))))
@@ -291,6 +294,7 @@ mod tests {
         let mut survey = survey(vec![session(vec![child])]);
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Info, false)]);
         survey.strays.push(stray(StrayKind::Belongings, 25 * 60, &survey));
-        assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, true)]);
+        // What it said may be all that is left of the session, so nothing is mended by itself.
+        assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, false)]);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn print(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
-    let report = Report { change, outcome };
+    let report = Report { change, outcome, is_permanent: false };
     let styles = ui.styles;
     match format.get() {
         Format::Table => render::text(ui.data(), env, &styles, &report)?,
@@ -56,16 +56,20 @@ pub(super) fn apply_with(
     if args.dry_run {
         return Ok(None);
     }
-    if let Some(expected) = &args.apply {
-        let found = change.fingerprint();
-        if found != *expected {
-            let message = format!("the plan is no longer the one that was shown: its fingerprint is {found}");
-            return Err(Refusal::new(Exit::Refused, "plan-changed", message)
-                .hint("look at it again with --dry-run")
-                .into());
-        }
-    }
+    check_fingerprint(change, args)?;
     Ok(Some(run(args.lock.lock_timeout)?))
+}
+
+/// Refuses a change that is not the one that was shown.
+pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs) -> Result<(), Refusal> {
+    let found = change.fingerprint();
+    match &args.apply {
+        Some(expected) if *expected != found => {
+            let message = format!("the plan is no longer the one that was shown: its fingerprint is {found}");
+            Err(Refusal::new(Exit::Refused, "plan-changed", message).hint("look at it again with --dry-run"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Tells how applying went.

@@ -63,7 +63,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     let outcome = super::change::apply(&repairs.change, &change, env)?;
     let mut undecided = findings;
     undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Info);
-    let report = ChangeReport { change: &repairs.change, outcome: outcome.as_ref() };
+    let report = ChangeReport { change: &repairs.change, outcome: outcome.as_ref(), is_permanent: false };
     let fix = Fix { report, unplanned: &repairs.failed, undecided: &undecided };
     let styles = ui.styles;
     match args.format.get() {

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
 use clap_complete::env::Shells;
 use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::{archive, hook, json, save, trash, undo};
+use crate::render::{archive, cleanup, hook, json, pins, save, trash, undo};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// The schemas by name.
-const SCHEMAS: [&str; 21] = [
+const SCHEMAS: [&str; 23] = [
     "session-list",
     "session",
     "resume-plan",
@@ -51,6 +51,8 @@ const SCHEMAS: [&str; 21] = [
     "archive-list",
     "archive-verify",
     "archived-session",
+    "cleanup",
+    "pins",
     "save-outcome",
     "hook-change",
     "hook-status",
@@ -60,25 +62,42 @@ const SCHEMAS: [&str; 21] = [
 fn names(what: Generated) -> Vec<String> {
     match what {
         Generated::Man => {
-            let command = Cli::command();
-            let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
-            let pages = visible.map(|command| format!("rejoin-{}", command.get_name()));
-            std::iter::once("rejoin".to_owned()).chain(pages).collect()
+            let mut pages = Vec::new();
+            add_pages(&Cli::command(), "rejoin", &mut pages);
+            pages
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
         Generated::Schema => SCHEMAS.map(str::to_owned).to_vec(),
     }
 }
 
+/// Lists the page of a command and those of what it is divided into.
+fn add_pages(command: &Command, name: &str, pages: &mut Vec<String>) {
+    pages.push(name.to_owned());
+    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+        add_pages(part, &format!("{name}-{}", part.get_name()), pages);
+    }
+}
+
+/// Finds the command that a page is about; names of commands may hold a hyphen themselves.
+fn command_of<'c>(command: &'c Command, name: &str) -> Option<&'c Command> {
+    command.get_subcommands().find_map(|part| match name.strip_prefix(part.get_name())? {
+        "" => Some(part),
+        rest => command_of(part, rest.strip_prefix('-')?),
+    })
+}
+
 fn man(name: &str) -> anyhow::Result<Vec<u8>> {
     let mut command = Cli::command();
     command.build();
-    let page = match name.strip_prefix("rejoin-").and_then(|name| command.find_subcommand(name)) {
-        Some(subcommand) => {
-            subcommand.clone().name(name.to_owned()).display_name(name).bin_name(name.replacen('-', " ", 1))
+    let page = match name.strip_prefix("rejoin-").and_then(|name| command_of(&command, name)) {
+        Some(part) => {
+            let words = part.get_bin_name().unwrap_or(name).to_owned();
+            part.clone().name(name.to_owned()).display_name(name).bin_name(words)
         }
         None => command,
     };
+    let is_divided = page.has_subcommands();
     let man = clap_mangen::Man::new(page.version(env!("CARGO_PKG_VERSION")));
     let mut text = Vec::new();
     man.render_title(&mut text)?;
@@ -86,7 +105,7 @@ fn man(name: &str) -> anyhow::Result<Vec<u8>> {
     man.render_synopsis_section(&mut text)?;
     man.render_description_section(&mut text)?;
     man.render_options_section(&mut text)?;
-    if name == "rejoin" {
+    if is_divided {
         man.render_subcommands_section(&mut text)?;
     }
     writeln!(text, ".SH \"EXIT STATUS\"")?;
@@ -122,6 +141,8 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "archive-verify" => schema_for!(archive::VerifyJson<'_>),
         "archived-session" => schema_for!(archive::ArchivedSessionJson<'_>),
         "change" => schema_for!(json::change::ChangeJson<'_>),
+        "cleanup" => schema_for!(cleanup::CleanupJson<'_>),
+        "pins" => schema_for!(pins::PinsJson<'_>),
         "undo" => schema_for!(undo::UndoJson<'_>),
         "run-list" => schema_for!(undo::RunListJson<'_>),
         "trash-list" => schema_for!(trash::TrashListJson<'_>),

@@ -11,12 +11,13 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &HelpArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut command = Cli::command().bin_name("rejoin");
     command.build();
-    let help = match args.topic.as_deref() {
-        None => command.render_long_help().to_string(),
-        Some("exit-codes") => exit_codes(),
-        Some(topic) => match command.find_subcommand_mut(topic) {
+    let help = match args.topic.as_slice() {
+        [topic] if topic == "exit-codes" => exit_codes(),
+        // A command may be divided: `help hook install`.
+        words => match words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word)) {
             Some(command) => command.render_long_help().to_string(),
             None => {
+                let topic = words.join(" ");
                 let refusal = Refusal::new(Exit::Usage, "usage", format!("there is no command or topic {topic}"));
                 return Err(refusal.hint("`rejoin help` lists the commands; `exit-codes` is a topic").into());
             }

@@ -17,6 +17,17 @@ use crate::render::hook::{self as render, Change, Scope};
 use crate::render::text::{one_line, shell_word};
 use crate::ui::Ui;
 
+/// Tells whether an event is answered and nothing else is asked for, which is how agents call this program.
+pub(crate) fn plain_event(args: &[OsString]) -> Option<Hook> {
+    let [_, hook, agent] = args else { return None };
+    match agent.to_str()? {
+        _ if hook != "hook" => None,
+        "claude" => Some(Hook::Claude),
+        "amplifier" => Some(Hook::Amplifier),
+        _ => None,
+    }
+}
+
 /// Answers an event. Whatever happens, the agent goes on: what went wrong is one line.
 pub(crate) fn event(event: &Hook, ui: &mut Ui) -> Exit {
     let outcome = match event {
@@ -96,6 +107,9 @@ pub(crate) fn run(args: &HookArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 }
 
 fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if !args.dry_run {
+        super::mend_first("hook", args.lock, env, ui)?;
+    }
     let path = settings_file(args.scope, env)?;
     let old = files::read(&path)?;
     let refuse = |why: settings::Refused| {

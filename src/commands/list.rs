@@ -31,6 +31,7 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let shown = args.limit.unwrap_or(sessions.len()).min(sessions.len());
     let beyond_limit = sessions.len() - shown;
     sessions.truncate(shown);
+    super::mark_pins(&mut sessions, env, ui);
 
     let listing = Listing { sessions, hidden, beyond_limit, dangling: scan.dangling, problems: scan.problems };
 

@@ -3,13 +3,17 @@
 pub(crate) mod archive;
 pub(crate) mod backfill;
 mod change;
+pub(crate) mod cleanup;
 pub(crate) mod dedupe;
+pub(crate) mod delete;
 pub(crate) mod doctor;
 pub(crate) mod find;
 pub(crate) mod generate;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod list;
+pub(crate) mod pin;
+mod removal;
 pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod save;
@@ -20,8 +24,10 @@ pub(crate) mod undo;
 use crate::cli::{FilterArgs, LockArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
+use crate::pins::Pins;
 use crate::scan::Scan;
 use crate::select::{self, Filter, Selector};
+use crate::session::Session;
 use crate::ui::Ui;
 use std::path::Path;
 
@@ -49,6 +55,14 @@ fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
 fn warn_of_problems(ui: &mut Ui, scan: &Scan) {
     for problem in &scan.problems {
         ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
+    }
+}
+
+/// Notes which sessions are pinned; looking does not fail over that.
+fn mark_pins(sessions: &mut [Session], env: &Env, ui: &mut Ui) {
+    match Pins::read(env) {
+        Ok(pins) => pins.mark(sessions),
+        Err(error) => ui.warn(&format!("{error:#}")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `rejoin save`
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::value::RawValue;
@@ -38,16 +38,14 @@ pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 }
 
 fn session_info(session_dir: &Path, working_dir: &Path, env: &Env) -> anyhow::Result<Saved> {
-    let session_dir = named(session_dir, "--session-dir", env)?;
-    // An empty name would be taken for the current directory.
-    named(working_dir, "--working-dir", env)?;
+    let session_dir = env.absolute(session_dir);
     fsio::create_dirs(&session_dir)?;
     apply::session_info::record(&session_dir, &env.resolve(working_dir), env.now)?;
     Ok(Saved::new("session-info", session_dir.join(session_info::FILE_NAME)))
 }
 
 fn transcript(session_dir: &Path, is_lenient: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
-    let session_dir = named(session_dir, "--session-dir", env)?;
+    let session_dir = env.absolute(session_dir);
     let outcome = apply::transcript::from_reader(&session_dir, &mut ui.input(), is_lenient)
         .with_context(|| format!("cannot save the transcript in {}", session_dir.display()))?;
     if outcome.counts.unusable > 0 {
@@ -64,7 +62,7 @@ fn leo(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Saved> {
-    let app_dir = env.resolve(&named(app_dir, "--app-dir", env)?);
+    let app_dir = env.resolve(app_dir);
     if !claude::is_session_id(session_id) {
         // Leo's own placeholders are not saved by Leo either.
         return Err(
@@ -78,7 +76,7 @@ fn leo(
         return Err(refused("--context is not a JSON object").into());
     }
     let cwd = match (cwd, &env.cwd) {
-        (Some(cwd), _) => env.resolve(&named(cwd, "--cwd", env)?),
+        (Some(cwd), _) => env.resolve(cwd),
         (None, Some(cwd)) => cwd.clone(),
         (None, None) => return Err(refused("the current directory is gone; name one with --cwd").into()),
     };
@@ -103,14 +101,6 @@ fn jido(env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
     let signed = save::jido::signed(&document, &key)?;
     let path = apply::jido::save(&root, &signed)?.ok_or_else(|| in_use(&jido::file_of(&root, &session.id)))?;
     Ok(Saved::new("jido", path))
-}
-
-/// Makes a directory that was named absolute.
-fn named(dir: &Path, option: &str, env: &Env) -> Result<PathBuf, Refusal> {
-    if dir.as_os_str().is_empty() {
-        return Err(refused(format!("{option} names no directory")));
-    }
-    Ok(env.absolute(dir))
 }
 
 fn refused(message: impl Into<String>) -> Refusal {

@@ -53,6 +53,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         agent.verify(&mut session.copies[0], env);
         session.assess();
     }
+    super::mark_pins(std::slice::from_mut(&mut session), env, ui);
     let wants = match (args.messages, args.transcript) {
         (Some(count), _) => Messages::Last(count),
         (None, true) => Messages::All,

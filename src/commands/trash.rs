@@ -36,8 +36,9 @@ fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
     let entry = find(&args.entry, &entries)?;
     let which = Which::Named(entry.run.id.clone());
-    let report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
+    let mut report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
     super::note_mended(ui, &report.mended);
+    super::undo::warn_of_sweeps(&mut report, env, ui);
     super::undo::print(args.format.get(), &report, ui)?;
     Ok(super::undo::exit(&report))
 }

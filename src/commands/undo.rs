@@ -1,11 +1,14 @@
 //! `rejoin undo`
 
+use std::collections::BTreeSet;
+
 use crate::apply::shop::{History, is_busy};
 use crate::apply::undo::{self, Undone, Which};
 use crate::cli::{Format, UndoArgs};
 use crate::env::Env;
 use crate::error::Exit;
 use crate::render::undo as render;
+use crate::survey::sweeps;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -13,10 +16,19 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         return list(args, env, ui);
     }
     let which = args.run.clone().map_or(Which::Newest, Which::Named);
-    let report = undo::undo(&which, |_| true, env, args.lock.lock_timeout)?;
+    let mut report = undo::undo(&which, |_| true, env, args.lock.lock_timeout)?;
     super::note_mended(ui, &report.mended);
+    warn_of_sweeps(&mut report, env, ui);
     print(args.format.get(), &report, ui)?;
     Ok(exit(&report))
+}
+
+/// Says which of the sessions that were put back their agent would delete at once.
+pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
+    let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == Undone::Undone);
+    let restored: BTreeSet<_> = records.filter_map(|((record, _), _)| record.agent.zip(record.id.clone())).collect();
+    report.warnings = sweeps::of(&restored, env);
+    report.warnings.iter().for_each(|warning| ui.warn(warning));
 }
 
 /// Prints what an undo did.

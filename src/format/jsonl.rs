@@ -111,7 +111,7 @@ impl Jsonl {
 
     /// Reads the whole file at once, for one that is known to be small.
     pub fn whole(&mut self) -> io::Result<&[u8]> {
-        let wanted = usize::try_from(self.len).map_err(io::Error::other)?;
+        let wanted = usize::try_from(self.end).map_err(io::Error::other)?;
         if self.head.len() < wanted {
             self.grow_head(wanted)?;
         }

@@ -18,8 +18,9 @@ use crate::error::PathError;
 use crate::fsio;
 
 /// How often a database that is changed while it is read is read again, and how often of these without locks.
-const TRIES: usize = 60;
-const TRIES_WITHOUT_LOCKS: usize = 10;
+const TRIES: usize = 100;
+const TRIES_WITHOUT_LOCKS: usize = 30;
+const TRIES_WITHOUT_PAUSE: usize = 5;
 
 /// How long its writer gets between two tries, after the first few.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -42,6 +43,18 @@ pub enum QueryError {
     #[error("{}", explain(.0))]
     #[cfg(feature = "sqlite")]
     Sqlite(#[from] rusqlite::Error),
+}
+
+impl QueryError {
+    /// Tells whether somebody else kept the database locked for as long as a reader waits.
+    fn is_lock(&self) -> bool {
+        #[cfg(feature = "sqlite")]
+        if let Self::Sqlite(error) = self {
+            use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+            return matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked));
+        }
+        false
+    }
 }
 
 /// Reads a database of another program at one moment; leaves no file behind and blocks nobody.
@@ -71,10 +84,15 @@ pub fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) 
             continue;
         }
         let found = db.and_then(|db| db.begin().and_then(|()| look(&db)));
-        if way == Way::Locked || Footprint::of(path)? == before {
-            return found.map_err(|error| fail(error.to_string()));
+        let is_settled = Footprint::of(path)? == before;
+        match found {
+            // What is read under locks belongs together, whatever was changed meanwhile.
+            Ok(found) if is_settled || way == Way::Locked => return Ok(found),
+            // Without a change the next try would fail too; with one, the log may have gone before it was opened.
+            Err(error) if is_settled || error.is_lock() => return Err(fail(error.to_string())),
+            _ => {}
         }
-        if attempt >= TRIES_WITHOUT_LOCKS / 2 {
+        if attempt >= TRIES_WITHOUT_PAUSE {
             std::thread::sleep(PAUSE);
         }
     }
@@ -582,8 +600,16 @@ mod tests {
                 writer.execute(sql, [n]).expect("a writer that nobody blocks");
             }
         };
+        /// Tells the writer to end, also when the test fails.
+        struct StopOnDrop<'a>(&'a AtomicBool);
+        impl Drop for StopOnDrop<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let _stop = StopOnDrop(&is_done);
             scope.spawn(|| {
                 // Opened and closed each time, so that log and shared memory come and go.
                 let mut rounds = (0..).take_while(|_| !is_done.load(Ordering::Relaxed));
@@ -598,7 +624,6 @@ mod tests {
                 let (a, b) = pair.expect("an answer");
                 assert_eq!(a, b);
             }
-            is_done.store(true, Ordering::Relaxed);
         });
         write(0..1);
         let names: Vec<OsString> = picture(dir.path()).into_keys().collect();

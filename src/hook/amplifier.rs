@@ -41,7 +41,7 @@ pub enum Unusable {
     #[error("standard input is empty")]
     Empty,
     /// It is not JSON.
-    #[error("standard input is not JSON: {0}")]
+    #[error("standard input is not JSON")]
     NotJson(#[from] serde_json::Error),
     /// It is JSON, but no object.
     #[error("standard input is not a JSON object")]

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::session::{AgentKind, Copy, Located};
 
 /// A change as a whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Change {
     /// The verb that makes it.
     pub verb: &'static str,

@@ -75,13 +75,13 @@ fn summary_text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> i
             return writeln!(out, "Nothing to do.");
         }
         let size = text::size(freed_bytes);
-        writeln!(out, "{planned} to do, {size} to the trash. Nothing was changed.")?;
+        writeln!(out, "{planned} to do, {size} {}. Nothing was changed.", whereto(report))?;
         return writeln!(out, "{faint}--apply {fingerprint} does just this.{faint:#}");
     }
     if planned == 0 {
         return writeln!(out, "Nothing to do.");
     }
-    let mut summary = format!("{done} done, {} to the trash", text::size(freed_bytes));
+    let mut summary = format!("{done} done, {} {}", text::size(freed_bytes), whereto(report));
     let further = [(skipped, "skipped"), (failed, "failed")];
     for (count, what) in further.iter().filter(|(count, _)| *count > 0) {
         summary.push_str(&format!(", {count} {what}"));
@@ -91,6 +91,10 @@ fn summary_text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> i
         writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
     }
     Ok(())
+}
+
+fn whereto(report: &Report<'_>) -> &'static str {
+    if report.is_permanent { "deleted for good" } else { "to the trash" }
 }
 
 fn kind(report: &Report<'_>) -> &'static str {

@@ -143,6 +143,8 @@ pub struct SessionJson<'a> {
     pub parent_id: Option<&'a str>,
     /// `live`, `maybe` or `idle`.
     pub liveness: &'a str,
+    /// Whether a person pinned it, so that no cleanup takes it; only `list` and `show` look.
+    pub pinned: bool,
     /// What is wrong with it: codes of findings.
     pub health: Vec<Health>,
     /// Every copy, the chosen one first.
@@ -185,6 +187,7 @@ impl<'a> SessionJson<'a> {
             git_branch: copy.git_branch.as_ref().map(|fact| fact.value.as_str()),
             parent_id: copy.parent_id.as_deref(),
             liveness: copy.liveness.name(),
+            pinned: session.is_pinned,
             health: session.health.iter().copied().collect(),
             copies: session
                 .copies

@@ -3,10 +3,12 @@
 pub mod archive;
 pub mod backfill;
 pub mod change;
+pub mod cleanup;
 pub mod doctor;
 pub mod hook;
 pub mod json;
 pub mod list;
+pub mod pins;
 pub mod resume;
 pub mod save;
 pub mod show;

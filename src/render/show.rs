@@ -59,6 +59,9 @@ pub fn session(
         Liveness::Maybe { why } => page.line("in use", &format!("maybe: {why}"))?,
         Liveness::Live { pid } => page.line("in use", &format!("yes, by process {pid}"))?,
     }
+    if session.is_pinned {
+        page.line("pinned", "yes")?;
+    }
     for pointer in &session.pointers {
         let name = pointer.name.as_deref().map(|name| format!(" ({})", text::one_line(name))).unwrap_or_default();
         page.line("pointer", &format!("{} of {}{name}", path(&pointer.path), pointer.agent))?;

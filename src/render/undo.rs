@@ -45,6 +45,8 @@ pub struct UndoSummary<'a> {
     pub refused: usize,
     /// What was found half done from other runs and put back, a line each.
     pub mended: &'a [String],
+    /// What to know of it, such as that an agent would delete a session again; a line each.
+    pub warnings: &'a [String],
 }
 
 /// What became of one item of a run.
@@ -101,6 +103,7 @@ fn summary(report: &Report) -> UndoSummary<'_> {
         undone: count(|item| *item == Undone::Undone),
         refused: count(|item| matches!(item, Undone::Refused(_))),
         mended: &report.mended,
+        warnings: &report.warnings,
     }
 }
 

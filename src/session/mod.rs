@@ -353,6 +353,8 @@ pub struct Session {
     pub launch_dir_exists: Option<bool>,
     /// What is wrong with it.
     pub health: BTreeSet<Health>,
+    /// Whether a person pinned it, so that no cleanup takes it.
+    pub is_pinned: bool,
 }
 
 /// What a copy has in common with another.
@@ -569,6 +571,7 @@ pub(crate) mod tests {
             pointers: Vec::new(),
             launch_dir_exists: None,
             health: BTreeSet::new(),
+            is_pinned: false,
         }
     }
 }

@@ -4,6 +4,7 @@
 mod copies;
 mod gone;
 mod lines;
+pub mod sweeps;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;

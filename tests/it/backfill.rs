@@ -53,6 +53,7 @@ fn a_missing_file_is_written_once_and_then_kept() {
 written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (it has none; from metadata.json)
       /home/ana/app  (metadata.json; counts)
 1 written, 0 already good, 0 refused.
+`rejoin undo 20260301-120000` takes it back.
 
 "#]]);
     assert_eq!(info(&session).as_deref(), Some(GOOD));

@@ -432,15 +432,110 @@ fn names_in_any_form_stop_nothing() {
     assert_eq!(only(&world).title.as_deref(), Some("Named"));
 }
 
+/// Codex's database adds to what the rollouts say.
+#[cfg(feature = "sqlite")]
+mod database {
+    use super::*;
+    use crate::fixtures::CodexThreads;
+
+    fn titles(world: &World) -> Vec<Option<String>> {
+        let mut sessions = listed(world);
+        sessions.sort_by(|a, b| a.id.cmp(&b.id));
+        sessions.into_iter().map(|session| session.title).collect()
+    }
+
+    #[test]
+    fn names_come_from_the_database_and_else_from_the_index() {
+        let world = World::new();
+        for n in 1..=4 {
+            world.add(Codex::session(id(n)).turn("one", "1"));
+        }
+        world.add(CodexNames(&[(&id(1), "Older"), (&id(2), "Only here")]));
+        let rows = [(&*id(1), Some("Newer"), "/x"), (&id(2), None, "/x"), (&id(3), Some("Only there"), "/x")];
+        let path = world.add(CodexThreads::of(rows));
+        let expected = ["Newer", "Only here", "Only there"].map(|name| Some(name.to_owned()));
+        assert_eq!(titles(&world)[..3], expected);
+        assert_eq!(titles(&world)[3], None, "the first prompt is no name");
+        // The highest number is the database of today.
+        world.add(CodexThreads { name: "state_10.sqlite", ..CodexThreads::of([(&id(1), Some("Newest"), "/x")]) });
+        assert_eq!(titles(&world)[0].as_deref(), Some("Newest"));
+        let beside: Vec<_> = std::fs::read_dir(path.parent().expect("a directory")).expect("a listing").collect();
+        assert_eq!(beside.len(), 4, "sessions, index, two databases, and nothing that was left behind");
+    }
+
+    #[test]
+    fn before_there_were_names_a_title_that_is_not_the_prompt_was_one() {
+        let world = World::new();
+        (1..=3).for_each(|n| drop(world.add(Codex::session(id(n)).turn("one", "1"))));
+        let rows = [(&*id(1), "Tests", "add a test"), (&id(2), "add a test", "add a test\nplease"), (&id(3), "", "x")];
+        world.add(CodexThreads::without_names(rows));
+        assert_eq!(titles(&world), [Some("Tests".to_owned()), None, None]);
+    }
+
+    #[test]
+    fn a_row_tells_the_directory_only_where_the_rollout_does_not() {
+        let world = World::new();
+        let long = |session: Codex| (0..60).fold(session, |session, _| session.tool("x", &"y".repeat(50_000)));
+        world.add(Codex::session(id(1)).in_dir("/home/ana/one").turn("one", "1"));
+        world.add(long(Codex::session(id(2)).in_dir("/home/ana/one").turn("one", "1").prompt("two")));
+        world.add(CodexThreads::of([(&id(1), None, "/home/ana/row"), (&id(2), None, "/home/ana/row")]));
+        let mut sessions = listed(&world);
+        sessions.sort_by(|a, b| a.id.cmp(&b.id));
+        let dirs: Vec<_> = sessions.iter().map(|session| (session.launch_path(), session.launch_source())).collect();
+        assert_eq!(dirs[0], (Some("/home/ana/one"), Some("last-turn")));
+        assert_eq!(dirs[1], (Some("/home/ana/row"), Some("threads")));
+        assert_eq!(sessions[1].start_dir.as_deref(), Some("/home/ana/one"));
+    }
+
+    #[test]
+    fn a_database_of_any_other_shape_is_told_and_hides_no_session() {
+        let world = World::new();
+        world.add(Codex::session(id(1)).turn("one", "1"));
+        let of = |columns| CodexThreads { columns, rows: Vec::new(), ..CodexThreads::of([]) };
+        let path = world.home().join(".codex/state_5.sqlite");
+        for columns in ["id", "id, name", "id, title"] {
+            world.add(of(columns));
+            assert_eq!(listed(&world).len(), 1, "{columns}");
+            std::fs::remove_file(&path).expect("a database less");
+        }
+        world.add(CodexThreads { rows: vec![vec![None; 5]], ..CodexThreads::of([]) });
+        assert_eq!(listed(&world).len(), 1);
+        std::fs::remove_file(&path).expect("a database less");
+        for break_it in [|path: &Path| put(path, "not a database"), |path: &Path| put(path, "")] {
+            break_it(&path);
+            let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
+            assert_eq!((list.sessions.len(), list.problems.len()), (1, 1));
+            assert_eq!(list.problems[0].path, path.to_str().expect("a path"));
+        }
+        std::fs::remove_file(&path).expect("a database less");
+        world.add(of("thread"));
+        let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
+        assert!(list.problems[0].reason.contains("no column id"), "{}", list.problems[0].reason);
+    }
+
+    #[test]
+    fn its_variable_moves_the_database() {
+        let world = World::new();
+        world.add(Codex::session(id(1)).turn("one", "1"));
+        let path = world.add(CodexThreads::of([(&id(1), Some("Elsewhere"), "/x")]));
+        let dir = world.dir("databases");
+        std::fs::rename(&path, dir.join("state_5.sqlite")).expect("a move");
+        assert_eq!(titles(&world), [None]);
+        let sessions = world.with("CODEX_SQLITE_HOME", &dir).rejoin(["list", "--json"]).code(0).sessions();
+        assert_eq!(sessions[0].title.as_deref(), Some("Elsewhere"));
+    }
+}
+
 /// A process that holds a lock as Codex does, until it is dropped.
 struct Holder(Child);
 
 impl Holder {
     fn of(path: &Path) -> Self {
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-        let script = "exec 9>\"$0\" && flock -x 9 && echo held && exec sleep 600";
-        let mut child =
-            Command::new("sh").args(["-c", script]).arg(path).stdout(Stdio::piped()).spawn().expect("a shell");
+        // `flock` ends when it has the lock, which the shell keeps.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec 9>\"$0\" && flock -x 9 && echo held && read line"]).arg(path);
+        let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
         let mut said = [0; 5];
         std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut said).expect("a word");
         assert_eq!(&said, b"held\n");

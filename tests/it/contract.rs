@@ -43,6 +43,7 @@ macro_rules! words {
 
 pub(crate) mod archive;
 pub(crate) mod changes;
+pub(crate) mod hooks;
 
 words!(Kind: Main Fork Exec Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);
@@ -166,6 +167,7 @@ pub(crate) struct Session {
     #[serde(deserialize_with = "nullable")]
     pub(crate) parent_id: Option<String>,
     pub(crate) liveness: Liveness,
+    pub(crate) pinned: bool,
     pub(crate) health: Vec<String>,
     pub(crate) copies: Vec<Copy>,
     pub(crate) pointers: Vec<Pointer>,

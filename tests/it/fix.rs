@@ -102,6 +102,36 @@ fn what_is_mended_is_silent_afterwards_and_undo_brings_every_byte_mode_and_time_
 }
 
 #[test]
+fn a_stale_record_a_broken_file_and_a_registration_of_the_dead_are_mended_too() {
+    let world = World::new();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("add a test", "Added."));
+    put(&app.join(".claude/cat/sessions").join(format!("{}.cwd", id(1))), format!("{}/gone", app.display()));
+    let registration = json!({"pid": 4_000_000, "sessionId": id(1), "cwd": &app, "procStart": "1"});
+    put(&world.home().join(".claude/sessions/4000000.json"), registration.to_string());
+    world.add(Amplifier::session(id(2)).in_dir(&app).file("session-info.json", "[]").turn("x", "y"));
+    age_tree(world.root());
+    let before = crate::picture::picture(&app);
+    let stores_before = stores(&world);
+
+    let codes = ["stale-cwd-record", "leftover-temp", "session-info-invalid"];
+    let of_codes = |world: &World| -> Vec<String> {
+        findings(world).into_iter().map(|finding| finding.code).filter(|code| codes.contains(&code.as_str())).collect()
+    };
+    assert_eq!(of_codes(&world).len(), 3);
+    // Each remedy by itself is run to silence, as it is given.
+    for finding in findings(&world).iter().filter(|finding| finding.repair.is_some()) {
+        let remedy: Vec<&str> = finding.remedy.split(' ').skip(1).collect();
+        world.rejoin(&remedy).code(0);
+    }
+    assert!(of_codes(&world).is_empty());
+    while world.rejoin(["undo"]).code_is_one_of(&[0, 5]).stderr().is_empty() {}
+    assert_same(&before, &crate::picture::picture(&app), "after undo, in the project");
+    assert_same(&stores_before, &stores(&world), "after undo, in the stores");
+}
+
+#[test]
 fn a_fix_says_what_it_does_in_words() {
     let world = world();
     world.rejoin(["doctor", "--fix", "--dry-run"]).code(4).stdout_eq(snapbox::str![[r#"

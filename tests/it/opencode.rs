@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session, SessionList};
 use crate::fixtures::{Fixture as _, OpenCode, open_opencode, opencode_db, opencode_id, put};
-use crate::world::World;
+use crate::world::{NOW, World};
 
 fn listed(world: &World) -> Vec<Session> {
     world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions()
@@ -76,6 +76,18 @@ fn kinds_are_told_by_parent_archive_title_and_content() {
         (6, Kind::Main, None),
     ];
     assert_eq!(kinds, expected.map(|(n, kind, parent)| (opencode_id(n), kind, parent)));
+}
+
+#[test]
+fn a_session_that_was_written_to_just_now_may_be_in_use() {
+    let world = World::new();
+    let path = world.add(OpenCode::session(opencode_id(1)).turn("a", "b"));
+    let now: jiff::Timestamp = NOW.parse().expect("a time");
+    for (seconds, liveness) in [(119, Liveness::Maybe), (121, Liveness::Idle), (-5, Liveness::Idle)] {
+        let at = now.as_millisecond() - seconds * 1000;
+        open_opencode(&path).execute("UPDATE session SET time_updated = ?1", [at]).expect("a row");
+        assert_eq!(listed(&world)[0].liveness, liveness, "{seconds} s");
+    }
 }
 
 #[test]
@@ -163,6 +175,15 @@ fn what_is_only_in_the_log_is_listed_and_no_file_is_touched() {
     assert_eq!(names_beside(&path), BTreeSet::from(["opencode.db".to_owned()]));
 }
 
+/// Tells a thread to end, also when a test fails.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_database_that_is_written_all_the_time_is_listed_a_hundred_times_without_holding_up_the_writer() {
     let world = World::new();
@@ -175,6 +196,8 @@ fn a_database_that_is_written_all_the_time_is_listed_a_hundred_times_without_hol
         OpenCode::session(opencode_id(n % 40)).turn("a", &"b".repeat(3000)).insert(&connection);
     };
     std::thread::scope(|scope| {
+        // A failure must end the writer too, or nobody would hear of it.
+        let stop = StopOnDrop(&is_done);
         let writer = scope.spawn(|| {
             let mut rounds = 0;
             while !is_done.load(Ordering::Relaxed) {
@@ -187,7 +210,7 @@ fn a_database_that_is_written_all_the_time_is_listed_a_hundred_times_without_hol
             let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").json();
             assert!(!list.sessions.is_empty() && list.problems.is_empty(), "{:?}", list.problems);
         }
-        is_done.store(true, Ordering::Relaxed);
+        drop(stop);
         assert!(writer.join().expect("a writer that nobody blocks") > 10);
     });
     write(0);

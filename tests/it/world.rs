@@ -230,6 +230,25 @@ impl Call<'_> {
         self.run(env!("CARGO_BIN_EXE_rejoin"), args)
     }
 
+    /// Runs the program with something on its standard input.
+    pub(crate) fn fed<S: AsRef<OsStr>>(
+        self,
+        args: impl IntoIterator<Item = S>,
+        input: impl AsRef<[u8]> + Send,
+    ) -> Answer {
+        let root = self.world.path.clone();
+        let mut command = self.command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("a running program");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let output = std::thread::scope(|scope| {
+            // A program that does not read to the end closes the pipe, which is its right.
+            scope.spawn(move || stdin.write_all(input.as_ref()));
+            child.wait_with_output().expect("an end")
+        });
+        Answer { output, root, command: format!("{command:?}") }
+    }
+
     /// Runs any program in the same surroundings.
     pub(crate) fn run<S: AsRef<OsStr>>(self, program: impl AsRef<OsStr>, args: impl IntoIterator<Item = S>) -> Answer {
         let root = self.world.path.clone();

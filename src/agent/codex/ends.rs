@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use super::threads::THREADS;
 use crate::format::codex::{Meta, Prompt, Record, Source, Turn};
-use crate::session::{Copy, Fact, Health, SessionKind};
+use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
 /// Records near the end that are looked into even when every field has been seen: times are not in order.
 const LAST_RECORDS: u32 = 4;
@@ -23,6 +24,7 @@ pub(super) struct Ends {
     pub(super) is_whole: bool,
     newest: Option<Timestamp>,
     late_turn: Turn,
+    row_dir: Option<PathBuf>,
     late_branch: Option<String>,
     is_torn: bool,
     records_from_end: u32,
@@ -80,7 +82,12 @@ impl Ends {
 
     /// Tells whether the end shows where the last turn worked; a long one can begin far before it.
     pub(super) fn knows_last_turn(&self) -> bool {
-        self.late_turn.cwd.is_some()
+        self.late_turn.cwd.is_some() || self.row_dir.is_some()
+    }
+
+    /// Takes the directory that Codex's own list of sessions names.
+    pub(super) fn see_row(&mut self, row: Option<&Evidence>) {
+        self.row_dir = row.map(|row| row.dir.clone());
     }
 
     /// Takes the record by which the last turn begins.
@@ -136,7 +143,9 @@ impl Ends {
         let first_prompt = prompt.filter(|prompt| !prompt.is_empty());
         copy.first_prompt = first_prompt.map(|prompt| Fact::new(prompt, "transcript"));
         copy.start_dir = meta.cwd.or(self.told_cwd).map(|cwd| dir(cwd, "transcript"));
-        let last = self.late_turn.cwd.or(self.early_turn.cwd).map(|cwd| dir(cwd, "last-turn"));
+        let row = self.row_dir.map(|dir| Fact::new(dir, THREADS));
+        let last = self.late_turn.cwd.map(|cwd| dir(cwd, "last-turn")).or(row);
+        let last = last.or_else(|| self.early_turn.cwd.map(|cwd| dir(cwd, "last-turn")));
         copy.last_dir = last.or_else(|| copy.start_dir.clone());
         copy.created_at = meta.created_at.map(|at| Fact::new(at, "transcript"));
         copy.active_at = self.newest.map(|at| Fact::new(at, "transcript"));

@@ -3,6 +3,7 @@
 //! Facts: measured on 0.169.0 and 0.57.0; openai/codex 28345fe3 (deleting), 3846901e (packed rollouts).
 
 mod ends;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -76,7 +77,7 @@ impl Agent for Codex {
         if is_session_id(id) { locate(store, |found| found == id) } else { Found::default() }
     }
 
-    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+    fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
         let index = store.root.join("session_index.jsonl");
         let names = each_line(&index, &mut |line| {
@@ -92,6 +93,7 @@ impl Agent for Codex {
         if let Err(error) = names {
             notes.problems.push(Problem { reason: error.reason(), path: index });
         }
+        threads::add(store, env, &mut notes);
         let mut found = Found::default();
         let mut table = None;
         for (entry, kind) in found.entries(&store.root.join(LOCKS)) {
@@ -128,6 +130,10 @@ impl Agent for Codex {
             ends.is_done_with_end()
         })
         .map_err(fail)?;
+        let row = context.notes.dirs.get(&copy.place.id).and_then(|dirs| dirs.first());
+        if !ends.knows_last_turn() && !ends.is_whole {
+            ends.see_row(row);
+        }
         if !ends.knows_last_turn() && !ends.is_whole {
             match Jsonl::open(&path)?.last_line_with(TURN, LONGEST_TURN).map_err(fail)? {
                 Some(line) => ends.see_last_turn(&line),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
+use super::upkeep::{self, Link};
 use super::{Agent, Command, Found, ReadContext, is_there};
 use crate::env::Env;
 use crate::error::PathError;
@@ -173,6 +174,10 @@ impl Agent for Copilot {
         };
         let argv = vec!["copilot".to_owned(), format!("--resume={}", copy.place.id)];
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+    }
+
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        upkeep::node(line)
     }
 }
 

@@ -238,6 +238,10 @@ impl Agent for Kimi {
         matches!(name, "state.json" | "metadata.json")
     }
 
+    fn needs_own_dir(&self) -> bool {
+        true
+    }
+
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let project = copy.place.project.as_deref().unwrap_or_default();
         let dir = dir.canonicalize().map_err(|error| crate::error::reason(&error))?;

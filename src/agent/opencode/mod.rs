@@ -181,13 +181,13 @@ impl Agent for OpenCode {
         locate(store, Some(id))
     }
 
-    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, _env: &Env) -> StoreNotes {
+    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
         let in_databases: Vec<&Located> = places.iter().copied().filter(|place| !tree::is_in(place)).collect();
-        database::notes(&in_databases, counts, |_| &Tables)
+        database::notes(&in_databases, counts, &Tables, env)
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        if tree::is_in(&place) { tree::read(place) } else { database::read(&place, context) }
+        if tree::is_in(&place) { tree::read(place, context.env.now) } else { database::read(&place, context) }
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {

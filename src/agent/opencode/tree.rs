@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::agent::{Found, database, is_there, tree_size};
 use crate::error::PathError;
 use crate::evidence;
@@ -48,7 +50,7 @@ fn messages_of(store: &Store, id: &str) -> PathBuf {
 }
 
 /// Reads the record of a session and its first prompt.
-pub(super) fn read(place: Located) -> Result<Copy, PathError> {
+pub(super) fn read(place: Located, now: Timestamp) -> Result<Copy, PathError> {
     let bytes = fsio::read_bounded(&place.path, MAX_SESSION)?;
     let mut copy = Copy::new(place);
     copy.size_bytes = bytes.len() as u64 + copy.place.side_dir.as_deref().map_or(0, tree_size);
@@ -72,6 +74,7 @@ pub(super) fn read(place: Located) -> Result<Copy, PathError> {
     if is_silent {
         database::be_empty(&mut copy);
     }
+    database::judge_liveness(&mut copy, now);
     evidence::decide(&mut copy, |_| true);
     Ok(copy)
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use ends::{Ends, TAIL};
 use serde::Deserialize;
 
+use super::upkeep::{self, Link};
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
 use crate::env::Env;
 use crate::error::PathError;
@@ -173,6 +174,10 @@ impl Agent for Pi {
         }
         let argv = ["pi", "--session", &copy.place.id].map(str::to_owned).to_vec();
         Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+    }
+
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        upkeep::node(line)
     }
 
     fn asks_elsewhere(&self) -> bool {

@@ -52,9 +52,9 @@ pub struct ChangeSummary<'a> {
     pub skipped: usize,
     /// How many failed.
     pub failed: usize,
-    /// The bytes that went to the trash, or would.
+    /// The bytes that went to the trash, or would; with `--permanent` for good.
     pub freed_bytes: u64,
-    /// The run, by which it can be undone; `null` when nothing was changed.
+    /// The run, by which it can be undone; `null` when nothing was changed, or for good.
     pub run: Option<&'a str>,
 }
 
@@ -65,6 +65,8 @@ pub struct Report<'a> {
     pub change: &'a Change,
     /// What came of it; `None` for a plan.
     pub outcome: Option<&'a Outcome>,
+    /// Whether what is removed goes for good, not to the trash.
+    pub is_permanent: bool,
 }
 
 impl<'a> Report<'a> {

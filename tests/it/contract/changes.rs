@@ -38,6 +38,7 @@ pub(crate) struct Undo {
     pub(crate) undone: u64,
     pub(crate) refused: u64,
     pub(crate) mended: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -168,4 +169,93 @@ pub(crate) struct DoctorFix {
     pub(crate) freed_bytes: u64,
     #[serde(deserialize_with = "nullable")]
     pub(crate) run: Option<String>,
+}
+
+words!(CleanupKind: CleanupPlan CleanupOutcome);
+words!(Fuse: Clock WholeAgent MoreThanHalf);
+words!(KeptFor: NotAskedFor Live MaybeLive Unparsable Future Pinned Excluded Recent NotEmpty KeepLast Newer Parent ItsAgents);
+words!(PinKind: PinOutcome PinList);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LeftToAgent {
+    pub(crate) agent: Agent,
+    pub(crate) id: String,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) active_at: Option<String>,
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CleanupError {
+    pub(crate) about: String,
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kept {
+    pub(crate) reason: KeptFor,
+    pub(crate) sessions: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cleanup {
+    pub(crate) format_version: Version,
+    pub(crate) kind: CleanupKind,
+    pub(crate) items: Vec<ChangeItem>,
+    pub(crate) left_to_agent: Vec<LeftToAgent>,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) cutoff: Option<String>,
+    pub(crate) fingerprint: String,
+    pub(crate) planned: u64,
+    pub(crate) subagents: u64,
+    pub(crate) deleted: u64,
+    pub(crate) skipped: u64,
+    pub(crate) failed: u64,
+    pub(crate) records: u64,
+    pub(crate) freed_bytes: u64,
+    pub(crate) permanent: bool,
+    pub(crate) errors: Vec<CleanupError>,
+    pub(crate) kept: Vec<Kept>,
+    pub(crate) purged_runs: Vec<String>,
+    pub(crate) purged_bytes: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) refused: Option<Fuse>,
+    pub(crate) locked: bool,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) run: Option<String>,
+}
+
+impl Cleanup {
+    /// Returns how many sessions stay for a reason.
+    pub(crate) fn kept(&self, reason: KeptFor) -> u64 {
+        self.kept.iter().find(|kept| kept.reason == reason).map_or(0, |kept| kept.sessions)
+    }
+
+    /// Returns the ids of the sessions that go, in order.
+    pub(crate) fn ids(&self) -> Vec<&str> {
+        let mut ids: Vec<&str> = self.items.iter().filter_map(|item| item.id.as_deref()).collect();
+        ids.sort_unstable();
+        ids
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pin {
+    pub(crate) agent: Agent,
+    pub(crate) id: String,
+    pub(crate) pinned: bool,
+    pub(crate) changed: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pins {
+    pub(crate) format_version: Version,
+    pub(crate) kind: PinKind,
+    pub(crate) sessions: Vec<Pin>,
 }

@@ -1,0 +1,77 @@
+//! Codex's own list of its sessions, a table in a database: the names that they were given, and where they work now.
+//!
+//! It is made from the rollouts, so it only adds to what they say. Facts: `state_5.sqlite` of 0.169.0; older versions
+//! have no `name` and put a given name into `title`, where the first prompt stands otherwise.
+
+use std::path::{Path, PathBuf};
+
+use crate::agent::{Found, StoreNotes};
+use crate::env::Env;
+use crate::format::sqlite::{self, Db, QueryError};
+use crate::session::{Evidence, Fact, Store};
+
+/// The source of what it says.
+pub(super) const THREADS: &str = "threads";
+/// Longer names and paths are none.
+const MOST_BYTES: u32 = 4096;
+
+/// Adds what the table says to the notes on a store.
+pub(super) fn add(store: &Store, env: &Env, notes: &mut StoreNotes) {
+    // It is not needed: without SQLite the rollouts have to do.
+    let Some(path) = find(store, env).filter(|_| cfg!(feature = "sqlite")) else { return };
+    match sqlite::read(&path, rows) {
+        Ok(rows) => {
+            for Row { id, name, cwd } in rows {
+                if let Some(name) = name {
+                    notes.names.insert(id.clone(), Fact::new(name.trim().to_owned(), THREADS));
+                }
+                if let Some(cwd) = cwd {
+                    let detail = "its row in Codex's database".to_owned();
+                    let evidence = Evidence { dir: PathBuf::from(cwd), source: THREADS, detail, counts: true };
+                    notes.dirs.insert(id, vec![evidence]);
+                }
+            }
+        }
+        Err(error) => notes.problem(&path, error.reason()),
+    }
+}
+
+struct Row {
+    id: String,
+    name: Option<String>,
+    cwd: Option<String>,
+}
+
+fn rows(db: &Db) -> Result<Vec<Row>, QueryError> {
+    db.require("threads", &["id"])?;
+    let known = db.columns("threads")?;
+    let bounded = |column: &str| match known.contains(column) {
+        true => format!("CASE WHEN octet_length({column}) <= {MOST_BYTES} THEN {column} END"),
+        false => "NULL".to_owned(),
+    };
+    let name = match known.contains("name") || !known.contains("title") || !known.contains("first_user_message") {
+        true => bounded("name"),
+        false => format!(
+            "CASE WHEN octet_length(title) <= {MOST_BYTES} \
+             AND title <> substr(first_user_message, 1, length(title)) THEN title END"
+        ),
+    };
+    let mut rows = Vec::new();
+    let sql = format!("SELECT {}, {name}, {} FROM threads", bounded("id"), bounded("cwd"));
+    db.query(&sql, &[], |row| {
+        if let Some(id) = row.filled(0) {
+            rows.push(Row { id, name: row.filled(1), cwd: row.filled(2) });
+        }
+    })?;
+    Ok(rows)
+}
+
+/// Finds the database; a newer version begins one with a higher number.
+fn find(store: &Store, env: &Env) -> Option<PathBuf> {
+    let moved = env.agent_variable("CODEX_SQLITE_HOME").filter(|_| store.is_usual);
+    let dir = moved.map_or_else(|| store.root.clone(), |dir| env.absolute(Path::new(dir)));
+    let number = |name: &str| name.strip_prefix("state_")?.strip_suffix(".sqlite")?.parse::<u32>().ok();
+    let files = Found::default().entries(&dir).into_iter().filter(|(_, kind)| kind.is_file());
+    let numbered = files.filter_map(|(entry, _)| Some((number(entry.file_name().to_str()?)?, entry.path())));
+    numbered.max().map(|(_, path)| path)
+}

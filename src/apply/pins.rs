@@ -1,0 +1,22 @@
+//! Writes which sessions are pinned.
+
+use std::time::Duration;
+
+use super::shop::Shop;
+use crate::env::Env;
+use crate::fsio::{Access, Saving};
+use crate::pins::{Pins, file};
+
+/// Changes the pins as `change` does, under the lock, so that no change of another process is lost.
+pub fn update<T>(env: &Env, verb: &str, patience: Duration, change: impl FnOnce(&mut Pins) -> T) -> anyhow::Result<T> {
+    let _shop = Shop::open(env, verb, patience)?;
+    let mut pins = Pins::read(env)?;
+    let before = pins.clone();
+    let outcome = change(&mut pins);
+    if pins != before {
+        let mut saving = Saving::begin(&file(env), Access::Private)?;
+        saving.write(&pins.to_json()?)?;
+        saving.commit()?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,273 @@
+//! `rejoin cleanup`
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use super::{change, removal};
+use crate::apply::journal::Run;
+use crate::apply::run::{Outcome, run_watched};
+use crate::apply::shop::History;
+use crate::apply::trash::{self, Purge, Purged};
+use crate::cli::{Age, CleanupArgs, Format};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::pins::Pins;
+use crate::plan::change::Change;
+use crate::plan::retention::{Family, Fuse, Go, Keep, Policy, Verdict};
+use crate::removal::{Briefs, cwd_records, day};
+use crate::render::cleanup::{self as render, LeftToAgent, Report};
+use crate::render::json::change::Report as ChangeReport;
+use crate::select::Filter;
+use crate::ui::Ui;
+
+/// What goes by age unless something else is asked for.
+const USUAL_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// How many sessions are looked at between two looks at the clock for the progress line.
+const CHUNK: usize = 256;
+
+pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    removal::needs_somebody(&args.removal, env)?;
+    match clean_up(args, env, ui) {
+        // Whoever holds the lock is at work; a cron job has nothing to add, and its next run comes.
+        Err(error) if is_locked(&error) => {
+            ui.note(&format!("{error:#}. Nothing was done."));
+            if args.format.get() != Format::Table {
+                let plan = Planned::default();
+                print(args, &plan, &plan.report(args, None, &Purged::default(), true), ui)?;
+            }
+            Ok(Exit::Ok)
+        }
+        outcome => outcome,
+    }
+}
+
+fn is_locked(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == "locked")
+}
+
+fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let removal = &args.removal;
+    if !removal.change.dry_run {
+        super::mend_first("cleanup", removal.change.lock, env, ui)?;
+    }
+    let mut plan = plan(args, env, ui)?;
+    let refusal = plan.refusal(args);
+    if removal.change.dry_run {
+        let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
+        print(args, &plan, &plan.report(args, None, &purged, false), ui)?;
+        return match refusal {
+            Some(refusal) => Err(refusal.into()),
+            None if args.exit_code && (!plan.change.items.is_empty() || !purged.runs.is_empty()) => Ok(Exit::Findings),
+            None => Ok(Exit::Ok),
+        };
+    }
+    if let Some(refusal) = refusal {
+        return Err(refusal.into());
+    }
+    change::check_fingerprint(&plan.change, &removal.change)?;
+    if !plan.change.items.is_empty() {
+        removal::ask(plan.change.items.len(), plan.change.freed_bytes(), removal, env, ui)?;
+    }
+    let mut progress = ui.progress("Removing", plan.change.items.len());
+    let patience = removal.change.lock.lock_timeout;
+    let mut outcome = run_watched(&plan.change, env, patience, &mut |done| progress.at(done))?;
+    drop(progress);
+    let mut purged = Purged::default();
+    if !plan.due.is_empty() {
+        purged = trash::purge(env, &Purge::Runs(plan.due.clone()), patience)?;
+    }
+    if removal.permanent {
+        purged.failed.append(&mut removal::purge(&mut outcome, removal, env)?.failed);
+    }
+    let report = plan.report(args, Some(&outcome), &purged, false);
+    print(args, &plan, &report, ui)?;
+    let has_failed = report.change.summary().failed > 0 || !plan.unplanned.is_empty() || !purged.failed.is_empty();
+    Ok(if has_failed { Exit::Partial } else { Exit::Ok })
+}
+
+/// What a cleanup is going to do, and what it leaves and why.
+#[derive(Default)]
+struct Planned {
+    change: Change,
+    titles: Vec<Option<String>>,
+    subagents: usize,
+    kept: BTreeMap<Keep, usize>,
+    its_agents: Vec<LeftToAgent>,
+    unplanned: Vec<(String, String)>,
+    fuses: Vec<Fuse>,
+    cutoff: Option<Timestamp>,
+    /// The runs whose trash is purged.
+    due: Vec<String>,
+}
+
+fn policy(args: &CleanupArgs, env: &Env) -> Policy {
+    let is_aged = args.max_total.is_none() && !args.all;
+    let age = args.older_than.or(is_aged.then_some(Age::Before(USUAL_AGE)));
+    Policy {
+        now: env.now,
+        cutoff: age.map(|age| age.from_now(env.now)),
+        is_relative: matches!(age, Some(Age::Before(_))),
+        keep_last: args.keep_last,
+        max_total: args.max_total,
+        only_empty: args.empty,
+        all: args.all,
+    }
+}
+
+fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
+    let pins = Pins::read(env)?;
+    let policy = policy(args, env);
+    let dirs = args.dir.as_deref().map(|dir| super::directory_names(dir, env)).unwrap_or_default();
+    let filter = Filter { agents: args.agent.clone(), dirs, ..Filter::default() };
+    // Every agent is read, because the fuses compare with all there is.
+    let mut briefs = Briefs::read(env, &[], &filter);
+    // Sessions that were archived belong here: they count as kept.
+    let archived = BTreeSet::new();
+    let (families, fuses) = briefs.decide(&policy, &pins, &args.exclude, &archived);
+    let mut planned = Planned { fuses, cutoff: policy.cutoff, ..Planned::default() };
+    planned.change.verb = "cleanup";
+    planned.add(&briefs, &families, policy.only_empty, ui);
+    let is_claudes = filter.agents.is_empty() || filter.agents.contains(&crate::session::AgentKind::Claude);
+    if let Some(cutoff) = policy.cutoff.filter(|_| is_claudes && !policy.only_empty) {
+        let records = cwd_records(&mut briefs, cutoff, &filter, &pins, env);
+        planned.titles.extend(records.iter().map(|_| None));
+        planned.change.items.extend(records);
+    }
+    for problem in &briefs.problems {
+        ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
+    }
+    let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.now).max();
+    planned.due = due(args, newest, env, ui);
+    // Giving each session's memory back by itself takes longer than it is worth.
+    std::mem::forget(briefs);
+    Ok(planned)
+}
+
+/// Returns the runs whose trash is old enough to be purged.
+fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Vec<String> {
+    let before = args.trash_keep.from_now(env.now);
+    let runs: Vec<Run> = History::read(env).runs.into_iter().filter(|run| run.at <= env.now).collect();
+    let due = Purge::Before(before);
+    let due: Vec<String> = runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
+    // With a clock that jumped ahead everything looks old, and this cannot be undone.
+    let newest = runs.iter().map(|run| run.at).max().max(newest);
+    if due.is_empty() || newest.is_some_and(|newest| newest >= before) || matches!(args.trash_keep, Age::At(_)) {
+        return due;
+    }
+    ui.warn("the trash is not purged: nothing was used since what is in it was removed, so the clock may be wrong");
+    Vec::new()
+}
+
+impl Planned {
+    fn add(&mut self, briefs: &Briefs, families: &[Family], only_empty: bool, ui: &mut Ui) {
+        for family in families {
+            match family.verdict {
+                Verdict::Goes(_) => self.subagents += family.members.len() - 1,
+                Verdict::Stays(keep) => *self.kept.entry(keep).or_default() += 1,
+            }
+            if family.verdict == Verdict::Stays(Keep::ItsAgents) {
+                let members = family.members.iter();
+                let Some((at, why)) = members.filter_map(|at| Some((*at, briefs.its_agents(*at)?))).next() else {
+                    continue;
+                };
+                let (agent, id) = briefs.key(at);
+                let left =
+                    LeftToAgent { agent, id: id.to_owned(), active_at: family.active_at, reason: why.to_owned() };
+                self.its_agents.push(left);
+            }
+        }
+        let going: Vec<(&Family, Go)> = families
+            .iter()
+            .filter_map(|family| match family.verdict {
+                Verdict::Goes(go) => Some((family, go)),
+                Verdict::Stays(_) => None,
+            })
+            .collect();
+        let mut progress = ui.progress("Looking at", going.len());
+        for (number, chunk) in going.chunks(CHUNK).enumerate() {
+            progress.at(number * CHUNK);
+            let items: Vec<_> = chunk
+                .par_iter()
+                .map(|(family, go)| {
+                    let code = if only_empty { "empty" } else { go.name() };
+                    let active = family.active_at.map_or_else(|| "at an unknown time".to_owned(), day);
+                    briefs.item(&family.members, code, format!("last active {active}"))
+                })
+                .collect();
+            for ((family, _), item) in chunk.iter().zip(items) {
+                match item {
+                    Ok(item) => {
+                        self.change.items.push(item);
+                        self.titles.push(briefs.title(family.root()).map(str::to_owned));
+                    }
+                    Err(why) => {
+                        let (agent, id) = briefs.key(family.root());
+                        self.unplanned.push((format!("{agent} {id}"), why));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says why the plan looks like a mistake.
+    fn refusal(&self, args: &CleanupArgs) -> Option<Refusal> {
+        if args.allow_all || self.change.items.is_empty() {
+            return None;
+        }
+        let (code, message) = match self.fuses.first()? {
+            Fuse::Clock { newest } => (
+                "clock",
+                format!(
+                    "no session was active since {}, so every one of them is old: the clock of this machine may be wrong",
+                    day(*newest)
+                ),
+            ),
+            Fuse::WholeAgent(agent) => ("whole-agent", format!("this would remove every session of {agent}")),
+            Fuse::MoreThanHalf { going, all } => {
+                ("more-than-half", format!("this would remove {going} of {all} sessions, more than half of all"))
+            }
+        };
+        let hint = "look with --dry-run; --keep-last N keeps some of each project, --allow-all does it";
+        Some(Refusal::new(Exit::Refused, code, message).hint(hint))
+    }
+
+    fn report<'a>(
+        &'a self,
+        args: &CleanupArgs,
+        outcome: Option<&'a Outcome>,
+        purged: &'a Purged,
+        is_locked: bool,
+    ) -> Report<'a> {
+        Report {
+            change: ChangeReport { change: &self.change, outcome, is_permanent: args.removal.permanent },
+            titles: &self.titles,
+            subagents: self.subagents,
+            kept: &self.kept,
+            its_agents: &self.its_agents,
+            unplanned: &self.unplanned,
+            refused: self.refusal(args),
+            cutoff: self.cutoff,
+            purged,
+            is_locked,
+        }
+    }
+}
+
+fn print(args: &CleanupArgs, plan: &Planned, report: &Report<'_>, ui: &mut Ui) -> anyhow::Result<()> {
+    let styles = ui.styles;
+    let is_short = ui.is_quiet() && report.change.outcome.is_some();
+    match args.format.get() {
+        Format::Table if report.is_locked => {}
+        Format::Table if is_short => render::line(ui.data(), report)?,
+        Format::Table => render::text(ui.data(), &styles, report)?,
+        Format::Json => render::json(ui.data(), report)?,
+        Format::Ndjson => render::ndjson(ui.data(), report)?,
+    }
+    ui.flush()?;
+    if !plan.its_agents.is_empty() && args.format.get() == Format::Table {
+        render::left_to_agents(&plan.its_agents).iter().for_each(|line| ui.note(line));
+    }
+    Ok(())
+}

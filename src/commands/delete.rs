@@ -1,0 +1,104 @@
+//! `rejoin delete`
+
+use std::collections::BTreeSet;
+
+use super::find::{self, Target};
+use super::{change, removal};
+use crate::agent;
+use crate::apply::run::run_watched;
+use crate::cli::{DeleteArgs, FilterArgs, Format};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::pins::Pins;
+use crate::plan::change::Change;
+use crate::removal::Briefs;
+use crate::render::change as render;
+use crate::render::json::change::Report;
+use crate::scan::Wanted;
+use crate::select::Filter;
+use crate::session::Session;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    removal::needs_somebody(&args.removal, env)?;
+    if !args.removal.change.dry_run {
+        super::mend_first("delete", args.removal.change.lock, env, ui)?;
+    }
+    let change = plan(args, env, ui)?;
+    change::check_fingerprint(&change, &args.removal.change)?;
+    removal::ask(change.items.len(), change.freed_bytes(), &args.removal, env, ui)?;
+
+    let mut outcome = None;
+    if !args.removal.change.dry_run {
+        let mut progress = ui.progress("Removing", change.items.len());
+        let patience = args.removal.change.lock.lock_timeout;
+        outcome = Some(run_watched(&change, env, patience, &mut |done| progress.at(done))?);
+    }
+    let mut failed = Vec::new();
+    if let Some(outcome) = outcome.as_mut().filter(|_| args.removal.permanent) {
+        failed = removal::purge(outcome, &args.removal, env)?.failed;
+    }
+    let report = Report { change: &change, outcome: outcome.as_ref(), is_permanent: args.removal.permanent };
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table => render::text(ui.data(), env, &styles, &report)?,
+        Format::Json => render::json(ui.data(), &report)?,
+        Format::Ndjson => render::ndjson(ui.data(), &report)?,
+    }
+    ui.flush()?;
+    failed.iter().for_each(|why| ui.warn(&format!("the trash could not be purged: {why}")));
+    Ok(if failed.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })
+}
+
+/// Finds every session that is named, then plans for all of them or for none.
+fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
+    let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
+    let mut named: Vec<Session> = Vec::new();
+    for selector in &args.sessions {
+        super::refuse_number(selector)?;
+        match find::one(selector, &filter, Wanted::GLANCE, env, ui)? {
+            Target::Session(session) => named.push(*session),
+            Target::LostApp(pointer) => {
+                let message = format!("the session that {} points to is found nowhere", pointer.path.display());
+                return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
+            }
+        }
+    }
+    let pins = Pins::read(env)?;
+    let agents: BTreeSet<_> = named.iter().map(|session| session.agent).collect();
+    let agents: Vec<_> = agents.into_iter().collect();
+    let mut briefs = Briefs::read(env, &agents, &Filter::default());
+    let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
+    let mut families: Vec<Vec<usize>> = Vec::new();
+    for session in &named {
+        let found = briefs.find(session.agent, &session.id);
+        if found.is_empty() {
+            // It lies in no store, as the databases of some agents do.
+            let its_agents = agent::by_kind(session.agent).map(|agent| agent.belongings(&session.copy().place));
+            let why = its_agents.and_then(Result::err).unwrap_or_else(|| "it is gone".to_owned());
+            let message = format!("{} session {} cannot be removed: {why}", session.agent, session.id);
+            return Err(refuse(message).into());
+        }
+        for at in found {
+            let members = briefs.with_subagents(at);
+            if let Some(why) = briefs.obstacle(&members, &pins) {
+                return Err(refuse(why).into());
+            }
+            families.push(members);
+        }
+    }
+    let is_covered = |at: usize| {
+        let root = families[at][0];
+        let above = families.iter().any(|members| members[1..].contains(&root));
+        above || families[..at].iter().any(|members| members[0] == root)
+    };
+    let mut change = Change { verb: "delete", items: Vec::new() };
+    for (_, members) in families.iter().enumerate().filter(|(at, _)| !is_covered(*at)) {
+        let reason = briefs.title(members[0]).unwrap_or("named").to_owned();
+        change.items.push(briefs.item(members, "named", reason).map_err(|why| {
+            let (agent, id) = briefs.key(members[0]);
+            refuse(format!("{agent} session {id} cannot be removed: {why}"))
+        })?);
+    }
+    Ok(change)
+}

@@ -1,0 +1,84 @@
+//! `rejoin pin` and `rejoin unpin`
+
+use super::find::{self, Target};
+use crate::apply::pins::update;
+use crate::cli::{FilterArgs, Format, FormatArgs, PinArgs, UnpinArgs};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::pins::Pins;
+use crate::render::pins::{self as render, Pin};
+use crate::scan::Wanted;
+use crate::select::{self, Name, Resolution, Selector};
+use crate::session::AgentKind;
+use crate::ui::Ui;
+
+pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.list {
+        let pins = Pins::read(env)?;
+        let pins: Vec<Pin<'_>> =
+            pins.sessions().map(|(agent, id)| Pin { agent, id, pinned: true, changed: false }).collect();
+        if pins.is_empty() && args.format.get() == Format::Table {
+            ui.note("Nothing is pinned.");
+        }
+        return print("pin-list", &pins, args.format, ui);
+    }
+    let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
+    let mut named = Vec::new();
+    for selector in &args.sessions {
+        super::refuse_number(selector)?;
+        match find::one(selector, &filter, Wanted::GLANCE, env, ui)? {
+            Target::Session(session) => named.push((session.agent, session.id)),
+            Target::LostApp(pointer) => {
+                let message = format!("the session that {} points to is found nowhere", pointer.path.display());
+                return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
+            }
+        }
+    }
+    let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
+        named.iter().map(|(agent, id)| pins.add(*agent, id, env.now)).collect::<Vec<_>>()
+    })?;
+    let pins = named.iter().zip(changed);
+    let pins: Vec<_> = pins.map(|((agent, id), changed)| Pin { agent: *agent, id, pinned: true, changed }).collect();
+    print("pin-outcome", &pins, args.format, ui)
+}
+
+pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let pins = Pins::read(env)?;
+    let named = args.sessions.iter().map(|selector| pinned(selector, &pins)).collect::<Result<Vec<_>, _>>()?;
+    let changed = update(env, "unpin", args.lock.lock_timeout, |pins| {
+        named.iter().map(|(agent, id)| pins.remove(*agent, id)).collect::<Vec<_>>()
+    })?;
+    let pins = named.iter().zip(changed);
+    let pins: Vec<_> = pins.map(|((agent, id), changed)| Pin { agent: *agent, id, pinned: false, changed }).collect();
+    print("pin-outcome", &pins, args.format, ui)
+}
+
+/// Finds a pinned session, which may be gone.
+fn pinned(selector: &Selector, pins: &Pins) -> Result<(AgentKind, String), Refusal> {
+    let Selector::Id { agent, text } = selector else { return Err(nothing_pinned("that")) };
+    let names = pins.sessions().map(|(agent, id)| Name { agent, id, is_subagent: false });
+    match select::resolve(*agent, text, names) {
+        Resolution::One(agent, id) => Ok((agent, id)),
+        Resolution::None => Err(nothing_pinned(text)),
+        Resolution::Many(keys) => {
+            let keys: Vec<String> = keys.iter().map(|(agent, id)| format!("{agent}:{id}")).collect();
+            let message = format!("{text} means several pinned sessions: {}", keys.join(", "));
+            Err(Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of the id, or AGENT:ID"))
+        }
+    }
+}
+
+fn nothing_pinned(text: &str) -> Refusal {
+    let message = format!("no pinned session has an id that begins with {text}");
+    Refusal::new(Exit::NotFound, "not-pinned", message).hint("`rejoin pin --list` shows what is pinned")
+}
+
+fn print(kind: &'static str, pins: &[Pin<'_>], format: FormatArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
+    match format.get() {
+        Format::Table => render::text(ui.data(), pins)?,
+        Format::Json => render::json(ui.data(), kind, pins)?,
+        Format::Ndjson => render::ndjson(ui.data(), kind, pins)?,
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}

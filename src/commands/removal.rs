@@ -1,0 +1,43 @@
+//! What the verbs that remove sessions share: who is asked, and what becomes of the trash.
+
+use crate::apply::run::Outcome;
+use crate::apply::trash::{self, Purge, Purged};
+use crate::cli::RemovalArgs;
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::render::text;
+use crate::ui::Ui;
+
+/// Refuses at once where a yes will be needed and nobody can be asked: a cron job should fail on its first day.
+pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusal> {
+    let is_agreed = args.yes || args.change.dry_run || args.change.apply.is_some();
+    if is_agreed || (env.stdin_is_terminal && env.stderr_is_terminal) {
+        return Ok(());
+    }
+    let message = "removing sessions needs a yes, and there is nobody to ask";
+    Err(Refusal::new(Exit::Usage, "needs-yes", message).hint("look with --dry-run, then pass --yes"))
+}
+
+/// Asks before so many sessions are removed, unless that was agreed to already.
+pub(super) fn ask(sessions: usize, bytes: u64, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+    if args.yes || args.change.dry_run || args.change.apply.is_some() {
+        return Ok(());
+    }
+    let what = if sessions == 1 { "1 session".to_owned() } else { format!("{sessions} sessions") };
+    let size = text::size(bytes);
+    let question = match args.permanent {
+        true => format!("Delete {what} ({size}) for good?"),
+        false => format!("Move {what} ({size}) to the trash?"),
+    };
+    super::confirm_or_refuse(&question, env, ui)
+}
+
+/// Deletes for good what a run has just taken away.
+pub(super) fn purge(outcome: &mut Outcome, args: &RemovalArgs, env: &Env) -> anyhow::Result<Purged> {
+    let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
+    let purged = trash::purge(env, &Purge::Runs(vec![run]), args.change.lock.lock_timeout)?;
+    if purged.failed.is_empty() {
+        outcome.run = None;
+    }
+    Ok(purged)
+}

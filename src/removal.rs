@@ -1,0 +1,470 @@
+//! What a removal looks at: every copy in few words, a closer look at what would go, and the change that removes it.
+//!
+//! It reads; `apply` carries the change out. Of each copy only what a decision needs is kept, so that a hundred
+//! thousand sessions fit into little memory.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::agent::cat::{self, CwdRecord};
+use crate::agent::upkeep::{is_object, modified_at};
+use crate::agent::{self, Found};
+use crate::env::Env;
+use crate::format::jsonl::each_line;
+use crate::pins::Pins;
+use crate::plan::change::{Item, Seen, Step};
+use crate::plan::retention::{Candidate, Family, Fuse, Policy, decide, fuses};
+use crate::process;
+use crate::scan;
+use crate::select::{Filter, Selector};
+use crate::session::{AgentKind, Copy, Health, Liveness, Located, Problem, SessionKind};
+use crate::stamp;
+
+/// The code of a record of a directory that a session was working in.
+pub const CWD_RECORD: &str = "cwd-record";
+/// A title is shown up to so many characters.
+const TITLE: usize = 60;
+/// What stands in the way of understanding a session at all.
+const UNPARSABLE: [Health; 4] =
+    [Health::InvalidContent, Health::MissingFields, Health::UnsupportedVersion, Health::Oversize];
+
+/// What is kept of a copy.
+#[derive(Clone, Debug)]
+pub struct Brief {
+    /// Where it is.
+    pub place: Located,
+    kind: SessionKind,
+    parent_id: Option<Box<str>>,
+    /// The newest time inside it.
+    pub active_at: Option<Timestamp>,
+    /// Whether that is only its file's time.
+    is_dated_by_file: bool,
+    /// The newest time of its beginning and its end.
+    newest_at: Option<Timestamp>,
+    size_bytes: u64,
+    transcript_bytes: u64,
+    liveness: Liveness,
+    is_unparsable: bool,
+    title: Option<Box<str>>,
+    dir: Option<Box<str>>,
+    is_asked_for: bool,
+}
+
+impl Brief {
+    fn of(copy: Copy, filter: &Filter) -> Self {
+        let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));
+        let is_of_dir = filter.dirs.is_empty() || copy.directories().any(is_in);
+        let is_of_agent = filter.agents.is_empty() || filter.agents.contains(&copy.place.agent());
+        let times = [&copy.created_at, &copy.active_at];
+        let newest_at = times.iter().filter_map(|time| time.as_ref().map(|at| at.value)).max();
+        let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
+        let title = label.map(|label| label.value.chars().take(TITLE).collect::<String>().into());
+        // Only agents without projects are told apart by directories.
+        let dir = copy.launch_dir.as_ref().filter(|_| copy.place.project.is_none());
+        Self {
+            kind: copy.kind,
+            newest_at,
+            is_dated_by_file: copy.active_at.as_ref().is_some_and(|at| at.source == "mtime"),
+            active_at: copy.active_at.map(|at| at.value),
+            size_bytes: copy.size_bytes,
+            transcript_bytes: copy.transcript_bytes,
+            is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(health)),
+            title,
+            dir: dir.map(|dir| dir.value.to_string_lossy().into()),
+            is_asked_for: is_of_dir && is_of_agent,
+            liveness: copy.liveness,
+            parent_id: copy.parent_id.map(Into::into),
+            place: copy.place,
+        }
+    }
+
+    /// Returns what copies of one session have in common. Sub-agents of different sessions may have the same id.
+    fn key(&self) -> (AgentKind, &str, Option<&str>) {
+        let parent = self.parent_id.as_deref().filter(|_| self.kind == SessionKind::Subagent);
+        (self.place.agent(), &self.place.id, parent)
+    }
+}
+
+/// Every session there is, in few words.
+#[derive(Debug, Default)]
+pub struct Briefs {
+    /// The copies, in order of agent and id.
+    copies: Vec<Brief>,
+    /// Where the copies of each session begin, and the end of all.
+    starts: Vec<usize>,
+    /// What the closer look gave, by session.
+    closer: HashMap<usize, Closer>,
+    /// The directories that sessions of Claude Code belong to.
+    claude_dirs: BTreeSet<PathBuf>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// What only a closer look tells.
+#[derive(Clone, Debug, Default)]
+struct Closer {
+    modified_at: Option<Timestamp>,
+    is_unparsable: bool,
+    liveness: Option<Liveness>,
+    /// Why only its agent can remove it.
+    its_agents: Option<String>,
+}
+
+impl Briefs {
+    /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for.
+    pub fn read(env: &Env, agents: &[AgentKind], filter: &Filter) -> Self {
+        let claude_dirs: Mutex<BTreeSet<PathBuf>> = Mutex::default();
+        let (mut copies, problems) = scan::locate(env, agents).digest(env, |copy| {
+            let dir = copy.launch_dir.as_ref().filter(|_| copy.place.agent() == AgentKind::Claude);
+            if let (Some(dir), Ok(mut dirs)) = (dir, claude_dirs.lock())
+                && !dirs.contains(&dir.value)
+            {
+                dirs.insert(dir.value.clone());
+            }
+            Brief::of(copy, filter)
+        });
+        copies.sort_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
+        let mut starts = Vec::new();
+        let key = |at: usize| copies.get(at).map(Brief::key);
+        starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
+        starts.push(copies.len());
+        let claude_dirs = claude_dirs.into_inner().unwrap_or_default();
+        Self { copies, starts, closer: HashMap::new(), claude_dirs, problems }
+    }
+
+    /// Returns how many sessions there are.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Tells whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the copies of a session.
+    pub fn copies(&self, at: usize) -> &[Brief] {
+        &self.copies[self.starts[at]..self.starts[at + 1]]
+    }
+
+    /// Returns whose a session is, and its id.
+    pub fn key(&self, at: usize) -> (AgentKind, &str) {
+        let place = &self.copies(at)[0].place;
+        (place.agent(), &place.id)
+    }
+
+    /// Finds a session by its full id; sub-agents of several sessions may share one.
+    pub fn find(&self, agent: AgentKind, id: &str) -> Range<usize> {
+        let starts = &self.starts[..self.len()];
+        let key = |start: &usize| {
+            let place = &self.copies[*start].place;
+            (place.agent(), place.id.as_str())
+        };
+        let first = starts.partition_point(|start| key(start) < (agent, id));
+        let count = starts[first..].iter().take_while(|start| key(start) == (agent, id)).count();
+        first..first + count
+    }
+
+    /// Returns what people call a session.
+    pub fn title(&self, at: usize) -> Option<&str> {
+        self.copies(at).iter().find_map(|copy| copy.title.as_deref())
+    }
+
+    /// Returns what a session's copies and all that belongs to them need on disk, in bytes.
+    pub fn size_bytes(&self, at: usize) -> u64 {
+        self.copies(at).iter().map(|copy| copy.size_bytes).sum()
+    }
+
+    /// Tells whether a sub-agent lies in what belongs to its session, whose size counts it.
+    fn is_inside_parent(&self, at: usize) -> bool {
+        let (agent, _, parent) = self.copies(at)[0].key();
+        let Some(parent) = parent else { return false };
+        let parents = self.find(agent, parent).flat_map(|parent| self.copies(parent)).map(|copy| &copy.place);
+        let dirs: Vec<&PathBuf> =
+            parents.flat_map(|place| [Some(&place.path), place.side_dir.as_ref()]).flatten().collect();
+        self.copies(at).iter().all(|copy| dirs.iter().any(|dir| copy.place.path.starts_with(dir)))
+    }
+
+    /// Returns why only its agent can remove a session, once somebody looked.
+    pub fn its_agents(&self, at: usize) -> Option<&str> {
+        self.closer.get(&at)?.its_agents.as_deref()
+    }
+
+    /// Decides what becomes of every session, with a closer look at whatever would go, and says what makes that look
+    /// like a mistake.
+    ///
+    /// Sessions that are `archived` are safe elsewhere, so they count as kept for the latter.
+    pub fn decide(
+        &mut self,
+        policy: &Policy,
+        pins: &Pins,
+        excluded: &[Selector],
+        archived: &BTreeSet<(AgentKind, String)>,
+    ) -> (Vec<Family>, Vec<Fuse>) {
+        let unread = self.unread();
+        loop {
+            let candidates = self.candidates(pins, excluded, &unread);
+            let families = decide(&candidates, policy);
+            let going = families.iter().filter(|family| family.goes()).flat_map(|family| &family.members);
+            let unknown: Vec<usize> = going.copied().filter(|at| !self.closer.contains_key(at)).collect();
+            if unknown.is_empty() {
+                let fuses = fuses(&families, &candidates, policy, archived);
+                return (families, fuses);
+            }
+            drop(candidates);
+            self.look_closer(&unknown);
+        }
+    }
+
+    /// Returns a session and its sub-agents, and theirs.
+    pub fn with_subagents(&self, root: usize) -> Vec<usize> {
+        let mut members = vec![root];
+        let mut at = 0;
+        while at < members.len() {
+            let (agent, id) = self.key(members[at]);
+            let is_child = |copy: &Brief| {
+                copy.kind == SessionKind::Subagent
+                    && copy.place.agent() == agent
+                    && copy.parent_id.as_deref() == Some(id)
+            };
+            let children: Vec<usize> =
+                (0..self.len()).filter(|at| self.copies(*at).iter().any(is_child) && !members.contains(at)).collect();
+            members.extend(children);
+            at += 1;
+        }
+        members
+    }
+
+    /// Looks closer at sessions that somebody names, and returns why the first that cannot be removed cannot.
+    pub fn obstacle(&mut self, sessions: &[usize], pins: &Pins) -> Option<String> {
+        self.look_closer(sessions);
+        let unread = self.unread();
+        sessions.iter().find_map(|at| {
+            let (agent, id) = self.key(*at);
+            let closer = self.closer.get(at);
+            let used = self.copies(*at).iter().map(|copy| &copy.liveness);
+            let used = used.chain(closer.and_then(|closer| closer.liveness.as_ref()));
+            let why = match used.max_by_key(|liveness| liveness_rank(liveness)) {
+                Some(Liveness::Live { pid }) => format!("it is in use by process {pid}"),
+                Some(Liveness::Maybe { why }) => format!("it may be in use: {why}"),
+                _ if pins.has(agent, id) => format!("it is pinned; `rejoin unpin {agent}:{id}` changes that"),
+                _ if unread.contains(id) => "a copy of it cannot be read".to_owned(),
+                _ => closer?.its_agents.clone()?,
+            };
+            Some(format!("{agent} session {id} cannot be removed: {why}"))
+        })
+    }
+
+    /// Returns what a decision needs to know of each session.
+    pub fn candidates<'a>(
+        &'a self,
+        pins: &Pins,
+        excluded: &[Selector],
+        unread: &HashSet<String>,
+    ) -> Vec<Candidate<'a>> {
+        const IDLE: &Liveness = &Liveness::Idle;
+        let candidate = |at: usize| {
+            let copies = self.copies(at);
+            let closer = self.closer.get(&at);
+            let (agent, id) = self.key(at);
+            let parent_id = copies.iter().find_map(|copy| copy.parent_id.as_deref());
+            let kind = copies.iter().map(|copy| copy.kind).find(|kind| *kind != SessionKind::Empty);
+            let used = copies.iter().map(|copy| &copy.liveness).find(|liveness| **liveness != Liveness::Idle);
+            let is_unread = unread.contains(id) || parent_id.is_some_and(|parent| unread.contains(parent));
+            // A time of its beginning that lies ahead is as wrong as one of its end.
+            let active_at = copies.iter().filter_map(|copy| copy.active_at).max();
+            let newest_at = copies.iter().filter_map(|copy| copy.newest_at).max();
+            Candidate {
+                agent,
+                id,
+                kind: kind.unwrap_or(SessionKind::Empty),
+                parent_id,
+                project: copies[0].place.project.as_deref().or(copies[0].dir.as_deref()),
+                active_at: active_at.and(newest_at),
+                modified_at: closer.and_then(|closer| closer.modified_at),
+                size_bytes: if self.is_inside_parent(at) { 0 } else { self.size_bytes(at) },
+                liveness: used.or_else(|| closer?.liveness.as_ref()).unwrap_or(IDLE),
+                is_unparsable: is_unread
+                    || copies.iter().any(|copy| copy.is_unparsable)
+                    || closer.is_some_and(|closer| closer.is_unparsable),
+                is_pinned: pins.has(agent, id),
+                is_excluded: excluded.iter().any(|selector| means(selector, agent, id)),
+                is_asked_for: copies.iter().any(|copy| copy.is_asked_for),
+                is_its_agents: closer.is_some_and(|closer| closer.its_agents.is_some()),
+            }
+        };
+        (0..self.len()).map(candidate).collect()
+    }
+
+    /// Returns the names that may be ids of sessions of which a copy could not be read.
+    pub fn unread(&self) -> HashSet<String> {
+        /// The length of a UUID, with which many files' names end.
+        const UUID: usize = 36;
+        let mut names = HashSet::new();
+        for name in self.problems.iter().flat_map(|problem| problem.path.iter()).filter_map(|name| name.to_str()) {
+            let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+            names.extend([name, stem].map(str::to_owned));
+            names.extend(stem.len().checked_sub(UUID).and_then(|at| stem.get(at..)).map(str::to_owned));
+        }
+        names
+    }
+
+    fn look_closer(&mut self, sessions: &[usize]) {
+        let looked: Vec<(usize, Closer, Vec<PathBuf>)> = sessions.par_iter().map(|at| self.closer_look(*at)).collect();
+        let files: Vec<&Path> = looked.iter().flat_map(|(.., files)| files).map(PathBuf::as_path).collect();
+        let held = process::held(&files);
+        for (at, mut closer, files) in looked {
+            if let Some(file) = files.iter().find(|file| held.contains(*file)) {
+                closer.liveness = Some(Liveness::Maybe { why: format!("a process has {} open", file.display()) });
+            }
+            self.closer.insert(at, closer);
+        }
+    }
+
+    fn closer_look(&self, at: usize) -> (usize, Closer, Vec<PathBuf>) {
+        let mut closer = Closer::default();
+        let mut files = Vec::new();
+        for copy in self.copies(at) {
+            let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
+            match agent.belongings(&copy.place) {
+                Ok(belongings) => {
+                    // Notes on a session beside it change when it goes on too.
+                    let own = belongings.own.iter().filter(|path| path.is_file()).cloned();
+                    files.extend(own.chain(agent.written(&copy.place)));
+                }
+                Err(why) => closer.its_agents = Some(why),
+            }
+            if copy.is_dated_by_file && copy.kind == SessionKind::Empty && copy.transcript_bytes > 0 {
+                closer.is_unparsable |= agent.transcript(&copy.place).is_none_or(|path| has_bad_lines(&path));
+            }
+        }
+        files.sort();
+        files.dedup();
+        closer.modified_at = files.iter().filter_map(|file| modified_at(file)).max();
+        (at, closer, files)
+    }
+
+    /// Returns the change that removes a session with its sub-agents, or why it cannot be removed as a whole.
+    pub fn item(&self, members: &[usize], code: &'static str, reason: String) -> Result<Item, String> {
+        let (agent, id) = self.key(members[0]);
+        let mut paths = Vec::new();
+        let mut roots = BTreeSet::new();
+        let mut seen = Vec::new();
+        for copy in members.iter().flat_map(|at| self.copies(*at)) {
+            let reader = agent::by_kind(agent).ok_or_else(|| "no agent reads it".to_owned())?;
+            let belongings = reader.belongings(&copy.place)?;
+            // With the last copy goes what all of them share.
+            paths.extend(belongings.own.into_iter().chain(belongings.shared));
+            roots.insert(copy.place.store.root.as_path());
+            seen.push(Seen {
+                place: copy.place.clone(),
+                active_at: copy.active_at,
+                transcript_bytes: copy.transcript_bytes,
+            });
+        }
+        let roots: Vec<PathBuf> = roots.into_iter().filter_map(|root| root.canonicalize().ok()).collect();
+        let steps = outermost(paths).into_iter().map(|path| {
+            let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
+            if !dir.is_some_and(|dir| roots.iter().any(|root| dir.starts_with(root))) {
+                return Err(format!("{} leads out of the store through a link", path.display()));
+            }
+            let stamp = stamp::take(&path).map_err(|error| error.to_string())?;
+            Ok(Step::Trash { path, stamp })
+        });
+        Ok(Item {
+            label: format!("{agent} {id}"),
+            session: Some((agent, id.to_owned())),
+            seen,
+            code,
+            reason,
+            steps: steps.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn liveness_rank(liveness: &Liveness) -> u8 {
+    match liveness {
+        Liveness::Idle => 0,
+        Liveness::Maybe { .. } => 1,
+        Liveness::Live { .. } => 2,
+    }
+}
+
+/// Plans to remove the records of directories that sessions which never ended have left behind before `cutoff`.
+pub fn cwd_records(briefs: &mut Briefs, cutoff: Timestamp, filter: &Filter, pins: &Pins, env: &Env) -> Vec<Item> {
+    let mut found = Found::default();
+    let is_in = |dir: &Path| filter.dirs.is_empty() || filter.dirs.iter().any(|asked| dir.starts_with(asked));
+    let mut records: Vec<(&Path, CwdRecord)> = Vec::new();
+    for dir in briefs.claude_dirs.iter().filter(|dir| is_in(dir)) {
+        records.extend(cat::records_of_project(dir, &mut found).into_iter().map(|record| (dir.as_path(), record)));
+    }
+    let stores = agent::by_kind(AgentKind::Claude).map(|agent| agent.stores(env)).unwrap_or_default();
+    for store in stores.iter().filter(|_| filter.dirs.is_empty()) {
+        let of_store = cat::records_of_store(&store.root, &mut found);
+        records.extend(of_store.into_iter().map(|record| (store.root.as_path(), record)));
+    }
+    records.sort_by(|a, b| a.1.path.cmp(&b.1.path));
+    records.dedup_by(|a, b| a.1.path == b.1.path);
+    let is_used = |id: &str| {
+        let copies = briefs.find(AgentKind::Claude, id).flat_map(|at| briefs.copies(at));
+        copies.map(|copy| &copy.liveness).any(|liveness| *liveness != Liveness::Idle)
+    };
+    let item = |(root, record): (&Path, CwdRecord)| {
+        let id = record.session_id;
+        let written_at = record.written_at.filter(|at| *at < cutoff)?;
+        if is_used(&id) || pins.has(AgentKind::Claude, &id) {
+            return None;
+        }
+        let dir = record.path.parent()?.canonicalize().ok()?;
+        let stamp = stamp::take(&record.path).ok()?;
+        dir.starts_with(root.canonicalize().ok()?).then(|| Item {
+            label: format!("claude {id}"),
+            session: Some((AgentKind::Claude, id)),
+            seen: Vec::new(),
+            code: CWD_RECORD,
+            reason: format!("written {}, and never removed", day(written_at)),
+            steps: vec![Step::Trash { path: record.path, stamp }],
+        })
+    };
+    let items = records.into_iter().filter_map(item).collect();
+    briefs.problems.append(&mut found.problems);
+    items
+}
+
+/// Writes the day of a time, which two runs of one day write alike.
+pub fn day(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).date().to_string()
+}
+
+/// Tells whether a person who typed this means a session, or any whose id begins so.
+fn means(selector: &Selector, agent: AgentKind, id: &str) -> bool {
+    match selector {
+        Selector::Id { agent: named, text } => {
+            named.is_none_or(|named| named == agent) && id.starts_with(text.as_str())
+        }
+        _ => false,
+    }
+}
+
+/// Leaves out what goes with a directory above it anyway; the order of what is left is kept.
+fn outermost(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let all: HashSet<PathBuf> = paths.iter().cloned().collect();
+    let mut taken = HashSet::new();
+    let is_outermost = |path: &PathBuf| !path.ancestors().skip(1).any(|above| all.contains(above));
+    paths.into_iter().filter(|path| is_outermost(path) && taken.insert(path.clone())).collect()
+}
+
+fn has_bad_lines(path: &Path) -> bool {
+    let mut has_bad = false;
+    let read = each_line(path, &mut |line| {
+        has_bad |= line.is_none_or(|line| !is_object(line));
+        if has_bad { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    has_bad || read.is_err()
+}

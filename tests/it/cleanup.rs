@@ -1,0 +1,646 @@
+//! `cleanup` and `pin`: what goes is just what should, and comes back whole, wherever it was cut off.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::contract::Kind;
+use crate::contract::changes::{Change, Cleanup, CleanupKind, Fuse, KeptFor, Pins, RunList, RunState, Undo};
+use crate::fixtures::{
+    Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, START, Vibe, age_tree,
+    claude_slug, id, minutes_after, put,
+};
+use crate::picture::{Picture, picture, picture_of_stores};
+use crate::undo::{assert_same, other_file_system};
+use crate::world::World;
+
+/// A directory that every machine has.
+const APP: &str = "/usr/bin";
+
+fn stores(world: &World) -> Picture {
+    picture_of_stores(&world.home())
+}
+
+/// Writes a fixture as if it had been written on another day; all fixtures begin on one.
+#[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
+fn add_on(world: &World, day: &str, fixture: impl Fixture) {
+    let scratch = tempfile::tempdir().expect("a directory");
+    fixture.write_to(scratch.path());
+    let (start, _) = START.split_once('T').expect("a time");
+    for entry in walkdir::WalkDir::new(scratch.path()) {
+        let entry = entry.expect("an entry");
+        if entry.file_type().is_file() {
+            let bytes = std::fs::read(entry.path()).expect("a file");
+            let mut text = String::from_utf8(bytes).expect("text").replace(start, day);
+            for minute in 0..5 {
+                let millis = |start: &str| minutes_after(start, minute).as_millisecond().to_string();
+                text = text.replace(&millis(START), &millis(&START.replace(start, day)));
+            }
+            put(&world.home().join(entry.path().strip_prefix(scratch.path()).expect("a path below")), text);
+        }
+    }
+}
+
+/// Days of a year before now, of which the first three are older than a month.
+const DAYS: [&str; 7] =
+    ["2025-04-01", "2025-09-15", "2026-01-15", "2026-02-01", "2026-02-10", "2026-02-20", "2026-02-27"];
+const OLD: usize = 3;
+
+/// Adds a session of every agent that keeps files, for each of these days.
+fn fill_year(world: &World, days: &[&str]) {
+    for day in days {
+        let n = u32::try_from(DAYS.iter().position(|known| known == day).expect("a day")).expect("few days");
+        add_on(world, day, Amplifier::session(id(100 + n)).in_dir(APP).session_info(APP).turn("x", "y"));
+        let parent = json!(id(100 + n));
+        let name = format!("{}-1234567890abcdef_helper", id(100 + n));
+        let subagent = Amplifier::session(name).in_dir(APP).metadata("parent_id", parent);
+        add_on(world, day, subagent.metadata("agent_name", json!("helper")).turn("count", "3"));
+        let claude = Claude::session(id(200 + n)).in_dir(APP).turn("x", "y").side_file("tool-results/a.txt", "result");
+        add_on(world, day, claude.subagent("agent-a1", "look", "ok"));
+        let flat = format!("agent-f{n}");
+        add_on(world, day, Claude::session(id(300 + n)).in_dir(APP).turn("x", "y").flat_subagent(&flat, "look", "ok"));
+        let root = world.home().join(".claude");
+        put(&root.join("file-history").join(id(200 + n)).join("a@v1"), "old text");
+        put(&root.join(format!("todos/{0}-agent-{0}.json", id(200 + n))), "[]");
+        put(&root.join("debug").join(format!("{}.txt", id(200 + n))), "log");
+        add_on(world, day, Codex::session(id(400 + n)).in_dir(APP).turn("x", "y"));
+        add_on(world, day, Copilot::session(id(500 + n)).in_dir(APP).turn("x", "y"));
+        add_on(world, day, Gemini::session(id(600 + n)).in_dir(APP).turn("x", "y"));
+        add_on(world, day, Jido::session(id(700 + n)).in_dir(APP).unsigned());
+        add_on(world, day, Kimi::session(id(800 + n)).in_dir(APP).at(&format!("{day}T10:00:00Z")).turn("x", "y"));
+        add_on(world, day, Pi::session(id(900 + n)).in_dir(APP).turn("x", "y"));
+        add_on(world, day, Qwen::session(id(1000 + n)).in_dir(APP).turn("x", "y"));
+        add_on(world, day, Vibe::session(id(1100 + n)).in_dir(APP).turn("x", "y"));
+        add_on(world, day, OldVibe::session(id(1200 + n)).in_dir(APP).turn("x", "y"));
+    }
+    let project = world.home().join(".claude/projects").join(claude_slug(APP));
+    put(&project.join("memory/MEMORY.md"), "what to remember");
+    put(&project.join("notes of mine.txt"), "mine");
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 20}"#);
+    let modes = [(".claude/todos", 0o750), (".claude/settings.json", 0o640)];
+    for (path, mode) in modes {
+        let path = world.home().join(path);
+        if path.exists() {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("a mode");
+        }
+    }
+    age_tree(&world.home());
+}
+
+/// The files of a picture; directories may be left empty.
+fn files(picture: &Picture) -> BTreeSet<&PathBuf> {
+    const KIND: u32 = 0o170_000;
+    const DIRECTORY: u32 = 0o040_000;
+    picture.iter().filter(|(_, was)| was.0 & KIND != DIRECTORY).map(|(path, _)| path).collect()
+}
+
+#[test]
+fn of_a_year_of_every_agent_just_the_old_ones_go_with_all_that_belongs_to_them_and_undo_brings_all_of_it_back() {
+    let (world, recent) = (World::new(), World::new());
+    fill_year(&world, &DAYS);
+    fill_year(&recent, &DAYS[OLD..]);
+    let before = stores(&world);
+    let cleanup: Cleanup = world.rejoin(["cleanup", "--older-than", "30d", "--yes", "--json"]).code(0).json();
+    assert_eq!((cleanup.kind, cleanup.failed, cleanup.skipped), (CleanupKind::CleanupOutcome, 0, 0), "{cleanup:#?}");
+    let families = 12;
+    assert_eq!((cleanup.planned, cleanup.deleted), (OLD as u64 * families, OLD as u64 * families), "{cleanup:#?}");
+    assert_eq!(cleanup.subagents, OLD as u64 * 3);
+    assert_eq!(cleanup.kept(KeptFor::Newer), (DAYS.len() - OLD) as u64 * families, "{:#?}", cleanup.kept);
+    assert!(cleanup.freed_bytes > 10_000);
+
+    let after = stores(&world);
+    let (left, expected) = (files(&after), files(&stores(&recent)).into_iter().cloned().collect::<BTreeSet<_>>());
+    let too_much: Vec<_> = expected.iter().filter(|path| !left.contains(path)).collect();
+    let too_little: Vec<_> = left.into_iter().filter(|path| !expected.contains(*path)).collect();
+    assert_eq!((too_much, too_little), (Vec::new(), Vec::new()), "removed too much, and too little");
+
+    let again: Cleanup = world.rejoin(["cleanup", "--yes", "--json"]).code(0).json();
+    assert_eq!((again.planned, again.run), (0, None));
+
+    let answer = world.rejoin(["undo", "--json"]).code(0);
+    let undone: Undo = answer.json();
+    assert_eq!((undone.undone, undone.refused), (OLD as u64 * families, 0));
+    assert_same(&before, &stores(&world), "after undo");
+    // Claude Code would sweep what is 28 days old with a period of 20.
+    assert_eq!(undone.warnings.len(), 1, "{:?}", undone.warnings);
+    assert!(undone.warnings[0].starts_with("claude deletes 6 sessions"), "{:?}", undone.warnings);
+    assert!(answer.stderr().contains("cleanupPeriodDays"), "{}", answer.stderr());
+}
+
+/// A home of some old sessions, and enough new ones that no fuse blows.
+fn world() -> World {
+    let world = World::new();
+    for n in 1..=3 {
+        let old = Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").title(&format!("Old {n}"));
+        world.add(old.turn("x", "y").subagent(&format!("agent-a{n}"), "look", "ok"));
+    }
+    for n in 11..=16 {
+        world.add(Claude::session(id(n)).in_dir(APP).at("2026-02-20T10:00:00Z").turn("x", "y"));
+    }
+    age_tree(&world.home().join(".claude"));
+    world
+}
+
+/// Sets when a file was changed.
+fn touch(path: &Path, at: &str) {
+    let file = std::fs::File::options().append(true).open(path).expect("a file");
+    file.set_modified(at.parse::<jiff::Timestamp>().expect("a time").into()).expect("a time");
+}
+
+/// What a client notes that has a session open; it is this very process.
+fn registration(n: u32) -> serde_json::Value {
+    let pid = std::process::id();
+    let ticks = rejoin::process::start_ticks(pid).map(|ticks| ticks.to_string());
+    json!({"pid": pid, "sessionId": id(n), "procStart": ticks})
+}
+
+fn plan(world: &World, args: &[&str]) -> Cleanup {
+    let args = ["cleanup", "--dry-run", "--json"].iter().chain(args);
+    let before = picture(world.root());
+    let plan = world.rejoin(args).code_is_one_of(&[0, 7]).json();
+    assert_same(&before, &picture(world.root()), "after a dry run");
+    plan
+}
+
+#[test]
+fn a_cleanup_says_what_it_would_do_and_did_in_words() {
+    let world = world();
+    world.rejoin(["cleanup", "--dry-run"]).code(0).stdout_eq(snapbox::str![[r#"
+would remove  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old: last active 2025-11-01)
+would remove  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old: last active 2025-11-01)
+would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
+Kept: 6 newer.
+3 sessions with 3 sub-agents would go, 4.5 KiB to the trash. Nothing was changed.
+--apply [..] does just this.
+
+"#]]);
+    world.rejoin(["cleanup", "--dry-run", "--exit-code"]).code(4);
+    world.rejoin(["cleanup", "--dry-run", "--exit-code", "--older-than", "300d"]).code(0).stdout_eq(snapbox::str![[
+        r#"
+Kept: 9 newer.
+Nothing to do.
+
+"#
+    ]]);
+    world.rejoin(["cleanup"]).code(2).stderr_eq(snapbox::str![[r#"
+error: removing sessions needs a yes, and there is nobody to ask
+hint: look with --dry-run, then pass --yes
+
+"#]]);
+    world.rejoin(["cleanup", "--yes"]).code(0).stdout_eq(snapbox::str![[r#"
+removed  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old: last active 2025-11-01)
+removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old: last active 2025-11-01)
+removed  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
+Kept: 6 newer.
+3 sessions moved to the trash, 4.5 KiB.
+`rejoin undo 20260301-120000` takes it back.
+
+"#]]);
+    world.rejoin(["cleanup", "--yes"]).code(0).stdout_eq(snapbox::str![[r#"
+Kept: 6 newer.
+Nothing to do.
+
+"#]]);
+}
+
+#[test]
+fn only_the_plan_that_was_shown_is_applied() {
+    let world = world();
+    let shown = plan(&world, &[]);
+    world.rejoin(["cleanup", "--apply", "000000000000"]).code(7);
+    let pinned: Pins = world.rejoin(["pin", &id(1), "--json"]).code(0).json();
+    assert!(pinned.sessions[0].pinned && pinned.sessions[0].changed);
+    let error = world.rejoin(["cleanup", "--apply", &shown.fingerprint, "--json"]).code(7).error();
+    assert_eq!(error.code, "plan-changed");
+    world.rejoin(["unpin", &id(1)]).code(0);
+    let done: Cleanup = world.rejoin(["cleanup", "--apply", &shown.fingerprint, "--json"]).code(0).json();
+    assert_eq!((done.deleted, &done.fingerprint), (3, &shown.fingerprint));
+}
+
+#[test]
+fn whatever_speaks_for_keeping_a_session_keeps_it() {
+    let world = world();
+    let old = |n: u32| Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y");
+    let file = |n: u32| world.home().join(".claude/projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(n)));
+    // Another process has it open for writing.
+    world.add(old(21));
+    let open = std::fs::File::options().append(true).open(file(21)).expect("a transcript");
+    // A running process registered itself for it.
+    world.add(old(22));
+    let registration = registration(22);
+    put(&world.home().join(".claude/sessions/1.json"), registration.to_string());
+    // Its file was changed half an hour ago.
+    world.add(old(23));
+    touch(&file(23), "2026-03-01T11:30:00Z");
+    // Its last time is still to come.
+    world.add(Claude::session(id(24)).in_dir(APP).at("2026-03-02T10:00:00Z").turn("x", "y"));
+    // Nothing in it can be read.
+    put(&file(25), "neither JSON\nnor anything else\n");
+    touch(&file(25), "2025-11-01T10:00:00Z");
+    // A session that came from it is new.
+    world.add(old(26));
+    let fork = Claude::session(id(27)).in_dir(APP).at("2026-02-20T10:00:00Z").fork_of(&id(26)).turn("x", "y");
+    world.add(fork.then_on_its_own().turn("more", "ok"));
+    world.add(old(28));
+    world.rejoin(["pin", &id(28)]).code(0).stdout_eq(format!("pinned  claude {}\n", id(28)));
+    world.add(old(29));
+    // JidoCode cannot load it.
+    world.add(Jido::session(id(30)).closed_at("2025-11-01T10:00:00Z").key("version", json!(99)));
+    // One of its two copies cannot be read.
+    world.add(old(31));
+    let copy = world.add(old(31).filed_under("-elsewhere"));
+    std::fs::remove_file(&copy).expect("a file");
+    assert!(std::process::Command::new("mkfifo").arg(&copy).status().expect("mkfifo").success());
+
+    let plan = plan(&world, &["--older-than", "30d", "--exclude", &id(29)[..8]]);
+    assert_eq!(plan.ids(), [id(1), id(2), id(3)], "{plan:#?}");
+    let reasons = [
+        (KeptFor::Live, 1),
+        (KeptFor::MaybeLive, 1),
+        (KeptFor::Recent, 1),
+        (KeptFor::Future, 1),
+        (KeptFor::Unparsable, 3),
+        (KeptFor::Parent, 1),
+        (KeptFor::Pinned, 1),
+        (KeptFor::Excluded, 1),
+        (KeptFor::Newer, 7),
+    ];
+    for (reason, count) in reasons {
+        assert_eq!(plan.kept(reason), count, "{reason:?} of {:#?}", plan.kept);
+    }
+    drop(open);
+}
+
+#[test]
+fn filters_and_limits_narrow_what_goes() {
+    let world = world();
+    world.add(Claude::session(id(4)).in_dir("/opt").at("2025-12-01T10:00:00Z").turn("x", "y"));
+    world.add(Amplifier::session(id(5)).in_dir("/opt").at("2025-12-01T10:00:00Z").turn("x", "y"));
+    world.add(Amplifier::session(id(6)).in_dir("/opt").at("2026-02-20T10:00:00Z").turn("x", "y"));
+    let empty = |n: u32, at: &str| Claude::session(id(n)).in_dir(APP).at(at).message("system", &json!({}), &json!({}));
+    world.add(empty(7, "2025-12-01T10:00:00Z"));
+    world.add(empty(8, "2026-02-20T10:00:00Z"));
+    age_tree(&world.home());
+    for (args, expected) in [
+        (&["--agent", "amplifier"][..], &[5][..]),
+        (&["--dir", "/opt"], &[4, 5]),
+        (&["--keep-last", "7"], &[2, 3, 7]),
+        (&["--empty"], &[7]),
+        (&["--empty", "--all"], &[7, 8]),
+        (&["--older-than", "2025-11-15"], &[1, 2, 3]),
+        (&["--max-total", "1T"], &[]),
+        (&["--all", "--agent", "amplifier"], &[5, 6]),
+        (&["--older-than", "30d", "--max-total", "1G"], &[1, 2, 3, 4, 5, 7]),
+    ] {
+        let expected: Vec<String> = expected.iter().map(|n| id(*n)).collect();
+        assert_eq!(plan(&world, args).ids(), expected, "{args:?}");
+    }
+    let sessions = world.rejoin(["list", "--all", "--json"]).sessions();
+    // A session's size counts its sub-agents.
+    let total: u64 = sessions.iter().filter(|one| one.kind != Kind::Subagent).map(|one| one.size_bytes).sum();
+    let plan = plan(&world, &["--max-total", &(total - 4000).to_string()]);
+    // The oldest go first, and no more than has to.
+    assert_eq!(plan.ids(), [id(1), id(2), id(3)], "{plan:#?}");
+    assert!(plan.items.iter().all(|item| item.code == "over-total"));
+    for wrong in [&["--all", "--older-than", "1d"][..], &["--max-total", "x"], &["--exit-code"], &["--exclude", ""]] {
+        world.rejoin(["cleanup", "--yes"].iter().chain(wrong)).code(2);
+    }
+}
+
+#[test]
+fn what_looks_like_a_mistake_is_refused() {
+    let world = world();
+    let before = stores(&world);
+    for (args, code) in [
+        (&["--older-than", "1d"][..], "clock"),
+        (&["--all"], "whole-agent"),
+        (&["--older-than", "2026-02-25"], "whole-agent"),
+    ] {
+        let args = ["cleanup", "--yes", "--json"].iter().chain(args);
+        assert_eq!(world.rejoin(args.clone()).code(7).error().code, code);
+    }
+    let shown: Cleanup = world.rejoin(["cleanup", "--dry-run", "--older-than", "1d", "--json"]).code(7).json();
+    assert_eq!((shown.refused, shown.planned), (Some(Fuse::Clock), 9));
+    // One of another agent, and most of the rest.
+    world.add(Jido::session(id(21)));
+    assert_eq!(
+        world
+            .rejoin(["cleanup", "--all", "--exclude", &id(16), "--exclude", &id(21), "--yes", "--json"])
+            .code(7)
+            .error()
+            .code,
+        "more-than-half"
+    );
+    // A clock that jumped a year ahead must not empty the home, nor the trash.
+    world.rejoin(["cleanup", "--yes"]).code(0);
+    let later = world.with("REJOIN_NOW", "2027-03-01T12:00:00Z").rejoin(["cleanup", "--yes"]).code(7);
+    later.stderr_eq(snapbox::str![[r#"
+warning: the trash is not purged: nothing was used since what is in it was removed, so the clock may be wrong
+error: no session was active since 2026-02-20, so every one of them is old: the clock of this machine may be wrong
+hint: look with --dry-run; --keep-last N keeps some of each project, --allow-all does it
+
+"#]]);
+    world.rejoin(["undo"]).code(0);
+    std::fs::remove_dir_all(world.home().join(".jido_code")).expect("a store");
+    assert_same(&before, &stores(&world), "after undo");
+    let all: Cleanup = world.rejoin(["cleanup", "--all", "--allow-all", "--yes", "--json"]).code(0).json();
+    assert_eq!(all.deleted, 9);
+    assert!(world.rejoin(["list", "--all", "--json"]).sessions().is_empty());
+}
+
+#[test]
+fn an_hour_more_or_less_in_a_year_changes_nothing() {
+    // The day on which clocks in Europe go forward, and the day after a leap day.
+    for (now, zone, goes, stays) in [
+        ("2026-03-29T03:30:00+02:00", "Europe/Berlin", "2026-02-27T01:29:00Z", "2026-02-27T01:31:00Z"),
+        ("2026-10-25T02:30:00+01:00", "Europe/Berlin", "2026-09-25T01:29:00Z", "2026-09-25T01:31:00Z"),
+        ("2028-03-01T12:00:00Z", "America/New_York", "2028-01-31T11:59:00Z", "2028-01-31T12:01:00Z"),
+    ] {
+        let world = World::new();
+        for (n, at) in [(1, goes), (2, stays), (3, stays)] {
+            // A record a minute; one decides.
+            world.add(Claude::session(id(n)).in_dir(APP).at(at).prompt("x"));
+        }
+        let call = world.with("REJOIN_NOW", now).with("TZ", zone);
+        let plan: Cleanup = call.rejoin(["cleanup", "--dry-run", "--json"]).code(0).json();
+        assert_eq!(plan.ids(), [id(1)], "{now}");
+    }
+}
+
+#[test]
+fn the_trash_is_purged_of_old_runs_in_the_same_pass() {
+    let world = world();
+    world.rejoin(["cleanup", "--yes"]).code(0);
+    let later = |now: &str, args: &[&str]| {
+        let args = ["cleanup", "--yes", "--json"].iter().chain(args).copied().collect::<Vec<_>>();
+        world.with("REJOIN_NOW", now).rejoin(args).code(0).json::<Cleanup>()
+    };
+    world.add(Claude::session(id(40)).in_dir(APP).at("2026-03-16T10:00:00Z").turn("x", "y"));
+    assert_eq!(later("2026-03-15T11:00:00Z", &[]).purged_runs.len(), 0);
+    assert_eq!(later("2026-03-17T12:00:00Z", &["--trash-keep", "30d"]).purged_runs.len(), 0);
+    let purged = later("2026-03-17T12:00:00Z", &[]);
+    assert_eq!(purged.purged_runs, ["20260301-120000"]);
+    assert!(purged.purged_bytes > 4000, "{purged:#?}");
+    world.rejoin(["undo"]).code(5);
+}
+
+#[test]
+fn what_is_deleted_for_good_is_in_no_trash() {
+    let world = world();
+    let done: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
+    assert_eq!((done.deleted, done.permanent, done.run), (3, true, None));
+    world.rejoin(["trash", "list"]).code(0).stdout_eq("");
+    world.rejoin(["undo"]).code(5);
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 6);
+}
+
+#[test]
+fn what_is_pinned_is_shown_and_let_go_again() {
+    let world = world();
+    let pinned = |n: u32| {
+        let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
+        sessions.into_iter().find(|session| session.id == id(n)).expect("a session").pinned
+    };
+    world.rejoin(["pin", "--list"]).code(0).stdout_eq("").stderr_eq("Nothing is pinned.\n");
+    world.rejoin(["pin", "1"]).code(2);
+    world.rejoin(["pin", "ffffffff"]).code(5);
+    world.rejoin(["pin", &id(1), &format!("claude:{}", id(2))]).code(0);
+    let again: Pins = world.rejoin(["pin", &id(1), "--json"]).code(0).json();
+    assert!(!again.sessions[0].changed);
+    assert!(pinned(1) && pinned(2) && !pinned(3));
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(shown.contains("pinned        yes"), "{shown}");
+    let list: Pins = world.rejoin(["pin", "--list", "--json"]).code(0).json();
+    assert_eq!(list.sessions.iter().map(|pin| pin.id.as_str()).collect::<Vec<_>>(), [id(1), id(2)]);
+    world.rejoin(["unpin", "0000000"]).code(6);
+    world.rejoin(["unpin", "00000003"]).code(5);
+    world.rejoin(["unpin", "00000002"]).code(0);
+    assert!(pinned(1) && !pinned(2));
+    // Nobody knows what must stay when the pins cannot be read.
+    let pins = world.home().join(".local/state/rejoin/pins.json");
+    for text in ["{", r#"{"format_version": 2, "pins": []}"#] {
+        std::fs::write(&pins, text).expect("a file");
+        assert_eq!(world.rejoin(["cleanup", "--yes", "--json"]).code(1).error().code, "bad-pins");
+        world.rejoin(["list"]).code(0);
+    }
+}
+
+#[test]
+fn a_session_that_somebody_goes_on_with_between_look_and_removal_stays() {
+    // The lock is held while the plan is already made, so that there is time to be in the way.
+    for (what, expected) in [("append", "used meanwhile"), ("start", "in use by process"), ("subagent", "changed")] {
+        let world = world();
+        let state = world.home().join(".local/state/rejoin");
+        std::fs::create_dir_all(&state).expect("a directory");
+        let holder = std::fs::File::create(state.join("lock")).expect("a lock");
+        rustix::fs::flock(&holder, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
+        let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(["cleanup", "--yes", "--json", "--lock-timeout", "60s"]).stdout(std::process::Stdio::piped());
+        let running = command.spawn().expect("a run");
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        let project = world.home().join(".claude/projects").join(claude_slug(APP));
+        match what {
+            "append" => {
+                let path = project.join(format!("{}.jsonl", id(1)));
+                let record = json!({"type": "user", "timestamp": "2026-03-01T11:59:59Z", "sessionId": id(1)});
+                let mut file = std::fs::File::options().append(true).open(path).expect("a transcript");
+                writeln!(file, "{record}").expect("a record");
+            }
+            "start" => {
+                let registration = registration(1);
+                put(&world.home().join(".claude/sessions/1.json"), registration.to_string());
+            }
+            _ => put(&project.join(id(1)).join("tool-results/new.txt"), "a result"),
+        }
+        drop(holder);
+        let output = running.wait_with_output().expect("an end");
+        let done: Cleanup = crate::contract::parse(&String::from_utf8_lossy(&output.stdout));
+        assert_eq!((done.deleted, done.skipped, done.failed), (2, 1, 0), "{what}: {done:#?}");
+        let skipped = done.items.iter().find_map(|item| item.error.as_deref()).expect("a reason");
+        assert!(skipped.contains(expected), "{what}: {skipped}");
+        assert!(project.join(format!("{}.jsonl", id(1))).exists());
+        assert!(project.join(id(1)).join("subagents/agent-a1.jsonl").exists());
+        assert_eq!(output.status.code(), Some(0), "{what}");
+    }
+}
+
+#[test]
+fn nothing_outside_of_the_store_is_touched_whatever_leads_there() {
+    let world = world();
+    let outside = world.dir("outside");
+    put(&outside.join("precious.txt"), "precious");
+    put(&outside.join(id(1)).join("a@v1"), "precious too");
+    put(&outside.join(format!("{}.jsonl", id(9))), "{}\n");
+    let root = world.home().join(".claude");
+    let link = |target: &Path, path: &Path| crate::fixtures::sample::link(target, path);
+    // What belongs to a session lies behind a link; a project is one; a file of a session is one.
+    link(&outside, &root.join("file-history"));
+    link(&outside, &root.join("projects/-linked"));
+    link(&outside.join("precious.txt"), &root.join("projects").join(claude_slug(APP)).join(id(2)).join("link.txt"));
+    // A hard link has another name elsewhere.
+    let transcript = root.join("projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(3)));
+    std::fs::hard_link(&transcript, outside.join("other name")).expect("a link");
+    // A project's name holds a newline, and a file's too.
+    let odd = Claude::session(id(4)).in_dir("/odd\nname").filed_under("-odd\nname").at("2025-11-01T10:00:00Z");
+    world.add(odd.turn("x", "y").side_file("tool-results/odd\nname.txt", "z"));
+    age_tree(&world.home());
+    let (before, outside_before) = (stores(&world), picture(&outside));
+
+    let done: Cleanup = world.rejoin(["cleanup", "--yes", "--json"]).code(3).json();
+    assert_eq!((done.deleted, done.failed), (3, 1), "{done:#?}");
+    assert_eq!(done.errors[0].about, format!("claude {}", id(1)));
+    assert!(done.errors[0].reason.contains("leads out of the store"), "{:?}", done.errors);
+    assert_same(&outside_before, &picture(&outside), "outside");
+    assert!(root.join("projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(1))).exists());
+    world.rejoin(["cleanup", "--yes"]).code(3).stdout_eq(snapbox::str![[r#"
+left  claude 00000001-aaaa-4aaa-8aaa-000000000001  [ROOT]/home/.claude/file-history/00000001-aaaa-4aaa-8aaa-000000000001 leads out of the store through a link
+Kept: 6 newer.
+1 failed (claude 00000001-aaaa-4aaa-8aaa-000000000001: [ROOT]/home/.claude/file-history/00000001-aaaa-4aaa-8aaa-000000000001 leads out of the store through a link).
+
+"#]]);
+    world.rejoin(["undo"]).code(0);
+    assert_same(&before, &stores(&world), "after undo");
+    assert_same(&outside_before, &picture(&outside), "outside, after undo");
+}
+
+#[test]
+fn a_project_that_becomes_a_link_between_look_and_removal_is_left_alone() {
+    let world = world();
+    let shown = plan(&world, &[]);
+    let projects = world.home().join(".claude/projects");
+    let outside = world.dir("outside");
+    std::fs::rename(projects.join(claude_slug(APP)), outside.join("moved")).expect("a move");
+    crate::fixtures::sample::link(&outside.join("moved"), &projects.join(claude_slug(APP)));
+    let before = picture(&outside);
+    world.rejoin(["cleanup", "--apply", &shown.fingerprint]).code(7);
+    world.rejoin(["cleanup", "--yes"]).code(0);
+    assert_same(&before, &picture(&outside), "outside");
+}
+
+#[test]
+fn records_of_directories_expire_with_the_sessions_that_left_them() {
+    let world = world();
+    let app = world.dir("app");
+    world.add(Claude::session(id(17)).in_dir(&app).at("2026-02-20T10:00:00Z").turn("x", "y"));
+    let record = |n: u32, at: &str| {
+        let path = app.join(".claude/cat/sessions").join(format!("{}.cwd", id(n)));
+        put(&path, "/usr");
+        touch(&path, at);
+        path
+    };
+    let old = record(1, "2025-11-01T10:00:00Z");
+    let gone = record(99, "2025-11-01T10:00:00Z");
+    let new = record(17, "2026-02-20T10:00:00Z");
+    let done: Cleanup = world.rejoin(["cleanup", "--yes", "--json"]).code(0).json();
+    assert_eq!((done.planned, done.deleted, done.records), (3, 3, 2), "{done:#?}");
+    assert!(!old.exists() && !gone.exists() && new.exists());
+    world.rejoin(["undo"]).code(0);
+    assert!(old.exists() && gone.exists());
+    let narrow: Cleanup = world.rejoin(["cleanup", "--yes", "--agent", "amplifier", "--json"]).code(0).json();
+    assert_eq!(narrow.records, 0);
+}
+
+#[test]
+fn killed_at_any_moment_a_cleanup_leaves_no_half_session_once_the_next_run_or_undo_ran() {
+    let world_of_two = || {
+        let world = World::new();
+        for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
+            let session = Claude::session(id(n)).in_dir(APP).at(at).turn("x", "y");
+            world.add(session.subagent("agent-a1", "look", "ok").side_file("tool-results/a.txt", "a"));
+            put(&world.home().join(".claude/file-history").join(id(n)).join("a@v1"), "old");
+        }
+        age_tree(&world.home().join(".claude"));
+        world
+    };
+    let complete = {
+        let world = world_of_two();
+        world.rejoin(["cleanup", "--yes"]).code(0);
+        stores(&world)
+    };
+    let mut points = 0;
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let (undone, completed) = (world_of_two(), world_of_two());
+        let before = stores(&undone);
+        let kill = |world: &World| world.with("REJOIN_FAULT", &fault).rejoin(["cleanup", "--yes"]).was_killed();
+        if !kill(&undone) {
+            break;
+        }
+        assert!(kill(&completed));
+        points += 1;
+        undone.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+        assert_same(&before, &stores(&undone), &format!("undone after {fault}"));
+        completed.rejoin(["cleanup", "--yes"]).code(0);
+        assert_same(&complete, &stores(&completed), &format!("completed after {fault}"));
+        let runs: RunList = completed.rejoin(["undo", "--list", "--json"]).code(0).json();
+        assert!(runs.runs.iter().all(|run| run.state != RunState::Interrupted), "{fault}: {runs:?}");
+    }
+    assert!(points > 12, "only {points} points were passed");
+}
+
+#[test]
+fn whatever_the_system_refuses_the_others_are_done_and_nothing_is_half_done() {
+    let whole = world();
+    let before = stores(&whole);
+    let mut failures = 0;
+    for point in 1..40 {
+        let world = world();
+        let answer = world.with("REJOIN_FAULT", format!("28:{point}")).rejoin(["cleanup", "--yes", "--json"]);
+        let answer = answer.code_is_one_of(&[0, 1, 3]);
+        if answer.exit() == Some(3) {
+            failures += 1;
+            let done: Cleanup = answer.json();
+            assert!(done.failed > 0 && done.deleted + done.failed == 3, "{point}: {done:#?}");
+            assert_eq!(done.errors.len() as u64, done.failed);
+        }
+        world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+        assert_same(&before, &stores(&world), &format!("undone after {point}"));
+    }
+    assert!(failures > 3, "only {failures} runs failed in part");
+}
+
+#[test]
+fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
+    let Some(elsewhere) = other_file_system() else { return };
+    let world = world();
+    let before = stores(&world);
+    let run = |args: &[&str]| world.with("XDG_STATE_HOME", elsewhere.path()).rejoin(args);
+    let done: Cleanup = run(&["cleanup", "--yes", "--json"]).code(0).json();
+    assert_eq!(done.deleted, 3);
+    run(&["undo"]).code(0);
+    assert_same(&before, &stores(&world), "after undo across file systems");
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn what_lies_in_a_database_is_left_to_its_agent_and_said_so() {
+    use crate::fixtures::{OpenCode, opencode_id};
+    let world = world();
+    world.add(OpenCode::session(opencode_id(1)).in_dir(APP).turn("x", "y"));
+    let before = picture(&world.home().join(".local/share/opencode"));
+    let answer = world.rejoin(["cleanup", "--older-than", "20d", "--yes", "--json"]).code(0);
+    let done: Cleanup = answer.json();
+    assert_eq!((done.deleted, done.left_to_agent.len(), done.kept(KeptFor::ItsAgents)), (3, 1, 1), "{done:#?}");
+    assert!(done.left_to_agent[0].reason.ends_with(&format!("opencode session delete {}", opencode_id(1))));
+    assert_same(&before, &picture(&world.home().join(".local/share/opencode")), "the database");
+    let answer = world.rejoin(["cleanup", "--older-than", "20d", "--yes"]).code(0);
+    assert!(answer.stderr().contains("1 session of opencode would go too, but"), "{}", answer.stderr());
+    let refused = world.rejoin(["delete", &opencode_id(1), "--yes", "--json"]).code(7).error();
+    assert!(refused.message.contains("opencode session delete"), "{}", refused.message);
+}
+
+#[test]
+fn the_answer_in_lines_says_the_same_as_the_one_object() {
+    let world = world();
+    let lines = world.rejoin(["cleanup", "--dry-run", "--format", "ndjson"]).code(0).stdout();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[0]["kind"], "cleanup-plan");
+    assert_eq!((&lines[4]["kind"], &lines[4]["planned"]), (&json!("summary"), &json!(3)));
+    let one: Change = world.rejoin(["delete", &id(1), "--dry-run", "--json"]).code(0).json();
+    assert_eq!(one.planned, 1);
+}

@@ -1,0 +1,108 @@
+//! `cleanup` as cron runs it: no agent, no terminal, hardly an environment, and a line only when something happened.
+
+use std::process::{Command, Stdio};
+
+use crate::contract::changes::Cleanup;
+use crate::fixtures::{Claude, age_tree, id};
+use crate::picture::picture_of_stores;
+use crate::undo::assert_same;
+use crate::world::{NOW, World};
+
+fn world() -> World {
+    let world = World::new();
+    for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
+        world.add(Claude::session(id(n)).in_dir("/usr/bin").at(at).turn("x", "y"));
+    }
+    age_tree(&world.home());
+    world
+}
+
+/// Returns the command of the crontab line in the README: what follows the five fields of time.
+fn command_of_the_readme() -> String {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("a README");
+    let is_crontab = |line: &&str| line.contains("rejoin cleanup") && line.split_whitespace().nth(2) == Some("*");
+    let lines: Vec<&str> = readme.lines().filter(is_crontab).collect();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    lines[0].split_whitespace().skip(5).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a command as cron does; the clock is the test's own.
+fn as_cron(world: &World, command: &str) -> std::process::Output {
+    let bin = world.home().join(".cargo/bin");
+    std::fs::create_dir_all(&bin).expect("a directory");
+    let program = bin.join("rejoin");
+    if !program.exists() {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), program).expect("a link");
+    }
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).env_clear().current_dir(world.home()).stdin(Stdio::null());
+    shell.env("HOME", world.home()).env("LOGNAME", "ana").env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
+    shell.env("REJOIN_NOW", NOW).output().expect("a run")
+}
+
+#[test]
+fn the_crontab_line_of_the_readme_removes_what_is_old_and_says_so_once() {
+    let world = world();
+    let command = command_of_the_readme();
+    let output = as_cron(&world, &command);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(
+        said,
+        "rejoin cleanup: 1 session moved to the trash, 697 B. `rejoin undo 20260301-120000` takes it back.\n"
+    );
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 2);
+    // Nothing is left to do, so nobody gets a mail.
+    let output = as_cron(&world, &command);
+    assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
+}
+
+#[test]
+fn the_units_run_the_same_command_as_the_crontab_line() {
+    let unit = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/systemd/rejoin-cleanup.service"));
+    let unit = unit.expect("a unit");
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
+    let words = |command: &str| command.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(start), words(&command_of_the_readme()));
+    let timer = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/systemd/rejoin-cleanup.timer"));
+    let timer = timer.expect("a timer");
+    assert!(timer.contains("OnCalendar=daily") && timer.contains("Persistent=true"), "{timer}");
+}
+
+#[test]
+fn while_another_run_changes_something_cron_hears_nothing() {
+    let world = world();
+    let before = picture_of_stores(&world.home());
+    let state = world.home().join(".local/state/rejoin");
+    std::fs::create_dir_all(&state).expect("a directory");
+    let holder = std::fs::File::create(state.join("lock")).expect("a lock");
+    rustix::fs::flock(&holder, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
+    let args = ["cleanup", "--yes", "--quiet", "--lock-timeout", "0s"];
+    world.rejoin(args).code(0).stdout_eq("").stderr_eq("");
+    let answer = world.rejoin(["cleanup", "--yes", "--lock-timeout", "0s"]).code(0);
+    assert!(answer.stderr().contains("is changing sessions right now"), "{}", answer.stderr());
+    let json: Cleanup = world.rejoin(args.iter().chain(&["--json"])).code(0).json();
+    assert!(json.locked && json.items.is_empty());
+    assert_same(&before, &picture_of_stores(&world.home()), "while the lock was held");
+}
+
+#[test]
+fn a_failure_is_told_in_the_one_line_and_in_the_exit_code() {
+    let world = world();
+    std::fs::create_dir_all(world.home().join(".claude")).expect("a directory");
+    let history = world.dir("elsewhere/history");
+    std::fs::create_dir_all(history.join(id(1))).expect("a directory");
+    crate::fixtures::sample::link(&history, &world.home().join(".claude/file-history"));
+    let answer = world.rejoin(["cleanup", "--yes", "--quiet"]).code(3);
+    let said = answer.stdout();
+    assert!(said.starts_with("rejoin cleanup: 1 failed (claude 00000001-") && said.lines().count() == 1, "{said}");
+    assert_eq!(answer.stderr(), "");
+}
+
+#[test]
+fn there_is_no_progress_where_nobody_watches() {
+    let world = world();
+    let answer = world.rejoin(["cleanup", "--yes"]).code(0);
+    assert!(!answer.stdout().contains('\r') && !answer.stderr().contains('\r'), "{}", answer.stderr());
+}
