@@ -96,6 +96,15 @@ pub enum Command {
     /// An agent runs `hook claude` or `hook amplifier` itself and sends an event on standard input. They never
     /// fail the agent: what goes wrong is one line on standard error and exit code 0.
     Hook(HookArgs),
+    /// Copy sessions to where no agent deletes them
+    ///
+    /// With everything that belongs to them, packed, and each content stored once: what is there already costs
+    /// nothing, and of a longer transcript only what is new is added. The sessions stay where they are.
+    Archive(ArchiveArgs),
+    /// Put an archived session back where its agent finds it
+    ///
+    /// Everything is checked first, and put only where nothing is. `undo` takes it back.
+    Restore(RestoreArgs),
     /// Keep one copy of a session, and move the others to the trash
     ///
     /// For copies that went different ways, where only a person can say which one counts.
@@ -214,6 +223,14 @@ pub struct ListArgs {
     #[arg(long, short)]
     pub reverse: bool,
 
+    /// Show what is in the archive
+    #[arg(long, conflicts_with = "counts")]
+    pub archived: bool,
+
+    /// The archive's directory, instead of the usual one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    pub from: Option<PathBuf>,
+
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
@@ -242,6 +259,14 @@ pub struct ShowArgs {
     /// Print every message, and nothing else on a terminal or in a pipe
     #[arg(long, short)]
     pub transcript: bool,
+
+    /// Show the session as it is in the archive; also done when it is nowhere else
+    #[arg(long, conflicts_with = "copy")]
+    pub archived: bool,
+
+    /// The archive's directory, instead of the usual one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    pub from: Option<PathBuf>,
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
@@ -363,6 +388,94 @@ pub struct ChangeArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
+}
+
+/// Arguments of `archive`.
+#[derive(Args, Debug)]
+pub struct ArchiveArgs {
+    /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or their files or directories
+    #[arg(value_name = "SESSION", required_unless_present_any = ["older_than", "expiring", "all", "verify"],
+          conflicts_with_all = ["older_than", "expiring", "all", "verify"],
+          add = ArgValueCandidates::new(complete::session_ids))]
+    pub sessions: Vec<Selector>,
+
+    /// Sessions not active since then: an age such as 30d, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["all", "verify"])]
+    pub older_than: Option<Age>,
+
+    /// Sessions that their agent will delete within this many days
+    #[arg(long, value_name = "DAYS", conflicts_with_all = ["all", "verify"])]
+    pub expiring: Option<u16>,
+
+    /// Every session
+    #[arg(long, short, conflicts_with = "verify")]
+    pub all: bool,
+
+    /// Read the whole archive and name what is damaged or missing; change nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "agent", "dir"])]
+    pub verify: bool,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only sessions of this directory and those below it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// The archive's directory, instead of the usual one
+    ///
+    /// It is made if the directory above it is there.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub to: Option<PathBuf>,
+
+    /// Print what would be archived; write nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `restore`.
+#[derive(Args, Debug)]
+pub struct RestoreArgs {
+    /// Which archived session: its id or the beginning of it, AGENT:ID, or its title
+    #[arg(value_name = "SESSION")]
+    pub session: Selector,
+
+    /// Which state of it, as in `rejoin show --archived SESSION`, instead of the newest
+    #[arg(long, value_name = "N")]
+    pub state: Option<u64>,
+
+    /// Put it into this store, instead of the one that it came from
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub to_store: Option<PathBuf>,
+
+    /// Keep the times of its files, though its agent deletes by them
+    #[arg(long)]
+    pub keep_times: bool,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// The archive's directory, instead of the usual one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub from: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub change: ChangeArgs,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
 }
 
 /// Arguments of `dedupe`.

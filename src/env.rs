@@ -101,6 +101,12 @@ impl Env {
         chosen.unwrap_or_else(|| self.home.join(".local/state")).join("rejoin")
     }
 
+    /// Returns the directory in which this program keeps what is meant to stay.
+    pub fn data_dir(&self) -> PathBuf {
+        let chosen = self.agent_variable("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        chosen.unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
+    }
+
     /// Makes a path absolute: `~` is the home that is looked at, the rest starts at the caller's directory.
     ///
     /// Nothing is resolved on disk, so that a path which does not exist keeps its form.

@@ -61,7 +61,10 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     (1, "failed"),
     (2, "wrong usage; a removal that needs --yes where nobody can be asked"),
     (3, "partly done: some items failed or were refused, the rest were done"),
-    (4, "`doctor` found an error or a warning; `cleanup --dry-run --exit-code` has something to do"),
+    (
+        4,
+        "`doctor` found an error or a warning, `archive --verify` damage; `cleanup --dry-run --exit-code` has something to do",
+    ),
     (5, "no such session"),
     (6, "ambiguous: several sessions, or several copies that evidence cannot rank; the candidates are listed"),
     (

@@ -11,6 +11,7 @@ use clap::error::ErrorKind;
 
 pub mod agent;
 pub mod apply;
+pub mod archive;
 pub mod check;
 pub mod choose;
 pub mod cli;
@@ -102,6 +103,8 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Backfill(args) => commands::backfill::run(args, env, ui),
         Command::Save(args) => commands::save::run(args, env, ui),
         Command::Hook(args) => commands::hook::run(args, env, ui),
+        Command::Archive(args) => commands::archive::run(args, env, ui),
+        Command::Restore(args) => commands::restore::run(args, env, ui),
         Command::Dedupe(args) => commands::dedupe::run(args, env, ui),
         Command::Cleanup(args) => commands::cleanup::run(args, env, ui),
         Command::Delete(args) => commands::delete::run(args, env, ui),
@@ -128,6 +131,8 @@ fn wants_json(command: &Command) -> bool {
             Hook::Status(args) => args.json,
             Hook::Claude | Hook::Amplifier => false,
         },
+        Command::Archive(args) => args.format.get() != Format::Table,
+        Command::Restore(args) => args.format.get() != Format::Table,
         Command::Dedupe(args) => args.format.get() != Format::Table,
         Command::Cleanup(args) => args.format.get() != Format::Table,
         Command::Delete(args) => args.format.get() != Format::Table,

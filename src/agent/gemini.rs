@@ -182,6 +182,13 @@ impl Agent for Gemini {
         Ok(Belongings { own, shared })
     }
 
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // They say whose project it is; without them the client files its directory under another name.
+        let project = place.project.as_deref().unwrap_or_default();
+        let marker = |base| place.store.root.join(base).join(project).join(".project_root");
+        ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if is_document(&copy.place) {
             let (file, _) = fsio::open_regular(&copy.place.path)?;

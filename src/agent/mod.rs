@@ -103,6 +103,11 @@ pub trait Agent: Sync {
         places.par_iter().map(|place| self.belongings(place)).collect()
     }
 
+    /// Returns the files that the agent needs to find a copy, and that are there for other sessions too.
+    fn companions(&self, _place: &Located) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 

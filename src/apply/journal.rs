@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::fault::Fault;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
+use crate::format::path_text;
 use crate::plan::change::Stamp;
 use crate::session::AgentKind;
 
@@ -326,42 +327,6 @@ impl Run {
     /// Tells whether something that it did could still be put back.
     pub fn is_undoable(&self) -> bool {
         !self.is_purged && self.count(|state| matches!(state, State::Done | State::Begun | State::Stuck(_))) > 0
-    }
-}
-
-/// Paths of any bytes in JSON: a string, or the bytes in base 64 where they are not UTF-8.
-mod path_text {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt as _;
-    use std::path::{Path, PathBuf};
-
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(untagged)]
-    enum Text {
-        Utf8(String),
-        Bytes { base64: String },
-    }
-
-    pub(super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-        match path.to_str() {
-            Some(text) => Text::Utf8(text.to_owned()),
-            None => Text::Bytes { base64: STANDARD.encode(path.as_os_str().as_bytes()) },
-        }
-        .serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
-        match Text::deserialize(deserializer)? {
-            Text::Utf8(text) => Ok(text.into()),
-            Text::Bytes { base64 } => {
-                let bytes = STANDARD.decode(base64).map_err(serde::de::Error::custom)?;
-                Ok(OsStr::from_bytes(&bytes).into())
-            }
-        }
     }
 }
 

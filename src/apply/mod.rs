@@ -3,6 +3,7 @@
 //! What agents themselves save through this program, and its own log, are written without a journal: they are new, and
 //! an agent waits.
 
+pub mod archive;
 pub mod backfill;
 pub(crate) mod cwd_record;
 mod fault;
@@ -13,6 +14,7 @@ mod lock;
 pub mod pins;
 pub(crate) mod pointer;
 pub mod repair;
+pub mod restore;
 pub mod run;
 pub mod session_info;
 pub(crate) mod settings;

@@ -55,10 +55,28 @@ pub fn run_watched(
     patience: Duration,
     watch: &mut dyn FnMut(usize),
 ) -> anyhow::Result<Outcome> {
+    run_prepared(change, env, patience, |_| Ok(()), watch)
+}
+
+/// Applies a change as [`run_watched`] does, once `prepare` has made ready what it puts somewhere.
+pub(super) fn run_prepared(
+    change: &Change,
+    env: &Env,
+    patience: Duration,
+    prepare: impl FnOnce(&Shop) -> Result<(), PathError>,
+    watch: &mut dyn FnMut(usize),
+) -> anyhow::Result<Outcome> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
     }
     let shop = Shop::open(env, change.verb, patience)?;
+    let outcome = prepare(&shop).map_err(anyhow::Error::from).and_then(|()| run_in(&shop, change, env, watch));
+    // What was not put anywhere is of no use; the next run would remove it too.
+    let _ = shop.clear_ready();
+    outcome
+}
+
+fn run_in(shop: &Shop, change: &Change, env: &Env, watch: &mut dyn FnMut(usize)) -> anyhow::Result<Outcome> {
     let (journal, run) = Journal::begin(&shop.runs, change.verb, env.now, &shop.fault)?;
     let trash = shop.trash_of(&run);
     let made = shop.fault.point().and_then(|()| tree::make_private_dir(&trash));
@@ -69,7 +87,7 @@ pub fn run_watched(
         Ok(records) => records,
         Err(error) => {
             // Nothing was changed yet, so nothing needs to be remembered.
-            forget(&shop, &run);
+            forget(shop, &run);
             return Err(error.into());
         }
     };
@@ -83,7 +101,7 @@ pub fn run_watched(
     super::undo::remove_if_empty(&trash);
     let has_changed = done.contains(&Done::Done) || work.is_broken.is_some();
     if !has_changed {
-        forget(&shop, &run);
+        forget(shop, &run);
     }
     Ok(Outcome { run: has_changed.then_some(run), done })
 }

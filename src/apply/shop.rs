@@ -17,6 +17,8 @@ use crate::session::Problem;
 pub(super) struct Shop {
     pub(super) runs: PathBuf,
     pub(super) trash: PathBuf,
+    /// Where a run makes ready what it puts somewhere.
+    ready: PathBuf,
     pub(super) fault: Fault,
     _lock: Lock,
 }
@@ -34,7 +36,15 @@ impl Shop {
                 .map_err(|error| PathError::new("make", dir, error))?;
         }
         let lock = Lock::take(&state.join("lock"), verb, env.now, patience)?;
-        Ok(Self { runs, trash, fault, _lock: lock })
+        let shop = Self { runs, trash, ready: state.join("ready"), fault, _lock: lock };
+        // A run that was killed may have left something, and nobody else is at work now.
+        shop.clear_ready().map_err(|error| PathError::new("remove", &shop.ready, error))?;
+        Ok(shop)
+    }
+
+    /// Removes what was made ready and not put anywhere.
+    pub(super) fn clear_ready(&self) -> std::io::Result<()> {
+        tree::remove(&self.ready, &self.fault)
     }
 
     /// Returns where a run keeps what it took away.

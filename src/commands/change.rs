@@ -1,5 +1,7 @@
 //! What every verb that changes files does with its plan: shows it, or applies just what was shown.
 
+use std::time::Duration;
+
 use crate::apply::run::{self, Outcome};
 use crate::cli::{ChangeArgs, Format, FormatArgs};
 use crate::env::Env;
@@ -18,24 +20,44 @@ pub(super) fn carry_out(
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
     let outcome = apply(change, args, env)?;
-    let report = Report { change, outcome: outcome.as_ref(), is_permanent: false };
+    print(change, outcome.as_ref(), format, env, ui)?;
+    Ok(exit(outcome.as_ref()))
+}
+
+/// Prints a plan, or what came of it.
+pub(super) fn print(
+    change: &Change,
+    outcome: Option<&Outcome>,
+    format: FormatArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<()> {
+    let report = Report { change, outcome, is_permanent: false };
     let styles = ui.styles;
     match format.get() {
         Format::Table => render::text(ui.data(), env, &styles, &report)?,
         Format::Json => render::json(ui.data(), &report)?,
         Format::Ndjson => render::ndjson(ui.data(), &report)?,
     }
-    ui.flush()?;
-    Ok(exit(outcome.as_ref()))
+    Ok(ui.flush()?)
 }
 
 /// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.
 pub(super) fn apply(change: &Change, args: &ChangeArgs, env: &Env) -> anyhow::Result<Option<Outcome>> {
+    apply_with(change, args, |patience| run::run(change, env, patience))
+}
+
+/// Applies a change as [`apply`] does, in a way of its own.
+pub(super) fn apply_with(
+    change: &Change,
+    args: &ChangeArgs,
+    run: impl FnOnce(Duration) -> anyhow::Result<Outcome>,
+) -> anyhow::Result<Option<Outcome>> {
     if args.dry_run {
         return Ok(None);
     }
     check_fingerprint(change, args)?;
-    Ok(Some(run::run(change, env, args.lock.lock_timeout)?))
+    Ok(Some(run(args.lock.lock_timeout)?))
 }
 
 /// Refuses a change that is not the one that was shown.

@@ -8,7 +8,7 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::{cleanup, hook, json, pins, save, trash, undo};
+use crate::render::{archive, cleanup, hook, json, pins, save, trash, undo};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// The schemas by name.
-const SCHEMAS: [&str; 19] = [
+const SCHEMAS: [&str; 23] = [
     "session-list",
     "session",
     "resume-plan",
@@ -47,6 +47,10 @@ const SCHEMAS: [&str; 19] = [
     "doctor-checks",
     "doctor-fix",
     "change",
+    "archive",
+    "archive-list",
+    "archive-verify",
+    "archived-session",
     "cleanup",
     "pins",
     "save-outcome",
@@ -132,6 +136,10 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "hook-change" => schema_for!(hook::HookChangeJson<'_>),
         "hook-status" => schema_for!(hook::HookStatusJson),
         "doctor-fix" => schema_for!(json::change::FixJson<'_>),
+        "archive" => schema_for!(archive::ArchiveJson<'_>),
+        "archive-list" => schema_for!(archive::ArchiveListJson<'_>),
+        "archive-verify" => schema_for!(archive::VerifyJson<'_>),
+        "archived-session" => schema_for!(archive::ArchivedSessionJson<'_>),
         "change" => schema_for!(json::change::ChangeJson<'_>),
         "cleanup" => schema_for!(cleanup::CleanupJson<'_>),
         "pins" => schema_for!(pins::PinsJson<'_>),

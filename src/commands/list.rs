@@ -11,6 +11,9 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
+    if args.archived {
+        return super::archive::list(args, &filter, env, ui);
+    }
     let wanted = Wanted { counts: args.counts, ..Wanted::GLANCE };
     let mut scan = scan::locate(env, &filter.agents).read_all(env, wanted);
     scan.add_those_in_dirs(env, &filter, wanted);

@@ -1,5 +1,6 @@
 //! One file a verb: collect, ask the core, render.
 
+pub(crate) mod archive;
 pub(crate) mod backfill;
 mod change;
 pub(crate) mod cleanup;
@@ -13,6 +14,7 @@ pub(crate) mod hook;
 pub(crate) mod list;
 pub(crate) mod pin;
 mod removal;
+pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod save;
 pub(crate) mod show;

@@ -24,9 +24,22 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, None, true, env);
+    if args.archived {
+        return super::archive::show(args, &filter, env, ui);
+    }
     let wants_all_only = args.transcript && args.format.get() == Format::Table;
     let wanted = Wanted { counts: !wants_all_only, ..Wanted::THOROUGH };
-    let mut session = match find::one(&args.session, &filter, wanted, env, ui)? {
+    let found = match find::one(&args.session, &filter, wanted, env, ui) {
+        Err(error) if args.copy.is_none() && is_not_found(&error) => {
+            // It may be in the archive alone; if it is not, what is said of the stores counts.
+            return match super::archive::show(args, &filter, env, ui) {
+                Err(in_archive) if is_not_found(&in_archive) => Err(error),
+                shown => shown,
+            };
+        }
+        found => found?,
+    };
+    let mut session = match found {
         Target::Session(session) => *session,
         Target::LostApp(pointer) => {
             let message = format!("the session that {} points to is found nowhere", pointer.path.display());
@@ -56,6 +69,10 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     ui.flush()?;
     Ok(Exit::Ok)
+}
+
+fn is_not_found(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
 }
 
 /// Which messages were asked for.

@@ -20,6 +20,7 @@ pub mod jsonl;
 pub mod kimi;
 pub mod opencode;
 pub mod parts;
+pub mod path_text;
 pub mod pi;
 pub mod qwen;
 pub mod session_info;

@@ -1,5 +1,6 @@
 //! Values to bytes: tables for people, lines for pipes, JSON for scripts.
 
+pub mod archive;
 pub mod backfill;
 pub mod change;
 pub mod cleanup;

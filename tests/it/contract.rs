@@ -41,6 +41,7 @@ macro_rules! words {
     };
 }
 
+pub(crate) mod archive;
 pub(crate) mod changes;
 pub(crate) mod hooks;
 

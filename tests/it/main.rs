@@ -8,6 +8,7 @@ mod fixtures;
 mod picture;
 mod world;
 
+mod archive;
 mod backfill;
 mod bad_input;
 mod choosing;

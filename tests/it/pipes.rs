@@ -128,7 +128,7 @@ The exit status of rejoin tells a script what happened:
     1  failed
     2  wrong usage; a removal that needs --yes where nobody can be asked
     3  partly done: some items failed or were refused, the rest were done
-    4  `doctor` found an error or a warning; `cleanup --dry-run --exit-code` has something to do
+    4  `doctor` found an error or a warning, `archive --verify` damage; `cleanup --dry-run --exit-code` has something to do
     5  no such session
     6  ambiguous: several sessions, or several copies that evidence cannot rank; the candidates are listed
     7  refused: the launch directory is unknown, gone or not trusted; the session is live elsewhere, was resumed too often, or cannot be resumed or removed; a cleanup looks like a mistake, or a plan has changed

@@ -30,6 +30,9 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["doctor", "--list-checks", "--format", format],
             vec!["undo", "--list", "--format", format],
             vec!["trash", "list", "--format", format],
+            vec!["list", "--archived", "--format", format],
+            vec!["archive", "--verify", "--format", format],
+            vec!["archive", "--all", "--dry-run", "--format", format],
         ]
     };
     ["table", "json", "ndjson"].into_iter().flat_map(in_format).collect()

@@ -182,6 +182,11 @@ impl Agent for Kimi {
         Ok(Belongings { own, shared: Vec::new() })
     }
 
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // Kimi empties a session whose directory it does not list.
+        Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let files = Files::of(&copy.place);
         let mut has_any = false;

@@ -163,9 +163,14 @@ impl Bench<'_> {
     fn make_dir(&self, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot make", path);
         let dir = Dir::of(path).map_err(&fail)?;
+        // It is noted before it is in place, so that no moment leaves a directory that nobody is known to have made.
+        let temporary = self.beside(path, kept, "tmp");
         self.fault.point().map_err(&fail)?;
-        tree::make_private_dir(path).map_err(&fail)?;
-        note(kept, path).map_err(&fail)?;
+        tree::make_private_dir(&temporary).map_err(&fail)?;
+        note(kept, &temporary).map_err(&fail)?;
+        self.fault.point().map_err(&fail)?;
+        let free = rename_to_free((&dir.handle, name(&temporary)), (&dir.handle, name(path)));
+        free.map_err(|error| if error == Errno::EXIST { changed(path) } else { fail(error.into()) })?;
         dir.settle(self.fault).map_err(&fail)
     }
 

@@ -170,8 +170,8 @@ impl Bench<'_> {
         let (path, kept) = match record {
             StepRecord::Trash { path, kept, .. }
             | StepRecord::Write { path, kept, .. }
-            | StepRecord::Put { path, kept, .. } => (path, kept),
-            StepRecord::MakeDir { .. } => return Ok(()),
+            | StepRecord::Put { path, kept, .. }
+            | StepRecord::MakeDir { path, kept } => (path, kept),
         };
         let dir = Dir::of(path).ok();
         let mut has_removed = false;

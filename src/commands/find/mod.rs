@@ -1,11 +1,13 @@
 //! From what a user typed to one session: shared by the verbs that take a SESSION.
 
+mod archived;
 mod copies;
 mod path;
 mod pick;
 
 use std::path::Path;
 
+pub(crate) use archived::archived;
 use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
 use path::by_path;

@@ -1,0 +1,71 @@
+//! Which sessions an archive holds whole and as they are now, so that nothing is lost when they go.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use sha2::{Digest as _, Sha256};
+
+use super::manifest::{Node, Role};
+use super::store::{Archive, Holdings};
+use crate::agent;
+use crate::fsio;
+use crate::plan::change::hex;
+use crate::session::{AgentKind, Session};
+
+/// Returns those of the sessions of which everything that belongs to them is in the archive with its present content.
+///
+/// The files and the blobs are read to their ends, so a damaged archive holds nothing.
+pub fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
+    let holdings = archive.holdings();
+    let is_held = |session: &&&Session| is_held(session, &holdings, archive);
+    sessions.par_iter().filter(is_held).map(|session| (session.agent, session.id.clone())).collect()
+}
+
+fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
+    let Some(snapshot) = holdings.newest(session.agent, &session.id) else { return false };
+    let manifest = &snapshot.manifest;
+    let Some(agent) = agent::by_kind(session.agent) else { return false };
+    let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
+    let entries: HashMap<PathBuf, &Node> = entries.map(|entry| (manifest.original(entry), &entry.node)).collect();
+    let all_are = session.copies.iter().all(|copy| {
+        let Ok(belongings) = agent.belongings(&copy.place) else { return false };
+        belongings.own.iter().chain(&belongings.shared).all(|path| is_as_archived(path, &entries))
+    });
+    let mut names = manifest.files().flat_map(|(_, _, chunks)| chunks).collect::<Vec<_>>();
+    names.sort_unstable();
+    names.dedup();
+    all_are && names.iter().all(|name| archive.chunk(name).is_ok())
+}
+
+/// Tells whether a path, and everything below it, is among these entries with its present content.
+fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &Node>) -> bool {
+    walkdir::WalkDir::new(path).into_iter().all(|found| {
+        let Ok(found) = found else { return false };
+        match entries.get(found.path()) {
+            None => false,
+            Some(Node::Dir) => found.file_type().is_dir(),
+            Some(Node::Link { target }) => std::fs::read_link(found.path()).is_ok_and(|now| now == *target),
+            Some(Node::File { size, sha256, .. }) => {
+                file_digest(found.path()).is_ok_and(|(bytes, digest)| (bytes, &digest) == (*size, sha256))
+            }
+        }
+    })
+}
+
+/// Returns the bytes of a regular file and their SHA-256.
+pub(crate) fn file_digest(path: &Path) -> io::Result<(u64, String)> {
+    let (mut file, _) = fsio::open_regular(path).map_err(|error| io::Error::other(error.reason()))?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut bytes = 0;
+    loop {
+        let count = io::Read::read(&mut file, &mut buffer)?;
+        if count == 0 {
+            return Ok((bytes, hex(&digest.finalize())));
+        }
+        bytes += count as u64;
+        digest.update(&buffer[..count]);
+    }
+}

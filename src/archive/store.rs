@@ -1,0 +1,231 @@
+//! Where an archive keeps what: blobs by their chunk's digest, manifests by session, number and their own digest.
+
+use std::collections::BTreeMap;
+use std::fs::FileType;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+use super::chunks::{MAX_BLOB_BYTES, digest, is_digest, unpack};
+use super::manifest::Manifest;
+use crate::env::Env;
+use crate::error::reason;
+use crate::fsio;
+use crate::session::{AgentKind, Problem};
+
+/// A manifest of a session with a million files is smaller.
+const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
+/// An id that is longer, or holds more than letters, digits, `.`, `_` and `-`, is named by its digest.
+const LONGEST_ID: usize = 128;
+
+/// An archive on disk; it need not exist.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    root: PathBuf,
+}
+
+/// One archived state of a session.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Its manifest's file.
+    pub path: PathBuf,
+    /// What that says.
+    pub manifest: Manifest,
+}
+
+/// What an archive holds.
+#[derive(Debug, Default)]
+pub struct Holdings {
+    /// The states of each session, the oldest first.
+    pub sessions: BTreeMap<(AgentKind, String), Vec<Snapshot>>,
+    /// Manifests that are damaged or cannot be read.
+    pub problems: Vec<Problem>,
+}
+
+/// Why a chunk cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobFault {
+    /// There is no such blob.
+    Missing,
+    /// There is one, but it is not what it should be, for this reason.
+    Damaged(String),
+}
+
+impl std::fmt::Display for BlobFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing => f.write_str("it is missing"),
+            Self::Damaged(why) => f.write_str(why),
+        }
+    }
+}
+
+impl Archive {
+    /// Returns the archive in a directory, or the usual one: `archive` in the data directory.
+    pub fn of(env: &Env, dir: Option<&Path>) -> Self {
+        Self { root: dir.map_or_else(|| env.data_dir().join("archive"), |dir| env.absolute(dir)) }
+    }
+
+    /// Returns its directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the directory of all blobs.
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    /// Returns the file of the chunk with this digest.
+    pub fn blob(&self, name: &str) -> PathBuf {
+        self.blobs().join(name.get(..2).unwrap_or_default()).join(format!("{name}.zst"))
+    }
+
+    /// Returns the directory of a session's manifests.
+    pub fn session_dir(&self, agent: AgentKind, id: &str) -> PathBuf {
+        self.root.join("sessions").join(agent.name()).join(dir_name(id))
+    }
+
+    /// Reads a chunk and checks it.
+    pub fn chunk(&self, name: &str) -> Result<Vec<u8>, BlobFault> {
+        let blob = fsio::read_if_present(&self.blob(name), MAX_BLOB_BYTES);
+        match blob.map_err(|error| BlobFault::Damaged(error.reason()))? {
+            Some(blob) => unpack(&blob, name).map_err(|why| BlobFault::Damaged(why.to_owned())),
+            None => Err(BlobFault::Missing),
+        }
+    }
+
+    /// Reads every manifest; what is damaged is a problem, and no archive is an empty one.
+    pub fn holdings(&self) -> Holdings {
+        let mut problems = Vec::new();
+        let mut paths = Vec::new();
+        for (agent, kind) in entries(&self.root.join("sessions"), &mut problems) {
+            for (session, kind) in entries(&agent, &mut problems).into_iter().filter(|_| kind.is_dir()) {
+                paths.extend(if kind.is_dir() { manifests_in(&session, &mut problems) } else { Vec::new() });
+            }
+        }
+        Holdings::read(paths, problems)
+    }
+
+    /// Reads the manifests of one session.
+    pub fn snapshots(&self, agent: AgentKind, id: &str) -> Holdings {
+        let mut problems = Vec::new();
+        let paths = manifests_in(&self.session_dir(agent, id), &mut problems);
+        Holdings::read(paths, problems)
+    }
+}
+
+impl Holdings {
+    fn read(paths: Vec<PathBuf>, mut problems: Vec<Problem>) -> Self {
+        let read: Vec<_> = paths.into_par_iter().filter_map(|path| read(path).transpose()).collect();
+        let mut sessions: BTreeMap<_, Vec<Snapshot>> = BTreeMap::new();
+        for result in read {
+            match result {
+                Ok(snapshot) => {
+                    let key = (snapshot.manifest.agent, snapshot.manifest.id.clone());
+                    sessions.entry(key).or_default().push(snapshot);
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        for snapshots in sessions.values_mut() {
+            snapshots.sort_by(|a, b| (a.manifest.number, &a.path).cmp(&(b.manifest.number, &b.path)));
+        }
+        problems.sort();
+        Self { sessions, problems }
+    }
+
+    /// Returns every state of every session.
+    pub fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
+        self.sessions.values().flatten()
+    }
+
+    /// Returns the newest state of a session.
+    pub fn newest(&self, agent: AgentKind, id: &str) -> Option<&Snapshot> {
+        self.sessions.get(&(agent, id.to_owned()))?.last()
+    }
+}
+
+/// Returns the name of a manifest's file: its number, and the digest of its bytes.
+pub fn manifest_name(number: u64, bytes: &[u8]) -> String {
+    format!("{number:06}-{}.json", digest(bytes))
+}
+
+/// Returns the name of a session's directory, whatever its id holds.
+fn dir_name(id: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(is_plain) {
+        id.to_owned()
+    } else {
+        format!("=sha256-{}", digest(id.as_bytes()))
+    }
+}
+
+/// Reads a manifest and checks it against its name; `None` when it is gone by now.
+fn read(path: PathBuf) -> Result<Option<Snapshot>, Problem> {
+    let fail = |reason: String| Problem { path: path.clone(), reason };
+    let bytes = match fsio::read_if_present(&path, MAX_MANIFEST) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        Err(error) => return Err(fail(error.reason())),
+    };
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let digest_in_name = name.strip_suffix(".json").and_then(|name| name.split_once('-')).map(|(_, digest)| digest);
+    if digest_in_name != Some(&digest(&bytes)) {
+        return Err(fail("its bytes do not fit its name".to_owned()));
+    }
+    let manifest = Manifest::parse(&bytes).map_err(fail)?;
+    let is_in_place = path.parent().and_then(Path::file_name) == Some(dir_name(&manifest.id).as_ref());
+    if !is_in_place {
+        return Err(Problem { path, reason: "it is the manifest of another session".to_owned() });
+    }
+    Ok(Some(Snapshot { path, manifest }))
+}
+
+/// Tells whether a name is that of a manifest, whatever is in it.
+fn is_manifest(name: &str) -> bool {
+    let parts = name.strip_suffix(".json").and_then(|name| name.split_once('-'));
+    parts.is_some_and(|(number, digest)| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && is_digest(digest)
+    })
+}
+
+fn manifests_in(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+    let entries = entries(dir, problems).into_iter().map(|(path, _)| path);
+    entries.filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_manifest)).collect()
+}
+
+/// Lists a directory; a missing one is empty.
+pub(crate) fn entries(dir: &Path, problems: &mut Vec<Problem>) -> Vec<(PathBuf, FileType)> {
+    let list = || -> io::Result<Vec<_>> {
+        let entries = std::fs::read_dir(dir)?;
+        entries.map(|entry| entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))).collect()
+    };
+    match list() {
+        Ok(mut entries) => {
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            entries
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => {
+            problems.push(Problem { path: dir.to_owned(), reason: reason(&error) });
+            Vec::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_of_any_form_names_a_directory_and_no_two_the_same() {
+        assert_eq!(dir_name("5d1f6c1e-3a50"), "5d1f6c1e-3a50");
+        for odd in ["", ".", "..", "a/b", "=sha256-x", "a b", "ä", &"x".repeat(200)] {
+            let name = dir_name(odd);
+            assert!(name.starts_with("=sha256-") && name.len() == 72, "{odd}: {name}");
+        }
+        assert_ne!(dir_name("a/b"), dir_name("a b"));
+    }
+}

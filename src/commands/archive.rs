@@ -1,0 +1,216 @@
+//! `rejoin archive`, and what `list` and `show` say of the archive.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::find::{self, Target};
+use crate::agent;
+use crate::agent::upkeep::Retention;
+use crate::apply::archive as apply;
+use crate::archive::verify;
+use crate::archive::{Archive, Snapshot};
+use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::render::archive::{self as render, ArchivedList};
+use crate::render::table;
+use crate::scan::{self, Wanted};
+use crate::select::{self, Filter, ShortIds};
+use crate::session::{AgentKind, Session, SessionKind};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let archive = Archive::of(env, args.to.as_deref());
+    if args.verify {
+        return verify(args, &archive, env, ui);
+    }
+    if !args.dry_run {
+        super::mend_first("archive", args.lock, env, ui)?;
+    }
+    let mut sessions = chosen(args, env, ui)?;
+    for session in &mut sessions {
+        if let Some(agent) = agent::by_kind(session.agent) {
+            // What cannot be counted is archived all the same.
+            let _ = agent.count(&mut session.copies[0]);
+        }
+    }
+    let report = apply::archive(&sessions, &archive, args.dry_run, env, args.lock.lock_timeout)?;
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table => render::text(ui.data(), env, &styles, &report, args.dry_run)?,
+        Format::Json => render::json(ui.data(), &report, args.dry_run)?,
+        Format::Ndjson => render::ndjson(ui.data(), &report, args.dry_run)?,
+    }
+    ui.flush()?;
+    Ok(if report.is_whole() { Exit::Ok } else { Exit::Partial })
+}
+
+/// Reads the sessions that are meant, each with the sub-agents that it made.
+fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
+    let named = FilterArgs { agent: args.agent.clone(), older_than: args.older_than, ..FilterArgs::default() };
+    let filter = super::filter(&named, args.dir.as_deref(), true, env);
+    if args.sessions.is_empty() {
+        let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
+        scan.add_those_in_dirs(env, &filter, Wanted::GLANCE);
+        super::warn_of_problems(ui, &scan);
+        let inner = inner(&scan.sessions);
+        let mut retentions = HashMap::new();
+        let until = args.expiring.map(|days| env.now + SignedDuration::from_hours(24 * i64::from(days)));
+        scan.sessions.retain(|session| {
+            !inner.contains(&(session.agent, session.id.clone()))
+                && session.copy().kind != SessionKind::Empty
+                && filter.matches(session)
+                && until.is_none_or(|until| expires(session, until, &mut retentions, env))
+        });
+        return Ok(scan.sessions);
+    }
+    args.sessions.iter().try_for_each(super::refuse_number)?;
+    let mut sessions: Vec<Session> = Vec::new();
+    for selector in &args.sessions {
+        match find::one(selector, &filter, Wanted::RESUME, env, ui)? {
+            Target::Session(session) => sessions.push(*session),
+            Target::LostApp(pointer) => {
+                let message = format!("the session that {} points to is found nowhere", pointer.path.display());
+                return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
+            }
+        }
+    }
+    let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
+    let others = scan::locate(env, &agents).read_all(env, Wanted::GLANCE).sessions;
+    let inner = inner(&others);
+    let mut known: HashSet<(AgentKind, String)> = HashSet::new();
+    sessions.retain(|session| known.insert((session.agent, session.id.clone())));
+    // The agent looks for them by their parent's name.
+    let mut rest: Vec<Session> =
+        others.into_iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
+    rest.retain(|session| !inner.contains(&(session.agent, session.id.clone())));
+    while let Some(at) = rest.iter().position(|session| {
+        let parent = session.copy().parent_id.clone();
+        parent.is_some_and(|parent| known.contains(&(session.agent, parent)))
+    }) {
+        let session = rest.swap_remove(at);
+        if known.insert((session.agent, session.id.clone())) {
+            sessions.push(session);
+        }
+    }
+    Ok(sessions)
+}
+
+/// Returns the sub-agents that lie in what belongs to another session, and so go where that goes.
+fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
+    let subagents: Vec<&Session> =
+        sessions.iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
+    if subagents.is_empty() {
+        return BTreeSet::new();
+    }
+    let copies = sessions.iter().flat_map(|session| &session.copies);
+    let belongings = copies.filter(|copy| copy.kind != SessionKind::Subagent).filter_map(|copy| {
+        let belongings = agent::by_kind(copy.place.agent())?.belongings(&copy.place).ok()?;
+        Some(belongings.own.into_iter().chain(belongings.shared))
+    });
+    let paths: HashSet<PathBuf> = belongings.flatten().collect();
+    let is_inner = |path: &Path| path.ancestors().any(|path| paths.contains(path));
+    let inner = subagents.into_iter().filter(|session| session.copies.iter().all(|copy| is_inner(&copy.place.path)));
+    inner.map(|session| (session.agent, session.id.clone())).collect()
+}
+
+/// Tells whether the agent of a session will have deleted it by then.
+fn expires(
+    session: &Session,
+    until: Timestamp,
+    retentions: &mut HashMap<PathBuf, Option<Retention>>,
+    env: &Env,
+) -> bool {
+    let copy = session.copy();
+    let store = &copy.place.store;
+    let retention = retentions
+        .entry(store.root.clone())
+        .or_insert_with(|| agent::by_kind(store.agent).and_then(|agent| agent.retention(store, env)));
+    retention.as_ref().and_then(|retention| retention.expiry(copy)).is_some_and(|at| at <= until)
+}
+
+fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.to.is_some() && !archive.root().is_dir() {
+        return Err(no_archive(archive).into());
+    }
+    let verdict = verify::verify(archive);
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table => render::verdict_text(ui.data(), env, &styles, archive, &verdict)?,
+        Format::Json => render::verdict_json(ui.data(), archive, &verdict)?,
+        Format::Ndjson => render::verdict_ndjson(ui.data(), &verdict)?,
+    }
+    ui.flush()?;
+    Ok(if verdict.faults.is_empty() { Exit::Ok } else { Exit::Findings })
+}
+
+/// A volume that is not mounted must not be taken for an empty one.
+fn no_archive(archive: &Archive) -> Refusal {
+    Refusal::new(Exit::NotFound, "no-archive", format!("there is no archive in {}", archive.root().display()))
+}
+
+/// Lists what is archived, with the filters and orders of `list`.
+pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let archive = Archive::of(env, args.from.as_deref());
+    if args.from.is_some() && !archive.root().is_dir() {
+        return Err(no_archive(&archive).into());
+    }
+    let holdings = archive.holdings();
+    for problem in &holdings.problems {
+        ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
+    }
+    let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
+    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let short = ShortIds::of(&sessions);
+    sessions.retain(|session| filter.matches(session));
+    let matching = sessions.len();
+    sessions.retain(|session| filter.shows_kind(session));
+    let hidden = matching - sessions.len();
+    select::sort(&mut sessions, args.sort, args.reverse);
+    let shown = args.limit.unwrap_or(sessions.len()).min(sessions.len());
+    let beyond_limit = sessions.len() - shown;
+    sessions.truncate(shown);
+    let listed = sessions.iter().filter_map(|session| holdings.sessions.get(&(session.agent, session.id.clone())));
+    let listed: Vec<&[Snapshot]> = listed.map(Vec::as_slice).collect();
+    let listing =
+        ArchivedList { archive: &archive, sessions: listed, hidden, beyond_limit, problems: &holdings.problems };
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table if env.stdout_is_terminal => {
+            table::sessions(ui.data(), env, &styles, &sessions, &short)?;
+            ui.flush()?;
+            render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));
+        }
+        Format::Table => table::lines(ui.data(), &sessions)?,
+        Format::Json => render::list_json(ui.data(), &listing)?,
+        Format::Ndjson => render::list_ndjson(ui.data(), &listing)?,
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}
+
+/// Shows an archived session from its manifest.
+pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let archive = Archive::of(env, args.from.as_deref());
+    let holdings = archive.holdings();
+    let states = find::archived(&args.session, filter, &holdings, env)?;
+    if args.messages.is_some() || args.transcript {
+        let message = "the messages of an archived session are not unpacked";
+        return Err(Refusal::new(Exit::Usage, "archived", message)
+            .hint(format!("`rejoin restore {}` puts it back", states.first().map_or("", |it| it.manifest.id.as_str())))
+            .into());
+    }
+    let styles = ui.styles;
+    match args.format.get() {
+        Format::Table => render::show_text(ui.data(), env, &styles, &archive, states)?,
+        Format::Json => render::show_json(ui.data(), &archive, states)?,
+        Format::Ndjson => render::show_ndjson(ui.data(), &archive, states)?,
+    }
+    ui.flush()?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,73 @@
+//! From what was typed to one session of the archive.
+
+use super::copies::candidates;
+use crate::archive::Snapshot;
+use crate::archive::store::Holdings;
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::select::{self, Filter, Name, Resolution, Selector};
+use crate::session::{AgentKind, Session, SessionKind};
+
+/// Finds the states of the one archived session that a selector means, the oldest first.
+pub(crate) fn archived<'h>(
+    selector: &Selector,
+    filter: &Filter,
+    holdings: &'h Holdings,
+    env: &Env,
+) -> Result<&'h [Snapshot], Refusal> {
+    let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
+    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    sessions.retain(|session| filter.matches(session));
+    let found = match selector {
+        Selector::Latest => {
+            sessions.retain(|session| session.copy().kind.is_listed());
+            sessions.iter().max_by_key(|session| session.active_at()).map(|session| (session.agent, session.id.clone()))
+        }
+        Selector::Path(path) => {
+            let path = env.absolute(path);
+            let is_at = |session: &&Session| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
+            sessions.iter().find(is_at).map(|session| (session.agent, session.id.clone()))
+        }
+        Selector::Id { agent, text } => by_text(*agent, text, &sessions)?,
+    };
+    let snapshots = found.and_then(|key| holdings.sessions.get(&key));
+    snapshots.map(Vec::as_slice).ok_or_else(|| {
+        let message = match selector {
+            Selector::Id { text, .. } => {
+                format!("no archived session has an id that begins with {text}, or that title")
+            }
+            Selector::Path(path) => format!("no archived session was at {}", path.display()),
+            Selector::Latest => "no session is archived".to_owned(),
+        };
+        Refusal::new(Exit::NotFound, "not-found", message).hint("`rejoin list --archived --all` shows what is archived")
+    })
+}
+
+fn by_text(agent: Option<AgentKind>, text: &str, sessions: &[Session]) -> Result<Option<(AgentKind, String)>, Refusal> {
+    let names = sessions.iter().map(|session| Name {
+        agent: session.agent,
+        id: &session.id,
+        is_subagent: session.copy().kind == SessionKind::Subagent,
+    });
+    let several = |found: &mut dyn Iterator<Item = &Session>, names_agent: bool| {
+        let found: Vec<_> = found.flat_map(|session| candidates(session, names_agent).into_iter().take(1)).collect();
+        let message = format!("{text} means {} archived sessions", found.len());
+        Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of it, or AGENT:ID").candidates(found)
+    };
+    match select::resolve(agent, text, names) {
+        Resolution::One(agent, id) => return Ok(Some((agent, id))),
+        Resolution::Many(keys) => {
+            let is_one =
+                |session: &&Session| keys.iter().any(|(agent, id)| (session.agent, &session.id) == (*agent, id));
+            return Err(several(&mut sessions.iter().filter(is_one), true));
+        }
+        Resolution::None => {}
+    }
+    let is_of = |at: &usize| agent.is_none_or(|agent| agent == sessions[*at].agent);
+    let titled: Vec<usize> = select::by_title(text, sessions).into_iter().filter(is_of).collect();
+    match titled.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some((sessions[*only].agent, sessions[*only].id.clone()))),
+        many => Err(several(&mut many.iter().map(|at| &sessions[*at]), true)),
+    }
+}

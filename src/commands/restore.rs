@@ -1,0 +1,161 @@
+//! `rejoin restore`
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::find;
+use crate::agent::upkeep::{Retention, RetentionStart};
+use crate::agent::{self, Agent};
+use crate::apply::restore::{self, Restore};
+use crate::archive::store::Holdings;
+use crate::archive::{Archive, Manifest, Snapshot};
+use crate::cli::{FilterArgs, RestoreArgs};
+use crate::env::Env;
+use crate::error::{Exit, Refusal};
+use crate::session::{SessionKind, Store};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if !args.change.dry_run {
+        super::mend_first("restore", args.change.lock, env, ui)?;
+    }
+    let archive = Archive::of(env, args.from.as_deref());
+    let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
+    super::refuse_number(&args.session)?;
+    let holdings = archive.holdings();
+    let manifest = state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;
+    let agent = agent::by_kind(manifest.agent)
+        .ok_or_else(|| Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent)))?;
+    let mut restore = Restore::new(&archive, env);
+    let (roots, store) = roots(args, manifest, agent, env)?;
+    let retention = agent.retention(&store, env);
+    let is_swept = retention.as_ref().is_some_and(|retention| retention.counts_from == RetentionStart::FileTime);
+    let now = (is_swept && !args.keep_times).then(|| (env.now.as_second(), i64::from(env.now.subsec_nanosecond())));
+    check(manifest, &archive)?;
+    let is_missing = restore.add(manifest, &roots, now).map_err(|taken| in_the_way(manifest, &taken))?;
+    for made in made_by(manifest, &holdings) {
+        let added = check(made, &archive).and_then(|()| {
+            let (roots, _) = self::roots(args, made, agent, env)?;
+            restore.add(made, &roots, now).map_err(|taken| in_the_way(made, &taken))
+        });
+        if let Err(refusal) = added {
+            ui.warn(&format!("a sub-agent is left out: {refusal}"));
+        }
+    }
+    let outcome = super::change::apply_with(&restore.change, &args.change, |patience| restore.apply(env, patience))?;
+    if is_missing {
+        let is_left_out = roots.iter().any(Option::is_none);
+        say(manifest, retention.as_ref(), now.is_some(), is_left_out, env, ui);
+    } else {
+        ui.note(&format!("{} session {} is there already, with the same content.", manifest.agent, manifest.id));
+    }
+    super::change::print(&restore.change, outcome.as_ref(), args.format, env, ui)?;
+    Ok(super::change::exit(outcome.as_ref()))
+}
+
+/// Refuses a session of which something is damaged.
+fn check(manifest: &Manifest, archive: &Archive) -> Result<(), Refusal> {
+    let damage = restore::check(manifest, archive);
+    if damage.is_empty() {
+        return Ok(());
+    }
+    let (agent, id) = (manifest.agent, &manifest.id);
+    let message = format!("{agent} session {id} is damaged in the archive: {}", damage.join("; "));
+    Err(Refusal::new(Exit::Failure, "archive-damaged", message).hint("`rejoin archive --verify` names every damage"))
+}
+
+/// Returns the newest states of the sub-agents that a session made, and those that they made.
+fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest> {
+    let mut found: Vec<&Manifest> = Vec::new();
+    let newest = || holdings.sessions.values().filter_map(|snapshots| Some(&snapshots.last()?.manifest));
+    let mut parents = vec![manifest.id.as_str()];
+    while let Some(parent) = parents.pop() {
+        for made in newest() {
+            let is_made = made.agent == manifest.agent
+                && made.facts.kind == SessionKind::Subagent
+                && made.facts.parent_id.as_deref() == Some(parent);
+            if is_made && made.id != manifest.id && found.iter().all(|known| known.id != made.id) {
+                found.push(made);
+                parents.push(&made.id);
+            }
+        }
+    }
+    found
+}
+
+/// Takes the newest state, or the one that was asked for.
+fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifest, Refusal> {
+    let manifests = || states.iter().map(|snapshot| &snapshot.manifest);
+    let found = match wanted {
+        Some(number) => manifests().rfind(|manifest| manifest.number == number),
+        None => manifests().next_back(),
+    };
+    found.ok_or_else(|| {
+        let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
+        let message = format!("that state is not in the archive; there are: {}", known.join(", "));
+        Refusal::new(Exit::NotFound, "no-such-state", message)
+    })
+}
+
+/// Decides below which root each store of the session goes; the first store's is also returned as the agent sees it.
+///
+/// What an archive says is not trusted: it goes where the agent itself looks, or where a person says.
+fn roots(
+    args: &RestoreArgs,
+    manifest: &Manifest,
+    agent: &dyn Agent,
+    env: &Env,
+) -> Result<(Vec<Option<PathBuf>>, Arc<Store>), Refusal> {
+    let stores = agent.stores(env);
+    if let Some(dir) = &args.to_store {
+        let root = env.absolute(dir);
+        let known = stores.iter().find(|store| store.root == root).or(stores.first()).cloned();
+        let store = known.map(|store| Store { root: root.clone(), ..store });
+        let store = store.ok_or_else(|| Refusal::new(Exit::Refused, "no-store", "the agent has no store"))?;
+        let mut roots = vec![None; manifest.stores.len()];
+        roots[0] = Some(root);
+        return Ok((roots, Arc::new(store)));
+    }
+    let root_of = |recorded: &PathBuf| {
+        // Another machine or container has another home.
+        let below_home = recorded.strip_prefix(&manifest.home.0).ok().map(|path| env.home.join(path));
+        let candidates = below_home.into_iter().chain([recorded.clone()]);
+        candidates.into_iter().find_map(|root| stores.iter().find(|store| store.root == root))
+    };
+    let found: Vec<Option<&Store>> = manifest.stores.iter().map(|root| root_of(&root.0)).collect();
+    let Some(Some(first)) = found.first() else {
+        let recorded = manifest.stores.first().map(|root| root.0.display().to_string()).unwrap_or_default();
+        let message = format!("{} does not look in {recorded}, where the session was", manifest.agent);
+        let usual = stores.iter().find(|store| store.is_usual).map(|store| store.root.display().to_string());
+        let hint = format!("name a store: --to-store {}", usual.unwrap_or_else(|| "DIR".to_owned()));
+        return Err(Refusal::new(Exit::Refused, "unknown-store", message).hint(hint));
+    };
+    let first = Arc::new((*first).clone());
+    Ok((found.into_iter().map(|store| store.map(|store| store.root.clone())).collect(), first))
+}
+
+fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
+    let (agent, id) = (manifest.agent, &manifest.id);
+    let message = format!("{agent} session {id} is not put back over what is there: {}", taken.join("; "));
+    Refusal::new(Exit::Refused, "in-the-way", message).hint("--to-store DIR puts it elsewhere")
+}
+
+/// Says what is not as a person would expect.
+fn say(manifest: &Manifest, retention: Option<&Retention>, is_now: bool, is_left_out: bool, env: &Env, ui: &mut Ui) {
+    let agent = manifest.agent;
+    if is_now {
+        ui.note(&format!("Its files get the time of now, because {agent} deletes by it; --keep-times keeps theirs."));
+    }
+    if is_left_out {
+        ui.note("Its copies in other stores are left out.");
+    }
+    let Some(retention) = retention.filter(|_| !is_now) else { return };
+    let newest = match retention.counts_from {
+        RetentionStart::FileTime => manifest.copy_modified(),
+        RetentionStart::Activity => manifest.facts.active_at,
+    };
+    let expiry = newest.and_then(|at| at.checked_add(retention.period).ok());
+    if expiry.is_some_and(|at| at <= env.now) {
+        ui.warn(&format!("{agent} will delete it again when it is next started."));
+    }
+}

@@ -1,0 +1,827 @@
+//! `archive` and `restore`: what goes in comes out byte for byte, costs once, and no damage goes unnoticed.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::contract::archive::{Archive, ArchiveResult, Archived, EntryType, FaultCode, List, Show, Verify};
+use crate::contract::changes::{Change, ChangeKind, Undo};
+use crate::facts::{copy_tree, corpus};
+use crate::fixtures::{
+    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, age_tree, id, put,
+};
+use crate::picture::{Picture, differences, picture};
+use crate::undo::{assert_same, other_file_system};
+use crate::world::{Answer, NOW, World};
+
+/// A directory that every machine has, so that worlds do not differ in it.
+const APP: &str = "/usr/bin";
+
+/// The stores as they are: everything in the home but what this program keeps there.
+fn stores(world: &World) -> Picture {
+    let mut picture = picture(&world.home());
+    let own = [Path::new(".local/state"), Path::new(".local/share/rejoin")];
+    picture.retain(|path, _| !own.iter().any(|own| path.starts_with(own)) && !is_way_there(path));
+    picture
+}
+
+/// The directories that only lead to this program's own, whose times it changes.
+fn is_way_there(path: &Path) -> bool {
+    [Path::new(""), Path::new(".local"), Path::new(".local/share")].contains(&path)
+}
+
+fn archive_dir(world: &World) -> PathBuf {
+    world.home().join(".local/share/rejoin/archive")
+}
+
+/// What the archive takes, but for its lock, in which a process is named.
+fn archive_bytes(dir: &Path) -> u64 {
+    let files = walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.expect("an entry"));
+    let files = files.filter(|entry| entry.file_type().is_file() && entry.file_name() != "lock");
+    files.map(|entry| entry.metadata().expect("metadata").len()).sum()
+}
+
+/// Does what an agent's own deletion, or a lost disk, does in the end.
+fn wipe(world: &World) {
+    for entry in std::fs::read_dir(world.home()).expect("a home") {
+        let path = entry.expect("an entry").path();
+        if !path.ends_with(".local") {
+            std::fs::remove_dir_all(path).expect("a store that goes");
+        }
+    }
+    let _ = std::fs::remove_dir_all(world.home().join(".local/share/opencode"));
+}
+
+fn archived(world: &World) -> Vec<Archived> {
+    world.rejoin(["list", "--archived", "--all", "--json"]).code(0).json::<List>().sessions
+}
+
+/// Where everything of an archived session was, below the home.
+fn paths_of(world: &World, session: &Archived) -> BTreeSet<PathBuf> {
+    let shown: Show = world.rejoin(["show", "--archived", &session.id, "--json"]).code(0).json();
+    let home = world.home();
+    shown.entries.iter().map(|at| Path::new(&at.path).strip_prefix(&home).expect("a path in the home").into()).collect()
+}
+
+fn only(picture: &Picture, paths: &BTreeSet<PathBuf>) -> Picture {
+    let is_wanted = |path: &PathBuf| paths.contains(path);
+    picture.iter().filter(|(path, _)| is_wanted(path)).map(|(path, was)| (path.clone(), was.clone())).collect()
+}
+
+#[track_caller]
+fn assert_sound(world: &World, when: &str) {
+    let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code_is_one_of(&[0, 4]).json();
+    assert!(verdict.faults.is_empty(), "{when}: {:#?}", verdict.faults);
+}
+
+/// Archives the one session of a world, wipes the stores and brings it back.
+#[track_caller]
+fn comes_back(world: &World, session: &str, entries_at_least: usize) {
+    for entry in std::fs::read_dir(world.home()).expect("a home") {
+        age_tree(&entry.expect("an entry").path());
+    }
+    let before = stores(world);
+    let command = world.rejoin(["resume", session, "--print"]);
+    let done: Archive = world.rejoin(["archive", session, "--json"]).code(0).json();
+    assert_eq!((done.archived, done.refused, done.failed), (1, 0, 0), "{session}: {:#?}", done.items);
+    assert_same(&before, &stores(world), "archiving");
+    let known = archived(world);
+    assert_eq!(known.len(), 1);
+    let paths = paths_of(world, &known[0]);
+    assert!(paths.len() >= entries_at_least, "{session}: only {paths:#?}");
+
+    wipe(world);
+    world.rejoin(["show", session]).code(0);
+    let restored: Change = world.rejoin(["restore", session, "--keep-times", "--json"]).code(0).json();
+    assert_eq!((restored.kind, restored.done, restored.failed), (ChangeKind::ChangeOutcome, 1, 0));
+    assert_same(&only(&before, &paths), &only(&stores(world), &paths), session);
+    let again = world.rejoin(["resume", session, "--print"]);
+    assert_eq!((again.stdout(), again.exit()), (command.stdout(), command.exit()), "{session}: {}", again.stderr());
+    let known: Change = world.rejoin(["restore", session, "--keep-times", "--json"]).code(0).json();
+    assert_eq!((known.planned, known.done), (0, 0), "it is there already");
+
+    world.rejoin(["undo"]).code(0);
+    let left: Vec<_> = stores(world).into_keys().filter(|path| !path.starts_with(".local")).collect();
+    assert_eq!(left, Vec::<PathBuf>::new(), "{session}: after undo");
+}
+
+#[test]
+fn a_session_of_amplifier_comes_back_with_its_directory() {
+    let world = World::new();
+    let session = Amplifier::session(id(1)).in_dir(APP).session_info(APP).named("Parser").turn("fix it", "Done.");
+    let path = world.add(session.file("transcript.jsonl.backup", "old").file("empty", ""));
+    put(&path.join("deep/er/file.bin"), [0, 255, 10, 13]);
+    std::fs::set_permissions(path.join("deep"), PermissionsExt::from_mode(0o750)).expect("a mode");
+    std::fs::set_permissions(path.join("metadata.json"), PermissionsExt::from_mode(0o640)).expect("a mode");
+    std::os::unix::fs::symlink("deep/er", path.join("link")).expect("a link");
+    comes_back(&world, &id(1), 9);
+}
+
+#[test]
+fn a_session_of_claude_code_comes_back_with_what_lies_elsewhere() {
+    let world = World::new();
+    let session = Claude::session(id(1)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "count", "3");
+    world.add(session.side_file("tool-results/a.txt", "a result"));
+    let root = world.home().join(".claude");
+    put(&root.join("file-history").join(id(1)).join("x@v1"), "before");
+    put(&root.join("todos").join(format!("{}-agent-{}.json", id(1), id(1))), "[]");
+    put(&root.join("debug").join(format!("{}.txt", id(1))), "debug");
+    comes_back(&world, &id(1), 8);
+}
+
+#[test]
+fn a_session_of_jidocode_comes_back() {
+    let world = World::new();
+    world.add(Jido::session(id(1)).in_dir(APP));
+    comes_back(&world, &id(1), 1);
+}
+
+#[test]
+fn sessions_of_codex_come_back_plain_and_packed() {
+    for session in [Codex::session(id(1)), Codex::session(id(1)).packed(), Codex::session(id(1)).archived()] {
+        let world = World::new();
+        world.add(session.in_dir(APP).turn("look", "ok"));
+        put(&world.home().join(".codex/shell_snapshots").join(format!("{}.1.sh", id(1))), "export A=1");
+        comes_back(&world, &id(1), 2);
+    }
+}
+
+#[test]
+fn a_session_of_gemini_cli_comes_back_with_the_marker_that_names_its_project() {
+    let world = World::new();
+    let path = world.add(Gemini::session(id(1)).in_dir(APP).unregistered().turn("look", "ok"));
+    let project = path.ancestors().nth(2).expect("a project");
+    put(&project.join("logs").join(format!("session-{}.jsonl", id(1))), "{}\n");
+    world.add(Gemini::session(id(2)).in_dir(APP).unregistered().subagent_of(id(1)).turn("count", "3"));
+    comes_back(&world, &id(1), 4);
+}
+
+#[test]
+fn a_marker_that_says_something_else_by_now_is_left_alone() {
+    let world = World::new();
+    let path = world.add(Gemini::session(id(1)).in_dir(APP).turn("look", "ok"));
+    let marker = path.ancestors().nth(2).expect("a project").join(".project_root");
+    world.rejoin(["archive", &id(1)]).code(0);
+    std::fs::remove_file(&path).expect("a file that goes");
+    put(&marker, "/somewhere/else");
+    world.rejoin(["restore", &id(1)]).code(0);
+    assert!(path.is_file());
+    assert_eq!(std::fs::read_to_string(&marker).expect("a marker"), "/somewhere/else");
+}
+
+#[test]
+fn sessions_of_the_other_agents_with_files_come_back() {
+    let add = |fixture: &dyn Fn(&World) -> PathBuf, entries| {
+        let world = World::new();
+        fixture(&world);
+        comes_back(&world, &id(1), entries);
+    };
+    add(&|world| world.add(Pi::session(id(1)).in_dir(APP).turn("look", "ok")), 1);
+    add(&|world| world.add(Copilot::session(id(1)).in_dir(APP).turn("look", "ok")), 3);
+    add(&|world| world.add(Qwen::session(id(1)).in_dir(APP).turn("look", "ok")), 1);
+    add(&|world| world.add(Qwen::session(id(1)).in_dir(APP).archived().turn("look", "ok")), 1);
+    add(&|world| world.add(Vibe::session(id(1)).in_dir(APP).turn("look", "ok")), 3);
+    add(&|world| world.add(OldVibe::session(id(1)).in_dir(APP).turn("look", "ok")), 2);
+    add(&|world| world.add(Kimi::session(id(1)).in_dir(APP).turn("look", "ok")), 3);
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_session_in_files_of_opencode_comes_back_and_one_in_its_database_is_refused() {
+    use crate::fixtures::{OpenCode, opencode_id};
+    let world = World::new();
+    OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok").write_tree(&world.home());
+    comes_back(&world, &opencode_id(1), 5);
+
+    let world = World::new();
+    world.add(OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok"));
+    let done: Archive = world.rejoin(["archive", "--all", "--json"]).code(3).json();
+    assert_eq!((done.archived, done.refused), (0, 1));
+    let why = done.items[0].reason.as_deref().expect("a reason");
+    assert!(why.starts_with("it is in OpenCode's database"), "{why}");
+}
+
+/// A home in which one session is archived and goes on since, and others are not archived.
+fn world() -> World {
+    let world = World::new();
+    let session = || Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
+    world.add(session().side_file("tool-results/a.txt", "a result"));
+    age_tree(&world.home().join(".claude"));
+    world.rejoin(["archive", "--all"]).code(0);
+    world.add(session().turn("and another", "Done."));
+    world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
+    world.add(Jido::session(id(3)).in_dir(APP));
+    for store in [".claude", ".amplifier", ".jido_code"] {
+        age_tree(&world.home().join(store));
+    }
+    world
+}
+
+#[test]
+fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
+    let world = World::new();
+    // Digits of a digest cannot be compressed by more than a half.
+    let noise = |from: u32, lines: u32| -> String {
+        let line = |n: u32| (0..16).map(|part| format!("{:016x}", mix(u64::from(n) * 16 + part))).collect::<String>();
+        (from..from + lines).map(|n| format!("{}\n", json!({"noise": line(n)}))).collect()
+    };
+    let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    let mut text = std::fs::read_to_string(&path).expect("a transcript");
+    text.push_str(&noise(0, 10_000));
+    put(&path, &text);
+    assert!(text.len() > 2_500_000);
+
+    let first: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
+    assert_eq!((first.items[0].result, first.items[0].state), (ArchiveResult::Archived, Some(1)));
+    let (dir, size) = (archive_dir(&world), text.len() as u64);
+    let before = archive_bytes(&dir);
+    assert_eq!(first.stored_bytes, before);
+    assert!(before > size / 3 && before < size * 2 / 3, "{before} of {size}");
+    let kept = picture(&dir.join("blobs"));
+
+    let second: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
+    assert_eq!((second.items[0].result, second.stored_bytes), (ArchiveResult::Unchanged, 0));
+    assert_eq!(archive_bytes(&dir), before);
+    assert!(differences(&kept, &picture(&dir.join("blobs"))).is_empty());
+
+    let more = noise(10_000, 40);
+    text.push_str(&more);
+    put(&path, &text);
+    let third: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
+    assert_eq!((third.items[0].result, third.items[0].state), (ArchiveResult::Archived, Some(2)));
+    let grown = archive_bytes(&dir) - before;
+    assert!(grown > 0 && grown < more.len() as u64, "{grown} bytes for {}", more.len());
+    // Of the chunks only the last one is another.
+    let names =
+        |picture: &Picture| picture.keys().filter(|path| path.extension().is_some()).cloned().collect::<BTreeSet<_>>();
+    let now = names(&picture(&dir.join("blobs")));
+    assert_eq!(names(&kept).difference(&now).count(), 1);
+    assert_eq!(now.difference(&names(&kept)).count(), 1);
+    assert_eq!(archived(&world)[0].states.len(), 1, "the older state is a part of the newer");
+    assert_sound(&world, "after all");
+}
+
+/// A number that looks like any other.
+fn mix(n: u64) -> u64 {
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}
+
+#[test]
+fn a_state_that_the_next_one_does_not_hold_is_kept_and_can_be_had() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    world.rejoin(["archive", &id(1)]).code(0);
+    let first = std::fs::read(&path).expect("a transcript");
+    world.add(Claude::session(id(1)).in_dir(APP).turn("something else", "Yes."));
+    world.rejoin(["archive", &id(1)]).code(0);
+    let states: Vec<u64> = archived(&world)[0].states.iter().map(|state| state.state).collect();
+    assert_eq!(states, [1, 2]);
+    std::fs::remove_file(&path).expect("a file that goes");
+    world.rejoin(["restore", &id(1), "--state", "3"]).code(5);
+    world.rejoin(["restore", &id(1), "--state", "1"]).code(0);
+    assert_eq!(std::fs::read(&path).expect("a transcript"), first);
+}
+
+#[test]
+fn every_flipped_bit_is_found_and_named_and_nothing_damaged_is_restored() {
+    let world = world();
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    let before = stores(&world);
+    let files = walkdir::WalkDir::new(archive_dir(&world)).into_iter().map(|entry| entry.expect("an entry"));
+    let files: Vec<PathBuf> = files
+        .filter(|entry| entry.file_type().is_file() && entry.file_name() != "lock")
+        .map(walkdir::DirEntry::into_path)
+        .collect();
+    assert!(files.len() >= 8, "{files:#?}");
+    for path in &files {
+        let sound = std::fs::read(path).expect("contents");
+        for at in [0, sound.len() / 2, sound.len() - 1] {
+            let mut damaged = sound.clone();
+            damaged[at] ^= 0x10;
+            std::fs::write(path, &damaged).expect("a damage");
+            let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(4).json();
+            assert_eq!(verdict.faults.len(), 1, "{}: {:#?}", path.display(), verdict.faults);
+            let fault = &verdict.faults[0];
+            assert_eq!(Path::new(&fault.path.path), path);
+            match fault.code {
+                FaultCode::DamagedBlob => {
+                    assert_eq!(fault.hurt.len(), 1);
+                    world.rejoin(["restore", &fault.hurt[0].id]).code(1);
+                }
+                FaultCode::DamagedManifest => assert!(path.extension().is_some_and(|ending| ending == "json")),
+                FaultCode::MissingBlob => panic!("{} is there", path.display()),
+            }
+        }
+        std::fs::write(path, &sound).expect("the sound one");
+        if path.extension().is_some_and(|ending| ending == "zst") {
+            std::fs::remove_file(path).expect("a file that goes");
+            let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(4).json();
+            assert_eq!((verdict.faults.len(), verdict.faults[0].code), (1, FaultCode::MissingBlob));
+            std::fs::write(path, &sound).expect("the sound one");
+        }
+    }
+    assert_same(&before, &stores(&world), "nothing was restored");
+    assert_sound(&world, "after all");
+}
+
+#[test]
+fn what_is_damaged_is_mended_by_the_next_run_as_long_as_the_session_is_there() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    world.rejoin(["archive", &id(1)]).code(0);
+    let blobs =
+        walkdir::WalkDir::new(archive_dir(&world).join("blobs")).into_iter().map(|entry| entry.expect("an entry"));
+    let blob = blobs.filter(|entry| entry.file_type().is_file()).last().expect("a blob").into_path();
+    std::fs::write(&blob, "damaged").expect("a damage");
+    world.rejoin(["archive", "--verify"]).code(4);
+    world.rejoin(["archive", &id(1)]).code(0);
+    assert_sound(&world, "mended");
+}
+
+#[test]
+fn nothing_is_put_over_what_is_there() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("a.txt", "a"));
+    world.rejoin(["archive", &id(1)]).code(0);
+    let old = std::fs::read(&path).expect("a transcript");
+    let newer = [&old[..], b"{\"type\":\"user\"}\n"].concat();
+    std::fs::write(&path, &newer).expect("a newer one");
+    let before = stores(&world);
+    let refused = world.rejoin(["restore", &id(1), "--json"]).code(7).error();
+    assert_eq!(refused.code, "in-the-way");
+    assert!(refused.message.ends_with("is there, and is longer"), "{}", refused.message);
+    assert_same(&before, &stores(&world), "newer");
+
+    // What is missing is added to what is there and the same.
+    std::fs::write(&path, &old).expect("the old one");
+    let side = path.with_extension("").join("a.txt");
+    std::fs::remove_file(&side).expect("a file that goes");
+    world.rejoin(["restore", &id(1)]).code(0);
+    assert_eq!(std::fs::read_to_string(&side).expect("a file"), "a");
+    world.rejoin(["restore", &id(1)]).code(0).stderr_eq(snapbox::str![[r#"
+claude session 00000001-aaaa-4aaa-8aaa-000000000001 is there already, with the same content.
+
+"#]]);
+
+    // A link on the way could lead anywhere.
+    let (project, elsewhere) = (path.parent().expect("a project"), world.dir("other"));
+    std::fs::remove_dir_all(project).expect("a project that goes");
+    std::os::unix::fs::symlink(&elsewhere, project).expect("a link");
+    world.rejoin(["restore", &id(1)]).code(7);
+    assert_eq!(picture(&elsewhere).len(), 1);
+}
+
+#[test]
+fn what_an_agent_deletes_by_its_time_comes_back_with_the_time_of_now() {
+    let world = World::new();
+    let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    let amplifier = world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
+    let times = [claude.metadata().expect("metadata").modified(), amplifier.metadata().expect("metadata").modified()];
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    world.rejoin(["restore", &id(1)]).code(0).stderr_eq(snapbox::str![[r#"
+Its files get the time of now, because claude deletes by it; --keep-times keeps theirs.
+
+"#]]);
+    world.rejoin(["restore", &id(2)]).code(0).stderr_eq("");
+    let now: jiff::Timestamp = NOW.parse().expect("a time");
+    let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).expect("a time");
+    assert_eq!(jiff::Timestamp::try_from(modified(&claude)).expect("a time"), now);
+    assert_eq!(modified(&amplifier), times[1].as_ref().copied().expect("a time"));
+
+    world.rejoin(["undo"]).code(0);
+    world.rejoin(["undo"]).code(0);
+    // The sessions are four weeks old, and so old that they are overdue two weeks later.
+    let later = world.with("REJOIN_NOW", "2026-03-15T12:00:00Z").rejoin(["restore", &id(1), "--keep-times"]).code(0);
+    later.stderr_eq("warning: claude will delete it again when it is next started.\n");
+    assert_eq!(modified(&claude), times[0].as_ref().copied().expect("a time"));
+}
+
+#[test]
+fn sessions_are_chosen_by_age_and_by_how_soon_their_agent_deletes_them() {
+    let world = World::new();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 30}"#);
+    world.add(Claude::session(id(1)).in_dir(APP).turn("old", "ok"));
+    let young = world.add(Claude::session(id(2)).in_dir(APP).at("2026-02-27T10:00:00Z").turn("young", "ok"));
+    std::fs::File::options()
+        .write(true)
+        .open(&young)
+        .and_then(|file| file.set_modified("2026-02-27T10:00:00Z".parse::<jiff::Timestamp>().expect("a time").into()))
+        .expect("a time");
+    world.add(Amplifier::session(id(3)).in_dir(APP).turn("x", "y"));
+    world.add(Amplifier::session(id(4)).in_dir(APP).file("transcript.jsonl", "").file("events.jsonl", ""));
+    let ids = |args: &[&str]| -> Vec<String> {
+        let args = ["archive", "--dry-run", "--json"].iter().chain(args);
+        let plan: Archive = world.rejoin(args).code(0).json();
+        assert!(plan.items.iter().all(|item| item.result == ArchiveResult::Planned && item.stored_bytes > 0));
+        plan.items.into_iter().map(|item| item.id).collect()
+    };
+    assert_eq!(ids(&["--all"]), [id(3), id(1), id(2)]);
+    assert_eq!(ids(&["--older-than", "14d"]), [id(3), id(1)]);
+    assert_eq!(ids(&["--expiring", "7"]), [id(1)]);
+    assert_eq!(ids(&["--expiring", "30"]), [id(1), id(2)]);
+    assert_eq!(ids(&["--all", "--agent", "amplifier"]), [id(3)]);
+    assert_eq!(ids(&[&id(2), &id(1), &id(2)]), [id(2), id(1)]);
+    assert!(!archive_dir(&world).exists(), "a dry run writes nothing");
+    world.rejoin(["archive"]).code(2);
+    world.rejoin(["archive", "--all", &id(1)]).code(2);
+    world.rejoin(["archive", &id(9)]).code(5);
+}
+
+#[test]
+fn sub_agents_go_with_the_session_that_made_them() {
+    let world = World::new();
+    let child = format!("{}-1234567890abcdef_helper", id(1));
+    world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
+    world.add(Amplifier::session(&child).in_dir(APP).metadata("parent_id", json!(id(1))).turn("count", "3"));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "count", "3"));
+    let done: Archive = world.rejoin(["archive", &id(1), &id(2), "--json"]).code(0).json();
+    let ids: Vec<&str> = done.items.iter().map(|item| item.id.as_str()).collect();
+    assert_eq!(ids, [id(1), id(2), child.clone()]);
+    wipe(&world);
+    let restored: Change = world.rejoin(["restore", &id(1), "--json"]).code(0).json();
+    assert_eq!(restored.done, 2, "{restored:#?}");
+    let all = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+    assert_eq!(all.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), [id(1).as_str(), &child]);
+}
+
+#[test]
+fn what_is_no_file_is_refused_and_no_link_is_followed() {
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
+    std::os::unix::fs::symlink("/etc", session.join("link")).expect("a link");
+    world.rejoin(["archive", &id(1)]).code(0);
+    let shown: Show = world.rejoin(["show", "--archived", &id(1), "--json"]).code(0).json();
+    assert_eq!(shown.entries.iter().filter(|entry| entry.node == EntryType::Link).count(), 1);
+    assert!(shown.entries.iter().all(|entry| !entry.path.contains("passwd")));
+
+    let fifo = session.join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).expect("a FIFO");
+    let refused: Archive = world.rejoin(["archive", &id(1), "--json"]).code(3).json();
+    let why = refused.items[0].reason.as_deref().expect("a reason");
+    assert!(why.ends_with("fifo is neither a file nor a directory"), "{why}");
+    assert_eq!(refused.items[0].state, Some(1), "the state of before is still there");
+}
+
+#[test]
+fn a_session_in_use_is_archived_and_that_is_said() {
+    let world = World::new();
+    world.add(Amplifier::session(id(1)).in_dir(APP).at("2026-03-01T11:59:00Z").turn("x", "y"));
+    let done: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
+    assert_eq!(done.items[0].result, ArchiveResult::Archived);
+    assert!(done.items[0].in_use.as_deref().is_some_and(|why| why.starts_with("maybe in use")), "{:?}", done.items);
+}
+
+#[test]
+fn an_archive_elsewhere_is_named_and_a_volume_that_is_not_there_is_no_empty_one() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    let to = world.root().join("volume");
+    let to = to.to_str().expect("a path");
+    world.rejoin(["archive", "--verify", "--to", to]).code(5);
+    world.rejoin(["list", "--archived", "--from", to]).code(5);
+    world.rejoin(["archive", "--all", "--to", &format!("{to}/not/there")]).code(1);
+    world.rejoin(["archive", "--all", "--to", to]).code(0);
+    assert!(!archive_dir(&world).exists());
+    world.rejoin(["archive", "--verify", "--to", to]).code(0);
+    let list: List = world.rejoin(["list", "--archived", "--from", to, "--json"]).code(0).json();
+    assert_eq!(list.sessions.len(), 1);
+    let inside = world.home().join(".claude/backup");
+    world.rejoin(["archive", "--all", "--to", inside.to_str().expect("a path")]).code(2);
+}
+
+#[test]
+fn a_session_of_another_home_goes_to_the_store_of_this_one_or_to_one_that_is_named() {
+    let world = World::new();
+    let session = Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
+    let other = world.dir("container");
+    let path = crate::fixtures::Fixture::write_to(&session, &other);
+    let volume = world.root().join("volume");
+    let (other, volume) = (other.to_str().expect("a path"), volume.to_str().expect("a path"));
+    world.rejoin(["--home", other, "archive", "--all", "--to", volume]).code(0);
+    world.rejoin(["restore", &id(1), "--from", volume]).code(0);
+    let below = path.strip_prefix(other).expect("a path below");
+    assert_eq!(std::fs::read(world.home().join(below)).expect("a file"), std::fs::read(&path).expect("a file"));
+
+    let store = world.root().join("store");
+    world.rejoin(["restore", &id(1), "--from", volume, "--to-store", store.to_str().expect("a path")]).code(0);
+    let below = below.strip_prefix(".claude").expect("a path below");
+    assert!(store.join(below).is_file());
+
+    // Where no agent looks, a session goes only when a person says so.
+    let odd = world.dir("odd");
+    crate::fixtures::Fixture::write_to(
+        &Claude::session(id(2)).in_dir(APP).config_dir(&odd).turn("x", "y"),
+        &world.home(),
+    );
+    world.with("CLAUDE_CONFIG_DIR", &odd).rejoin(["archive", &id(2), "--to", volume]).code(0);
+    std::fs::remove_dir_all(odd.join("projects")).expect("a store that goes");
+    assert_eq!(world.rejoin(["restore", &id(2), "--from", volume, "--json"]).code(7).error().code, "unknown-store");
+    assert!(!odd.join("projects").exists());
+}
+
+#[test]
+fn a_restore_is_done_as_it_was_shown() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    let before = stores(&world);
+    let plan: Change = world.rejoin(["restore", &id(1), "--dry-run", "--json"]).code(0).json();
+    assert_eq!((plan.kind, plan.planned), (ChangeKind::ChangePlan, 1));
+    assert_same(&before, &stores(&world), "after a dry run");
+    world.rejoin(["restore", &id(1), "--apply", "000000000000"]).code(7);
+    let done: Change = world.rejoin(["restore", &id(1), "--apply", &plan.fingerprint, "--json"]).code(0).json();
+    assert_eq!(done.done, 1);
+    let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
+    assert_eq!(undone.undone, 1);
+    assert_same(&before, &stores(&world), "after undo");
+}
+
+#[test]
+fn what_went_on_after_a_restore_is_not_undone() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    world.rejoin(["restore", &id(1)]).code(0);
+    let longer = std::fs::read_to_string(&path).expect("a transcript") + "{\"type\":\"user\"}\n";
+    std::fs::write(&path, &longer).expect("a newer one");
+    world.rejoin(["undo"]).code(7);
+    assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), longer);
+}
+
+/// The archive but for what names a process.
+fn archive_of(world: &World) -> Picture {
+    let mut picture = picture(&archive_dir(world));
+    picture.retain(|path, _| !path.ends_with("lock"));
+    for (_, seconds, nanoseconds, _) in picture.values_mut() {
+        (*seconds, *nanoseconds) = (0, 0);
+    }
+    picture
+}
+
+/// Every session can be had from the archive, as it was before the run or as it is after it.
+fn nothing_is_lost(world: &World, when: &str) {
+    assert_sound(world, when);
+    let known = archived(world);
+    assert!(known.iter().any(|session| session.id == id(1)), "{when}: what was archived before is gone");
+    let store = world.root().join("tried");
+    for session in &known {
+        let args = ["restore", &session.id, "--to-store", store.to_str().expect("a path"), "--keep-times"];
+        world.rejoin(args).code(0);
+    }
+    let transcript = walkdir::WalkDir::new(&store).into_iter().map(|entry| entry.expect("an entry").into_path());
+    let transcript = transcript.filter(|path| path.ends_with(format!("{}.jsonl", id(1)))).last().expect("a transcript");
+    let text = std::fs::read_to_string(transcript).expect("a transcript");
+    assert!(text.contains("add a test") && text.ends_with('\n'), "{when}: {text}");
+}
+
+#[test]
+fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_rest() {
+    let complete = {
+        let world = world();
+        world.rejoin(["archive", "--all"]).code(0);
+        archive_of(&world)
+    };
+    let mut points = 0;
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let world = world();
+        let before = stores(&world);
+        if !world.with("REJOIN_FAULT", &fault).rejoin(["archive", "--all"]).was_killed() {
+            break;
+        }
+        points += 1;
+        assert_same(&before, &stores(&world), &format!("after {fault}"));
+        nothing_is_lost(&world, &format!("after {fault}"));
+        world.rejoin(["archive", "--all"]).code(0);
+        // A manifest names the time and the home, which is another one in each world.
+        let names = |picture: &Picture| -> Vec<_> {
+            let paths = picture.keys().filter(|path| path.extension().is_none_or(|ending| ending != "json"));
+            paths.cloned().collect()
+        };
+        assert_eq!(names(&archive_of(&world)), names(&complete), "completed after {fault}");
+        let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(0).json();
+        assert_eq!((verdict.sessions, verdict.states, verdict.unneeded_files), (3, 3, 0), "{fault}");
+    }
+    assert!(points > 20, "only {points} points were passed");
+}
+
+#[test]
+fn whatever_the_system_refuses_while_archiving_nothing_is_lost() {
+    // No space left, input or output error.
+    for error in [28, 5] {
+        let mut points = 0;
+        loop {
+            let fault = format!("{error}:{}", points + 1);
+            let world = world();
+            let answer = world.with("REJOIN_FAULT", &fault).rejoin(["archive", "--all"]);
+            if answer.exit() == Some(0) && points > 60 {
+                break;
+            }
+            points += 1;
+            let answer = answer.code_is_one_of(&[0, 1, 3]);
+            assert!(!answer.stderr().contains("panicked"), "{fault}: {}", answer.stderr());
+            nothing_is_lost(&world, &format!("after {fault}"));
+        }
+    }
+}
+
+/// A home whose sessions are in the archive alone.
+fn lost_world() -> World {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("tool-results/a.txt", "a"));
+    age_tree(&world.home().join(".claude"));
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    world
+}
+
+fn restore(world: &World, state: Option<&Path>, fault: Option<&str>) -> Answer {
+    let mut call = world.from(world.root());
+    if let Some(state) = state {
+        call = call.with("XDG_STATE_HOME", state);
+    }
+    if let Some(fault) = fault {
+        call = call.with("REJOIN_FAULT", fault);
+    }
+    call.rejoin(["restore", &id(1), "--keep-times"])
+}
+
+/// Files, and the modes and times of everything that an agent made; directories on the way are made anew.
+fn restored(world: &World) -> Picture {
+    let mut stores = stores(world);
+    stores.retain(|path, _| path.components().count() > 3);
+    stores
+}
+
+#[track_caller]
+fn a_killed_restore_is_undone_or_completed(state: Option<&Path>) -> u32 {
+    let complete = {
+        let world = lost_world();
+        restore(&world, state, None).code(0);
+        restored(&world)
+    };
+    assert!(complete.len() >= 4, "{:?}", complete.keys());
+    let mut points = 0;
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let (undone, completed) = (lost_world(), lost_world());
+        let before = stores(&undone);
+        let clean = || state.map(|state| std::fs::remove_dir_all(state.join("rejoin")));
+        if !restore(&undone, state, Some(&fault)).was_killed() {
+            return points;
+        }
+        points += 1;
+        let mut undo = undone.from(undone.root());
+        if let Some(state) = state {
+            undo = undo.with("XDG_STATE_HOME", state);
+        }
+        undo.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+        assert_same(&before, &stores(&undone), &format!("undone after {fault}"));
+        clean();
+        assert!(restore(&completed, state, Some(&fault)).was_killed());
+        restore(&completed, state, None).code(0);
+        assert_same(&complete, &restored(&completed), &format!("completed after {fault}"));
+        clean();
+    }
+}
+
+#[test]
+fn killed_at_any_moment_a_restore_is_undone_or_completed() {
+    let points = a_killed_restore_is_undone_or_completed(None);
+    assert!(points > 20, "only {points} points were passed");
+}
+
+#[test]
+fn killed_at_any_moment_a_restore_from_another_file_system_is_undone_or_completed() {
+    let Some(elsewhere) = other_file_system() else { return };
+    let points = a_killed_restore_is_undone_or_completed(Some(elsewhere.path()));
+    assert!(points > 30, "only {points} points were passed");
+}
+
+#[test]
+fn whatever_the_system_refuses_while_restoring_nothing_half_is_left() {
+    for error in [28, 13] {
+        let mut points = 0;
+        loop {
+            let fault = format!("{error}:{}", points + 1);
+            let world = lost_world();
+            let before = stores(&world);
+            let answer = restore(&world, None, Some(&fault));
+            if answer.exit() == Some(0) && points > 40 {
+                break;
+            }
+            points += 1;
+            let answer = answer.code_is_one_of(&[0, 1, 3]);
+            assert!(!answer.stderr().contains("panicked"), "{fault}: {}", answer.stderr());
+            if answer.exit() != Some(0) {
+                world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
+                assert_same(&before, &stores(&world), &format!("after {fault}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_archive_on_another_file_system_gives_everything_back() {
+    let Some(elsewhere) = other_file_system() else { return };
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("a.txt", "a"));
+    age_tree(&world.home().join(".claude"));
+    let before = restored(&world);
+    let volume = elsewhere.path().join("archive");
+    let volume = volume.to_str().expect("a path");
+    world.rejoin(["archive", "--all", "--to", volume]).code(0);
+    wipe(&world);
+    world.rejoin(["restore", &id(1), "--from", volume, "--keep-times"]).code(0);
+    assert_same(&before, &restored(&world), "from another file system");
+}
+
+#[test]
+fn only_what_is_archived_whole_and_as_it_is_now_counts_as_held() {
+    let world = World::new();
+    let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y").side_file("a.txt", "a"));
+    world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
+    world.add(Jido::session(id(3)).in_dir(APP));
+    let held = || -> Vec<String> {
+        let env = rejoin::env::Env::read(Some(&world.home())).expect("a home");
+        let scan = rejoin::scan::locate(&env, &[]).read_all(&env, rejoin::scan::Wanted::GLANCE);
+        let sessions: Vec<_> = scan.sessions.iter().collect();
+        let archive = rejoin::archive::Archive::of(&env, None);
+        rejoin::archive::held::held(&sessions, &archive).into_iter().map(|(_, id)| id).collect()
+    };
+    assert_eq!(held(), Vec::<String>::new());
+    world.rejoin(["archive", &id(1), &id(2)]).code(0);
+    assert_eq!(held(), [id(2), id(1)]);
+    // A file more, other content, and a damaged blob.
+    put(&claude.with_extension("").join("b.txt"), "b");
+    assert_eq!(held(), [id(2)]);
+    world.rejoin(["archive", "--all"]).code(0);
+    assert_eq!(held(), [id(2), id(1), id(3)]);
+    put(&claude.with_extension("").join("b.txt"), "c");
+    assert_eq!(held(), [id(2), id(3)]);
+    std::fs::remove_dir_all(archive_dir(&world).join("blobs")).expect("blobs that go");
+    assert_eq!(held(), Vec::<String>::new());
+}
+
+#[test]
+fn the_archive_is_listed_and_shown_without_unpacking_anything() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added."));
+    world.rejoin(["archive", "--all"]).code(0);
+    std::fs::remove_dir_all(archive_dir(&world).join("blobs")).expect("blobs that go");
+    wipe(&world);
+    let list: List = world.rejoin(["list", "--archived", "--json"]).code(0).json();
+    let session = &list.sessions[0];
+    assert_eq!((session.title.as_deref(), session.prompts, session.replies), (Some("Tests"), Some(1), Some(1)));
+    assert_eq!(session.launch_dir.as_ref().map(|dir| dir.path.as_str()), Some(APP));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:02:00Z"));
+    world.rejoin(["list", "--archived", "--agent", "jido"]).code(0).stdout_eq("");
+    world.rejoin(["list", "--archived"]).code(0).stdout_eq(snapbox::str![[r#"
+claude	00000001-aaaa-4aaa-8aaa-000000000001	Tests	/usr/bin	2026-02-01T10:02:00Z	[..]	
+
+"#]]);
+    for format in ["table", "json", "ndjson"] {
+        world.rejoin(["show", "Tests", "--format", format]).code(0);
+        world.rejoin(["list", "--archived", "--format", format]).code(0);
+        world.rejoin(["archive", "--verify", "--format", format]).code(4);
+    }
+    world.rejoin(["show", "nothing"]).code(5);
+    let shown: Show = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!(shown.entries.len(), 1);
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn what_real_clients_wrote_comes_back_byte_for_byte() {
+    let agents = ["amplifier", "claude", "codex", "copilot", "gemini", "kimi", "pi", "qwen", "vibe"];
+    for agent in agents {
+        let Some(folder) = corpus(agent) else {
+            println!("skipped: there is no ../shared/corpus/{agent} beside the checkout");
+            continue;
+        };
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        let before = stores(&world);
+        let done: Archive = world.rejoin(["archive", "--all", "--json"]).code_is_one_of(&[0, 3]).json();
+        let refused = done.items.iter().filter(|item| !matches!(item.result, ArchiveResult::Archived));
+        let reasons: Vec<_> = refused.map(|item| item.reason.clone()).collect();
+        assert!(reasons.iter().all(|why| why.as_deref().is_some_and(|why| why.contains("database"))), "{reasons:?}");
+        assert!(done.archived > 0, "{agent}");
+        let known = archived(&world);
+        let paths: BTreeSet<PathBuf> = known.iter().flat_map(|session| paths_of(&world, session)).collect();
+        wipe(&world);
+        for session in &known {
+            world.rejoin(["restore", &session.id, "--keep-times"]).code(0);
+        }
+        assert_same(&only(&before, &paths), &only(&stores(&world), &paths), agent);
+        assert_sound(&world, agent);
+    }
+}
