@@ -47,8 +47,10 @@ fn archive_bytes(dir: &Path) -> u64 {
 fn wipe(world: &World) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
         let path = entry.expect("an entry").path();
-        if !path.ends_with(".local") {
-            std::fs::remove_dir_all(path).expect("a store that goes");
+        match path.is_dir() {
+            true if path.ends_with(".local") => {}
+            true => std::fs::remove_dir_all(path).expect("a store that goes"),
+            false => std::fs::remove_file(path).expect("a file that goes"),
         }
     }
     let _ = std::fs::remove_dir_all(world.home().join(".local/share/opencode"));
