@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use pty_process::Size;
 use pty_process::blocking::Pty;
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGINT, SIGQUIT};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use signal_hook::flag;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -103,12 +103,12 @@ impl Seat {
     }
 }
 
-/// Makes programs hear the signals of their terminal even if the tests were started in the background, where a shell
-/// ignores them and everything that it starts does so too. What is caught here is not ignored in a program.
+/// Makes programs hear the signals of their terminal even if the tests were started in the background or by `nohup`, where
+/// these are ignored, also by all that is started there. What is caught here is not ignored in a program.
 fn hear_signals() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(|| {
-        for signal in [SIGINT, SIGQUIT] {
+        for signal in [SIGHUP, SIGINT, SIGQUIT] {
             flag::register_conditional_default(signal, Arc::new(AtomicBool::new(true))).expect("a handler");
         }
     });
