@@ -548,6 +548,14 @@ pub struct CleanupArgs {
     #[arg(long)]
     pub allow_all: bool,
 
+    /// Archive what goes before it goes; what cannot be archived stays
+    #[arg(long)]
+    pub archive: bool,
+
+    /// The archive's directory, instead of the usual one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archive")]
+    pub to: Option<PathBuf>,
+
     /// Purge from the trash what runs before then took away: an age or a date
     #[arg(long, value_name = "AGE", default_value = "14d", value_parser = parse_age)]
     pub trash_keep: Age,

@@ -163,6 +163,12 @@ impl Briefs {
         (place.agent(), &place.id)
     }
 
+    /// Returns the same for keeping.
+    pub fn owned_key(&self, at: usize) -> (AgentKind, String) {
+        let (agent, id) = self.key(at);
+        (agent, id.to_owned())
+    }
+
     /// Finds a session by its full id; sub-agents of several sessions may share one.
     pub fn find(&self, agent: AgentKind, id: &str) -> Range<usize> {
         let starts = &self.starts[..self.len()];
@@ -203,13 +209,14 @@ impl Briefs {
     /// Decides what becomes of every session, with a closer look at whatever would go, and says what makes that look
     /// like a mistake.
     ///
-    /// Sessions that are `archived` are safe elsewhere, so they count as kept for the latter.
+    /// Sessions that are `archived` are safe elsewhere, so they count as kept for the latter; that is asked only if it
+    /// matters, because it takes a look into an archive.
     pub fn decide(
         &mut self,
         policy: &Policy,
         pins: &Pins,
         excluded: &[Selector],
-        archived: &BTreeSet<(AgentKind, String)>,
+        archived: impl FnOnce(&Self, &[Family]) -> BTreeSet<(AgentKind, String)>,
     ) -> (Vec<Family>, Vec<Fuse>) {
         let unread = self.unread();
         loop {
@@ -218,8 +225,11 @@ impl Briefs {
             let going = families.iter().filter(|family| family.goes()).flat_map(|family| &family.members);
             let unknown: Vec<usize> = going.copied().filter(|at| !self.closer.contains_key(at)).collect();
             if unknown.is_empty() {
-                let fuses = fuses(&families, &candidates, policy, archived);
-                return (families, fuses);
+                let mut found = fuses(&families, &candidates, policy, &BTreeSet::new());
+                if found.iter().any(Fuse::counts_sessions) {
+                    found = fuses(&families, &candidates, policy, &archived(self, &families));
+                }
+                return (families, found);
             }
             drop(candidates);
             self.look_closer(&unknown);

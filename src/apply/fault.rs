@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::env::Env;
 
-/// Counts the points that a run passes, and fails or dies at the one that was asked for.
+/// How many points this process has passed; a verb may do several things, each with its own lock.
+static PASSED: AtomicU64 = AtomicU64::new(0);
+
+/// Counts the points that are passed, and fails or dies at the one that was asked for.
 ///
 /// Only builds for development listen; `REJOIN_FAULT` is `kill:N`, or a system's error number and N.
 #[derive(Debug, Default)]
 pub(crate) struct Fault {
-    passed: AtomicU64,
     at: Option<(Kind, u64)>,
 }
 
@@ -28,13 +30,13 @@ impl Fault {
             let kind = if kind == "kill" { Kind::Kill } else { Kind::Error(kind.parse().ok()?) };
             Some((kind, number.parse().ok()?))
         });
-        Self { passed: AtomicU64::new(0), at }
+        Self { at }
     }
 
     /// Stands before each system call that changes something.
     pub(crate) fn point(&self) -> io::Result<()> {
         let Some((kind, at)) = self.at else { return Ok(()) };
-        if self.passed.fetch_add(1, Ordering::Relaxed) + 1 != at {
+        if PASSED.fetch_add(1, Ordering::Relaxed) + 1 != at {
             return Ok(());
         }
         match kind {

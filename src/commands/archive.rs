@@ -39,6 +39,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     }
     let styles = ui.styles;
     match args.format.get() {
+        Format::Table if ui.is_quiet() && !args.dry_run => render::line(ui.data(), env, &report)?,
         Format::Table => render::text(ui.data(), env, &styles, &report, args.dry_run)?,
         Format::Json => render::json(ui.data(), &report, args.dry_run)?,
         Format::Ndjson => render::ndjson(ui.data(), &report, args.dry_run)?,
@@ -99,7 +100,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
 }
 
 /// Returns the sub-agents that lie in what belongs to another session, and so go where that goes.
-fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
+pub(super) fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
     let subagents: Vec<&Session> =
         sessions.iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
     if subagents.is_empty() {

@@ -1,15 +1,17 @@
 //! `rejoin cleanup`
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::{change, removal};
+use super::{change, removal, safe};
 use crate::apply::journal::Run;
 use crate::apply::run::{Outcome, run_watched};
 use crate::apply::shop::History;
 use crate::apply::trash::{self, Purge, Purged};
+use crate::archive::Archive;
 use crate::cli::{Age, CleanupArgs, Format};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
@@ -17,7 +19,7 @@ use crate::pins::Pins;
 use crate::plan::change::Change;
 use crate::plan::retention::{Family, Fuse, Go, Keep, Policy, Verdict};
 use crate::removal::{Briefs, cwd_records, day};
-use crate::render::cleanup::{self as render, LeftToAgent, Report};
+use crate::render::cleanup::{self as render, Archived, LeftToAgent, Report};
 use crate::render::json::change::Report as ChangeReport;
 use crate::select::Filter;
 use crate::ui::Ui;
@@ -70,6 +72,9 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if !plan.change.items.is_empty() {
         removal::ask(plan.change.items.len(), plan.change.freed_bytes(), removal, env, ui)?;
     }
+    if args.archive {
+        plan.archive(args, env, ui)?;
+    }
     let mut progress = ui.progress("Removing", plan.change.items.len());
     let patience = removal.change.lock.lock_timeout;
     let mut outcome = run_watched(&plan.change, env, patience, &mut |done| progress.at(done))?;
@@ -92,7 +97,11 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
 struct Planned {
     change: Change,
     titles: Vec<Option<String>>,
-    subagents: usize,
+    /// How many sub-agents each session has that goes.
+    subagents: Vec<usize>,
+    /// The archive that what goes is put into first.
+    archive: Option<PathBuf>,
+    archived: Archived,
     kept: BTreeMap<Keep, usize>,
     its_agents: Vec<LeftToAgent>,
     unplanned: Vec<(String, String)>,
@@ -123,16 +132,21 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let filter = Filter { agents: args.agent.clone(), dirs, ..Filter::default() };
     // Every agent is read, because the fuses compare with all there is.
     let mut briefs = Briefs::read(env, &[], &filter);
-    // Sessions that were archived belong here: they count as kept.
-    let archived = BTreeSet::new();
-    let (families, fuses) = briefs.decide(&policy, &pins, &args.exclude, &archived);
+    let archive = Archive::of(env, args.to.as_deref());
+    let (families, fuses) = briefs.decide(&policy, &pins, &args.exclude, |briefs, families| match args.archive {
+        // None of them goes that is not archived first.
+        true => families.iter().map(|family| briefs.owned_key(family.root())).collect(),
+        false => safe::archived(briefs, families, &archive, env),
+    });
     let mut planned = Planned { fuses, cutoff: policy.cutoff, ..Planned::default() };
+    planned.archive = args.archive.then(|| archive.root().to_owned());
     planned.change.verb = "cleanup";
     planned.add(&mut briefs, &families, policy.only_empty, ui);
     let is_claudes = filter.agents.is_empty() || filter.agents.contains(&crate::session::AgentKind::Claude);
     if let Some(cutoff) = policy.cutoff.filter(|_| is_claudes && !policy.only_empty) {
         let records = cwd_records(&mut briefs, cutoff, &filter, &pins, env);
         planned.titles.extend(records.iter().map(|_| None));
+        planned.subagents.extend(records.iter().map(|_| 0));
         planned.change.items.extend(records);
     }
     for problem in &briefs.problems {
@@ -163,9 +177,8 @@ fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) ->
 impl Planned {
     fn add(&mut self, briefs: &mut Briefs, families: &[Family], only_empty: bool, ui: &mut Ui) {
         for family in families {
-            match family.verdict {
-                Verdict::Goes(_) => self.subagents += family.members.len() - 1,
-                Verdict::Stays(keep) => *self.kept.entry(keep).or_default() += 1,
+            if let Verdict::Stays(keep) = family.verdict {
+                *self.kept.entry(keep).or_default() += 1;
             }
             if family.verdict == Verdict::Stays(Keep::ItsAgents) {
                 let members = family.members.iter();
@@ -203,6 +216,7 @@ impl Planned {
                     Ok(item) => {
                         self.change.items.push(item);
                         self.titles.push(briefs.title(family.root()).map(str::to_owned));
+                        self.subagents.push(family.members.len() - 1);
                     }
                     Err(why) => {
                         let (agent, id) = briefs.key(family.root());
@@ -211,6 +225,24 @@ impl Planned {
                 }
             }
         }
+    }
+
+    /// Archives everything that goes; what cannot be archived stays.
+    fn archive(&mut self, args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+        let archive = Archive::of(env, args.to.as_deref());
+        let (archived, failed) = safe::archive(&self.change.items, &archive, args.removal.change.lock, env, ui)?;
+        self.archived = archived;
+        let stays: Vec<bool> = failed.iter().map(Option::is_some).collect();
+        for (item, why) in self.change.items.iter().zip(failed) {
+            self.unplanned.extend(why.map(|why| (item.label.clone(), format!("it is not archived: {why}"))));
+        }
+        let mut at = stays.iter();
+        self.change.items.retain(|_| !at.next().is_some_and(|stays| *stays));
+        let mut at = stays.iter();
+        self.titles.retain(|_| !at.next().is_some_and(|stays| *stays));
+        let mut at = stays.iter();
+        self.subagents.retain(|_| !at.next().is_some_and(|stays| *stays));
+        Ok(())
     }
 
     /// Says why the plan looks like a mistake.
@@ -245,7 +277,9 @@ impl Planned {
         Report {
             change: ChangeReport { change: &self.change, outcome, is_permanent: args.removal.permanent },
             titles: &self.titles,
-            subagents: self.subagents,
+            subagents: self.subagents.iter().sum(),
+            archive: self.archive.as_deref(),
+            archived: self.archived,
             kept: &self.kept,
             its_agents: &self.its_agents,
             unplanned: &self.unplanned,

@@ -16,6 +16,7 @@ pub(crate) mod pin;
 mod removal;
 pub(crate) mod restore;
 pub(crate) mod resume;
+mod safe;
 pub(crate) mod save;
 pub(crate) mod show;
 pub(crate) mod trash;

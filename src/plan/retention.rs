@@ -350,6 +350,13 @@ pub enum Fuse {
     },
 }
 
+impl Fuse {
+    /// Tells whether it counts sessions, of which those that are safe elsewhere are none.
+    pub fn counts_sessions(&self) -> bool {
+        !matches!(self, Self::Clock { .. })
+    }
+}
+
 /// Returns what makes a plan look like a mistake; `archived` sessions are safe elsewhere, so they count as kept.
 ///
 /// Sub-agents and sessions without a prompt and a reply do not count: nobody misses them.

@@ -149,6 +149,10 @@ pub fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_
             writeln!(out, "      {faint}{}; it is archived as it is now{faint:#}", text::one_line(&why))?;
         }
     }
+    writeln!(out, "{}", sentence(env, report, is_dry_run))
+}
+
+fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
     let ArchiveSummary { archived, unchanged, refused, failed, stored_bytes, .. } = summary(report);
     let verb = if is_dry_run { "to archive" } else { "archived" };
     let mut line = format!("{archived} {verb}, {unchanged} unchanged");
@@ -156,7 +160,13 @@ pub fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_
         line.push_str(&format!(", {count} {what}"));
     }
     let dir = env.tilde(&report.dir);
-    writeln!(out, "{line}. {} new in {}.", text::size(stored_bytes), text::one_line(&dir))
+    format!("{line}. {} new in {}.", text::size(stored_bytes), text::one_line(&dir))
+}
+
+/// Writes the one line of a run that nobody watches, if something happened.
+pub fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
+    let has_news = report.items.iter().any(|item| matches!(item.done, Done::Archived | Done::Failed(_)));
+    if has_news { writeln!(out, "rejoin archive: {}", sentence(env, report, false)) } else { Ok(()) }
 }
 
 /// Writes one object.

@@ -74,14 +74,13 @@ fn summary_text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> i
         if planned == 0 {
             return writeln!(out, "Nothing to do.");
         }
-        let size = text::size(freed_bytes);
-        writeln!(out, "{planned} to do, {size} {}. Nothing was changed.", whereto(report))?;
+        writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
         return writeln!(out, "{faint}--apply {fingerprint} does just this.{faint:#}");
     }
     if planned == 0 {
         return writeln!(out, "Nothing to do.");
     }
-    let mut summary = format!("{done} done, {} {}", text::size(freed_bytes), whereto(report));
+    let mut summary = format!("{done} done{}", freed(report, freed_bytes));
     let further = [(skipped, "skipped"), (failed, "failed")];
     for (count, what) in further.iter().filter(|(count, _)| *count > 0) {
         summary.push_str(&format!(", {count} {what}"));
@@ -93,8 +92,13 @@ fn summary_text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> i
     Ok(())
 }
 
-fn whereto(report: &Report<'_>) -> &'static str {
-    if report.is_permanent { "deleted for good" } else { "to the trash" }
+/// Says how much goes where; what only writes has nothing to say.
+fn freed(report: &Report<'_>, bytes: u64) -> String {
+    if !report.change.items.iter().flat_map(|item| &item.steps).any(|step| matches!(step, Step::Trash { .. })) {
+        return String::new();
+    }
+    let whereto = if report.is_permanent { "deleted for good" } else { "to the trash" };
+    format!(", {} {whereto}", text::size(bytes))
 }
 
 fn kind(report: &Report<'_>) -> &'static str {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::change::{ChangeItemJson, Report as ChangeReport};
-use super::json::{FORMAT_VERSION, HeaderJson};
+use super::json::{FORMAT_VERSION, HeaderJson, PathJson};
 use super::{text, write_line};
 use crate::apply::run::Done;
 use crate::apply::trash::Purged;
@@ -33,6 +34,15 @@ pub struct LeftToAgent {
     pub reason: String,
 }
 
+/// What became of the sessions that were archived before they went.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Archived {
+    /// How many are in the archive as they were, sub-agents with files of their own among them.
+    pub sessions: usize,
+    /// The bytes that the archive grew by.
+    pub stored_bytes: u64,
+}
+
 /// What a cleanup has to say.
 #[derive(Debug)]
 pub struct Report<'a> {
@@ -42,6 +52,10 @@ pub struct Report<'a> {
     pub titles: &'a [Option<String>],
     /// How many sub-agents go with their sessions.
     pub subagents: usize,
+    /// The archive that what goes is put into first.
+    pub archive: Option<&'a Path>,
+    /// What was put there.
+    pub archived: Archived,
     /// How many sessions stay, by reason.
     pub kept: &'a BTreeMap<Keep, usize>,
     /// What only its agent can remove.
@@ -86,6 +100,12 @@ pub struct CleanupSummary<'a> {
     pub planned: usize,
     /// How many sub-agents go with them.
     pub subagents: usize,
+    /// The archive that what goes is put into before it goes; `null` without `--archive`.
+    pub archive: Option<PathJson<'a>>,
+    /// How many sessions are in it as they were, sub-agents with files of their own among them; 0 in a plan.
+    pub archived: usize,
+    /// The bytes that it grew by.
+    pub archived_bytes: u64,
     /// How many sessions were removed.
     pub deleted: usize,
     /// How many were left alone, because they are no longer what was planned for.
@@ -155,6 +175,9 @@ impl<'a> Report<'a> {
             fingerprint: change.fingerprint,
             planned: items().filter(|(item, _)| is_session(item.code)).count(),
             subagents: self.subagents,
+            archive: self.archive.map(PathJson::from),
+            archived: self.archived.sessions,
+            archived_bytes: self.archived.stored_bytes,
             deleted: count(|done| *done == Done::Done, true),
             skipped: change.skipped,
             failed: change.failed + self.unplanned.len(),
@@ -224,7 +247,8 @@ pub fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::R
     }
     let whereto = if summary.permanent { "deleted for good" } else { "to the trash" };
     let size = text::size(summary.freed_bytes);
-    writeln!(out, "{} would go, {size} {whereto}. Nothing was changed.", what_goes(&summary))?;
+    let first = if report.archive.is_some() { ", archived first" } else { "" };
+    writeln!(out, "{} would go, {size} {whereto}{first}. Nothing was changed.", what_goes(&summary))?;
     if report.refused.is_none() {
         writeln!(out, "{faint}--apply {} does just this.{faint:#}", summary.fingerprint)?;
     }
@@ -247,6 +271,9 @@ fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
     if summary.deleted > 0 || summary.records > 0 {
         let whereto = if summary.permanent { "deleted for good" } else { "moved to the trash" };
         parts.push(format!("{} {whereto}, {}", count(summary.deleted, "session"), text::size(summary.freed_bytes)));
+    }
+    if summary.archived > 0 {
+        parts.push(format!("{} archived, {} new", summary.archived, text::size(summary.archived_bytes)));
     }
     if summary.records > 0 {
         parts.push(format!("{} of directories removed", count(summary.records, "record")));

@@ -20,7 +20,7 @@ use crate::world::World;
 /// A directory that every machine has.
 const APP: &str = "/usr/bin";
 
-fn stores(world: &World) -> Picture {
+pub(crate) fn stores(world: &World) -> Picture {
     picture_of_stores(&world.home())
 }
 
@@ -131,7 +131,7 @@ fn of_a_year_of_every_agent_just_the_old_ones_go_with_all_that_belongs_to_them_a
 }
 
 /// A home of some old sessions, and enough new ones that no fuse blows.
-fn world() -> World {
+pub(crate) fn world() -> World {
     let world = World::new();
     for n in 1..=3 {
         let old = Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").title(&format!("Old {n}"));

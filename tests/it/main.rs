@@ -13,6 +13,7 @@ mod backfill;
 mod bad_input;
 mod choosing;
 mod cleanup;
+mod cleanup_archive;
 mod codex;
 mod copilot;
 mod cron;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Agent, Version, nullable, utc};
+use super::{Agent, PathOf, Version, nullable, utc};
 
 words!(UndoKind: UndoOutcome);
 words!(UndoResult: Undone Already NotDone Refused);
@@ -212,6 +212,10 @@ pub(crate) struct Cleanup {
     pub(crate) fingerprint: String,
     pub(crate) planned: u64,
     pub(crate) subagents: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) archive: Option<PathOf>,
+    pub(crate) archived: u64,
+    pub(crate) archived_bytes: u64,
     pub(crate) deleted: u64,
     pub(crate) skipped: u64,
     pub(crate) failed: u64,

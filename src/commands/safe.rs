@@ -1,0 +1,90 @@
+//! What of the sessions that a cleanup removes is safe in an archive, and what is put there first.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::archive::inner;
+use crate::apply::archive::{self as apply, Done, Manner};
+use crate::archive::{Archive, held};
+use crate::cli::LockArgs;
+use crate::env::Env;
+use crate::plan::change::Item;
+use crate::plan::retention::Family;
+use crate::removal::Briefs;
+use crate::render::cleanup::Archived;
+use crate::scan::{Places, Scan, Wanted};
+use crate::session::{AgentKind, Located, Session};
+use crate::ui::Ui;
+
+type Key = (AgentKind, String);
+
+/// Returns the sessions that go of which the archive holds everything, their sub-agents included, as it is now.
+pub(super) fn archived(briefs: &Briefs, families: &[Family], archive: &Archive, env: &Env) -> BTreeSet<Key> {
+    if !archive.root().is_dir() {
+        return BTreeSet::new();
+    }
+    let going = || families.iter().filter(|family| family.goes());
+    let places = going().flat_map(|family| &family.members).flat_map(|at| briefs.copies(*at));
+    let scan = read(places.map(|copy| copy.place.clone()).collect(), env);
+    let sessions = outer(&scan.sessions);
+    let known = held::held(&sessions, archive);
+    let missing: BTreeSet<Key> = sessions.into_iter().map(key).filter(|key| !known.contains(key)).collect();
+    let is_whole = |family: &&Family| !family.members.iter().any(|at| missing.contains(&briefs.owned_key(*at)));
+    let whole = going().filter(is_whole).map(|family| briefs.owned_key(family.root()));
+    whole.filter(|key| known.contains(key)).collect()
+}
+
+/// Archives everything that these items take away; returns for each item why it must stay, if something of it could not
+/// be archived.
+pub(super) fn archive(
+    items: &[Item],
+    archive: &Archive,
+    lock: LockArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<(Archived, Vec<Option<String>>)> {
+    let seen = items.iter().flat_map(|item| &item.seen);
+    let mut scan = read(seen.map(|seen| seen.place.clone()).collect(), env);
+    let inner = inner(&scan.sessions);
+    scan.sessions.retain(|session| !inner.contains(&key(session)));
+    // Nothing is left of a session to compare with later, so no time is trusted.
+    let manner = Manner { is_dry_run: false, is_full: true, patience: lock.lock_timeout };
+    let mut progress = ui.progress("Archiving", scan.sessions.len());
+    let report = apply::archive(&scan.sessions, archive, manner, env, &mut |done| progress.at(done))?;
+    drop(progress);
+    let mut archived = Archived::default();
+    let mut done: HashMap<Key, Option<String>> = inner.into_iter().map(|key| (key, None)).collect();
+    for item in &report.items {
+        archived.stored_bytes += item.stored_bytes;
+        let why = match &item.done {
+            Done::Archived | Done::Unchanged => None,
+            Done::Refused(why) | Done::Failed(why) => Some(why.clone()),
+        };
+        archived.sessions += usize::from(why.is_none());
+        done.insert(key(item.session), why);
+    }
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
+    let stays = |item: &Item| {
+        item.seen.iter().find_map(|seen| match done.get(&(seen.place.agent(), seen.place.id.clone())) {
+            Some(why) => why.clone(),
+            None => Some("it could not be read again".to_owned()),
+        })
+    };
+    let stays = items.iter().map(stays).collect();
+    Ok((archived, stays))
+}
+
+fn read(places: Vec<Located>, env: &Env) -> Scan {
+    Places { places, problems: Vec::new() }.read_all(env, Wanted::GLANCE)
+}
+
+/// Leaves out the sub-agents that lie in what belongs to another session.
+fn outer(sessions: &[Session]) -> Vec<&Session> {
+    let inner = inner(sessions);
+    sessions.iter().filter(|session| !inner.contains(&key(session))).collect()
+}
+
+fn key(session: &Session) -> Key {
+    (session.agent, session.id.clone())
+}

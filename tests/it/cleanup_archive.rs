@@ -1,0 +1,165 @@
+//! `cleanup --archive`: what goes is in the archive first, whatever happens in between.
+
+use std::path::Path;
+
+use crate::cleanup::{stores, world};
+use crate::contract::archive::{List, Verify};
+use crate::contract::changes::{Change, Cleanup, Fuse, Undo};
+use crate::fixtures::{Claude, age_tree, id, put};
+use crate::picture::Picture;
+use crate::undo::assert_same;
+use crate::world::World;
+
+/// A directory that every machine has.
+const APP: &str = "/usr/bin";
+
+fn archived(world: &World) -> Vec<String> {
+    let list: List = world.rejoin(["list", "--archived", "--all", "--json"]).code(0).json();
+    list.sessions.into_iter().map(|session| session.id).collect()
+}
+
+#[track_caller]
+fn assert_sound(world: &World, when: &str) {
+    let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code_is_one_of(&[0, 4]).json();
+    assert!(verdict.faults.is_empty(), "{when}: {:#?}", verdict.faults);
+}
+
+#[test]
+fn what_goes_is_in_the_archive_when_even_the_trash_has_forgotten_it() {
+    let world = world();
+    let before = stores(&world);
+    let plan: Cleanup = world.rejoin(["cleanup", "--archive", "--dry-run", "--json"]).code(0).json();
+    let dir = world.home().join(".local/share/rejoin/archive");
+    assert_eq!(plan.archive.as_ref().map(|dir| Path::new(&dir.path)), Some(dir.as_path()));
+    assert_eq!((plan.planned, plan.archived), (3, 0));
+    assert!(!dir.exists(), "a plan writes nothing");
+
+    let done: Cleanup = world.rejoin(["cleanup", "--archive", "--apply", &plan.fingerprint, "--json"]).code(0).json();
+    assert_eq!((done.deleted, done.archived, done.failed), (3, 3, 0));
+    assert!(done.archived_bytes > 0);
+    world.rejoin(["trash", "purge", "--all", "--yes"]).code(0);
+    for n in 1..=3 {
+        world.rejoin(["restore", &id(n), "--keep-times"]).code(0);
+    }
+    // Directories on the way are made anew.
+    let files =
+        |picture: Picture| picture.into_iter().filter(|(path, _)| path.extension().is_some()).collect::<Picture>();
+    assert_same(&files(before), &files(stores(&world)), "restored");
+}
+
+#[test]
+fn it_says_so_in_words() {
+    let world = world();
+    world.rejoin(["cleanup", "--archive", "--dry-run"]).code(0).stdout_eq(snapbox::str![[r#"
+would remove  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old: last active 2025-11-01)
+would remove  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old: last active 2025-11-01)
+would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
+Kept: 6 newer.
+3 sessions with 3 sub-agents would go, 4.5 KiB to the trash, archived first. Nothing was changed.
+--apply [..] does just this.
+
+"#]]);
+    world.rejoin(["cleanup", "--archive", "--yes", "--quiet"]).code(0).stdout_eq(snapbox::str![[r#"
+rejoin cleanup: 3 sessions moved to the trash, 4.5 KiB; 3 archived, 8.0 KiB new. `rejoin undo 20260301-120000` takes it back.
+
+"#]]);
+}
+
+#[test]
+fn what_cannot_be_archived_stays_and_the_others_go() {
+    let world = world();
+    let dir = world.home().join(".claude/projects/-usr-bin").join(id(2)).join("tool-results");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    rustix::fs::mkfifoat(rustix::fs::CWD, dir.join("pipe"), rustix::fs::Mode::RUSR).expect("a FIFO");
+    age_tree(&world.home().join(".claude"));
+    let done: Cleanup = world.rejoin(["cleanup", "--archive", "--yes", "--json"]).code(3).json();
+    assert_eq!((done.deleted, done.archived, done.failed, done.subagents), (2, 2, 1, 2));
+    let error = &done.errors[0];
+    assert_eq!(error.about, format!("claude {}", id(2)));
+    assert!(error.reason.starts_with("it is not archived: "), "{}", error.reason);
+    assert!(dir.join("pipe").exists() && world.rejoin(["show", &id(2)]).exit() == Some(0));
+    assert_eq!(archived(&world).len(), 2);
+}
+
+#[test]
+fn nothing_goes_where_there_is_no_archive_to_go_to() {
+    let world = world();
+    let before = stores(&world);
+    let missing = world.root().join("no/volume/here");
+    let to = missing.to_str().expect("a name");
+    let answer = world.rejoin(["cleanup", "--archive", "--to", to, "--yes"]).code(1);
+    assert!(answer.stderr().contains("no/volume"), "{}", answer.stderr());
+    world.rejoin(["cleanup", "--to", to, "--yes"]).code(2);
+    let inside = world.home().join(".claude/archive");
+    world.rejoin(["cleanup", "--archive", "--to", inside.to_str().expect("a name"), "--yes"]).code(2);
+    assert_same(&before, &stores(&world), "after all");
+}
+
+#[test]
+fn what_is_archived_as_it_is_counts_as_kept() {
+    let world = world();
+    let before = stores(&world);
+    let refused = |world: &World| {
+        let plan: Cleanup = world.rejoin(["cleanup", "--all", "--dry-run", "--json"]).code_is_one_of(&[0, 7]).json();
+        plan.refused
+    };
+    assert_eq!(refused(&world), Some(Fuse::WholeAgent));
+    world.rejoin(["archive", "--all"]).code(0);
+    assert_eq!(refused(&world), None);
+    // An archive that is damaged keeps nothing.
+    let blobs = world.home().join(".local/share/rejoin/archive/blobs");
+    let aside = world.root().join("blobs");
+    std::fs::rename(&blobs, &aside).expect("blobs that go");
+    assert_eq!(refused(&world), Some(Fuse::WholeAgent));
+    std::fs::rename(&aside, &blobs).expect("blobs that come back");
+    // Nor does an old state of what has changed since.
+    for n in 11..=16 {
+        let path = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(n)));
+        let text = std::fs::read_to_string(&path).expect("a transcript");
+        put(&path, text.replace("\"x\"", "\"z\""));
+    }
+    age_tree(&world.home().join(".claude"));
+    assert_eq!(refused(&world), Some(Fuse::MoreThanHalf));
+    // What goes into the archive first is safe as well; a clock that jumped is another matter.
+    let all: Cleanup = world.rejoin(["cleanup", "--all", "--archive", "--yes", "--json"]).code(0).json();
+    assert_eq!((all.deleted, all.archived), (9, 9));
+    let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
+    assert_eq!(undone.undone, 9);
+    assert_eq!(before.len(), stores(&world).len());
+    let later = world.with("REJOIN_NOW", "2027-03-01T12:00:00Z").rejoin(["cleanup", "--archive", "--yes"]).code(7);
+    assert!(later.stderr().contains("the clock of this machine may be wrong"), "{}", later.stderr());
+}
+
+#[test]
+fn killed_at_any_moment_a_session_is_in_the_store_or_in_the_archive_and_the_next_run_does_the_rest() {
+    let world_of_two = || {
+        let world = World::new();
+        for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
+            let session = Claude::session(id(n)).in_dir(APP).at(at).turn("x", "y");
+            world.add(session.subagent("agent-a1", "look", "ok"));
+        }
+        age_tree(&world.home().join(".claude"));
+        world
+    };
+    let mut points = 0;
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let world = world_of_two();
+        let before = stores(&world);
+        if !world.with("REJOIN_FAULT", &fault).rejoin(["cleanup", "--archive", "--yes"]).was_killed() {
+            break;
+        }
+        points += 1;
+        assert_sound(&world, &fault);
+        let is_in_store = stores(&world) == before;
+        assert!(is_in_store || archived(&world) == [id(1)], "{fault}: neither here nor there");
+        world.rejoin(["cleanup", "--archive", "--yes"]).code(0);
+        assert_eq!(archived(&world), [id(1)], "{fault}");
+        let left: Vec<String> = world.rejoin(["list", "--json"]).sessions().into_iter().map(|it| it.id).collect();
+        assert_eq!(left, [id(3), id(2)], "{fault}");
+        let restored: Change = world.rejoin(["restore", &id(1), "--keep-times", "--json"]).code(0).json();
+        assert_eq!(restored.done, 1, "{fault}");
+        assert_same(&before, &stores(&world), &format!("restored after {fault}"));
+    }
+    assert!(points > 40, "only {points} points were passed");
+}
