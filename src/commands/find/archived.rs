@@ -1,12 +1,38 @@
 //! From what was typed to one session of the archive.
 
 use super::copies::candidates;
-use crate::archive::Snapshot;
 use crate::archive::store::Holdings;
+use crate::archive::{Archive, Manifest, Snapshot};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
+use crate::render::text::shell_word;
 use crate::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
+
+/// Lets an error that says "no such session" name what puts it back, if the session is in the usual archive.
+pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {
+    match error.downcast::<Refusal>() {
+        Ok(refusal) if refusal.exit == Exit::NotFound && *selector != Selector::Latest => {
+            let holdings = Archive::of(env, None).holdings();
+            let hint = match archived(selector, filter, &holdings, env) {
+                Ok(states) => states.last().map(|newest| {
+                    let id = shell_word(&newest.manifest.id);
+                    format!("it is in the archive: `rejoin restore {id}` puts it back")
+                }),
+                Err(several) if several.exit == Exit::Ambiguous => {
+                    Some("several of that name are in the archive: `rejoin list --archived --all`".to_owned())
+                }
+                Err(_) => None,
+            };
+            match hint {
+                Some(hint) => refusal.hint(hint).into(),
+                None => refusal.into(),
+            }
+        }
+        Ok(refusal) => refusal.into(),
+        Err(error) => error,
+    }
+}
 
 /// Finds the states of the one archived session that a selector means, the oldest first.
 pub(crate) fn archived<'h>(
@@ -40,6 +66,20 @@ pub(crate) fn archived<'h>(
             Selector::Latest => "no session is archived".to_owned(),
         };
         Refusal::new(Exit::NotFound, "not-found", message).hint("`rejoin list --archived --all` shows what is archived")
+    })
+}
+
+/// Takes the newest state, or the one that was asked for.
+pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifest, Refusal> {
+    let manifests = || states.iter().map(|snapshot| &snapshot.manifest);
+    let found = match wanted {
+        Some(number) => manifests().rfind(|manifest| manifest.number == number),
+        None => manifests().next_back(),
+    };
+    found.ok_or_else(|| {
+        let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
+        let message = format!("that state is not in the archive; there are: {}", known.join(", "));
+        Refusal::new(Exit::NotFound, "no-such-state", message)
     })
 }
 
