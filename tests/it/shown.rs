@@ -127,7 +127,10 @@ fn every_session_of_a_home_with_one_of_everything_says_the_same_from_the_archive
     sample::fill(&world);
     let done: Archive = world.rejoin(["archive", "--all", "--json"]).code_is_one_of(&[0, 3]).json();
     assert!(done.archived > 20, "{}", done.archived);
-    let known: Vec<String> = archived(&world).into_iter().map(|session| session.id).collect();
+    let known = archived(&world).into_iter();
+    // Agents may give the same id.
+    let known: Vec<String> =
+        known.map(|session| format!("{}:{}", format!("{:?}", session.agent).to_lowercase(), session.id)).collect();
     // What is said on standard error is of the stores.
     let transcript = |session: &String| world.rejoin(["show", session, "--transcript"]).code(0).stdout();
     let before: Vec<String> = known.iter().map(transcript).collect();
@@ -421,6 +424,17 @@ fn a_manifest_that_would_write_through_its_own_link_is_refused() {
 #[test]
 fn a_verb_that_finds_a_session_in_the_archive_alone_names_what_puts_it_back() {
     let world = World::with_agents();
+    world.add(Jido::session(id(3)).in_dir(APP));
+    world.add(Pi::session(id(3)).in_dir(APP).turn("x", "y"));
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    let both = world.rejoin(["resume", &format!("pi:{}", id(3)), "--json"]).code(5).error();
+    let hint = format!("it is in the archive: `rejoin restore pi:{}` puts it back", id(3));
+    assert_eq!(both.hint, Some(hint));
+    let both = world.rejoin(["resume", &id(3), "--json"]).code(5).error();
+    let hint = "several of that name are in the archive: `rejoin list --archived --all` shows them";
+    assert_eq!(both.hint.as_deref(), Some(hint));
+
     let path = world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added."));
     world.add(Claude::session(id(2)).in_dir(APP).turn("x", "y"));
     world.rejoin(["archive", &id(1)]).code(0);

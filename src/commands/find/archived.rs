@@ -11,27 +11,24 @@ use crate::session::{AgentKind, Session, SessionKind};
 
 /// Lets an error that says "no such session" name what puts it back, if the session is in the usual archive.
 pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {
-    match error.downcast::<Refusal>() {
-        Ok(refusal) if refusal.exit == Exit::NotFound && *selector != Selector::Latest => {
-            let holdings = Archive::of(env, None).holdings();
-            let hint = match archived(selector, filter, &holdings, env) {
-                Ok(states) => states.last().map(|newest| {
-                    let id = shell_word(&newest.manifest.id);
-                    format!("it is in the archive: `rejoin restore {id}` puts it back")
-                }),
-                Err(several) if several.exit == Exit::Ambiguous => {
-                    Some("several of that name are in the archive: `rejoin list --archived --all`".to_owned())
-                }
-                Err(_) => None,
-            };
-            match hint {
-                Some(hint) => refusal.hint(hint).into(),
-                None => refusal.into(),
-            }
+    let refusal = match error.downcast::<Refusal>() {
+        Ok(refusal) if refusal.exit == Exit::NotFound && *selector != Selector::Latest => refusal,
+        Ok(refusal) => return refusal.into(),
+        Err(error) => return error,
+    };
+    let holdings = Archive::of(env, None).holdings();
+    let newest = match archived(selector, filter, &holdings, env) {
+        Ok(states) => states.last(),
+        Err(several) if several.exit == Exit::Ambiguous => {
+            let hint = "several of that name are in the archive: `rejoin list --archived --all` shows them";
+            return refusal.hint(hint).into();
         }
-        Ok(refusal) => refusal.into(),
-        Err(error) => error,
-    }
+        Err(_) => None,
+    };
+    let Some(Manifest { agent, id, .. }) = newest.map(|newest| &newest.manifest) else { return refusal.into() };
+    let is_only = holdings.sessions.keys().filter(|(_, other)| other == id).count() == 1;
+    let name = if is_only { id.clone() } else { format!("{agent}:{id}") };
+    refusal.hint(format!("it is in the archive: `rejoin restore {}` puts it back", shell_word(&name))).into()
 }
 
 /// Finds the states of the one archived session that a selector means, the oldest first.
