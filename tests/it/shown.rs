@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::archive::{APP, archive_dir, archived, stores, wipe};
 use crate::contract::archive::{Archive, Show};
 use crate::contract::{Message, ShowSummary};
+use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, id, put, sample,
 };
@@ -125,20 +126,40 @@ fn a_directory_of_pi_without_projects_is_read_from_the_archive_too() {
 fn every_session_of_a_home_with_one_of_everything_says_the_same_from_the_archive() {
     let world = World::new();
     sample::fill(&world);
+    all_say_the_same(&world, 20);
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn what_real_clients_wrote_says_the_same_from_the_archive() {
+    for agent in ["amplifier", "claude", "codex", "copilot", "gemini", "kimi", "pi", "qwen", "vibe"] {
+        let Some(folder) = corpus(agent) else {
+            println!("skipped: there is no ../shared/corpus/{agent} beside the checkout");
+            continue;
+        };
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        all_say_the_same(&world, 1);
+    }
+}
+
+/// Archives a whole home and compares every conversation with what was said of it in its store.
+#[track_caller]
+fn all_say_the_same(world: &World, at_least: u64) {
     let done: Archive = world.rejoin(["archive", "--all", "--json"]).code_is_one_of(&[0, 3]).json();
-    assert!(done.archived > 20, "{}", done.archived);
-    let known = archived(&world).into_iter();
+    assert!(done.archived >= at_least, "{}", done.archived);
+    let known = archived(world).into_iter();
     // Agents may give the same id.
     let known: Vec<String> =
         known.map(|session| format!("{}:{}", format!("{:?}", session.agent).to_lowercase(), session.id)).collect();
     // What is said on standard error is of the stores.
     let transcript = |session: &String| world.rejoin(["show", session, "--transcript"]).code(0).stdout();
     let before: Vec<String> = known.iter().map(transcript).collect();
-    wipe(&world);
+    wipe(world);
     for (session, before) in known.iter().zip(before) {
         assert_eq!(transcript(session), before, "{session}");
     }
-    assert_nothing_is_left(&world);
+    assert_nothing_is_left(world);
 }
 
 #[test]
