@@ -416,8 +416,14 @@ pub struct ArchiveArgs {
     pub all: bool,
 
     /// Read the whole archive and name what is damaged or missing; change nothing
-    #[arg(long, conflicts_with_all = ["dry_run", "agent", "dir"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "full", "agent", "dir"])]
     pub verify: bool,
+
+    /// Read every file and what the archive has of it again, also where sizes and times did not change
+    ///
+    /// What is damaged in the archive is replaced by that.
+    #[arg(long)]
+    pub full: bool,
 
     /// Only sessions of this agent (can be repeated)
     #[arg(long, value_name = "AGENT", action = ArgAction::Append)]

@@ -223,7 +223,7 @@ impl Restore<'_> {
                 }
                 Node::File { sha256, chunks, .. } => {
                     let file = tree::create(&part.ready)?;
-                    unpack(&file, sha256, chunks, self.archive, fault)?;
+                    unpack(&file, &part.entry.path, (sha256, chunks), self.archive, fault)?;
                     file.sync_all()?;
                 }
             }

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::fault::Fault;
 use super::tree;
-use crate::archive::manifest::Node;
+use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, Manifest};
 use crate::env::Env;
 use crate::error::{Exit, PathError, Refusal};
@@ -53,7 +53,7 @@ impl Unpacked {
         let store = manifest.copies[0].store;
         for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
             let path = self.dir.join(&entry.path);
-            self.entry(&path, &entry.node, archive).map_err(|trouble| match trouble {
+            self.entry(&path, entry, archive).map_err(|trouble| match trouble {
                 Trouble::Damaged(why) => anyhow::Error::from(damaged(manifest, &why)),
                 Trouble::System(error) => PathError::new("unpack", &path, error).into(),
             })?;
@@ -61,15 +61,15 @@ impl Unpacked {
         Ok(())
     }
 
-    fn entry(&self, path: &Path, node: &Node, archive: &Archive) -> Result<(), Trouble> {
+    fn entry(&self, path: &Path, entry: &Entry, archive: &Archive) -> Result<(), Trouble> {
         self.fault.point()?;
-        match node {
+        match &entry.node {
             // Nothing is read through a link, so none is made.
             Node::Link { .. } => Ok(()),
             Node::Dir => Ok(tree::make_private_dirs(path)?),
             Node::File { sha256, chunks, .. } => {
                 tree::make_private_dirs(path.parent().unwrap_or(path))?;
-                unpack(&tree::create(path)?, sha256, chunks, archive, &self.fault)
+                unpack(&tree::create(path)?, &entry.path, (sha256, chunks), archive, &self.fault)
             }
         }
     }
@@ -112,9 +112,15 @@ fn made_in(base: &Path, fault: &Fault) -> Result<(PathBuf, OwnedFd), PathError> 
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             made => made.map_err(fail)?,
         }
-        // A run that removes what is left over may have been faster.
-        if let Some(lock) = hold(&dir).map_err(fail)? {
-            return Ok((dir, lock));
+        match hold(&dir) {
+            Ok(Some(lock)) => return Ok((dir, lock)),
+            // A run that removes what is left over was faster.
+            Ok(None) => {}
+            Err(error) => {
+                // Without locks nobody could tell later that it is left over.
+                let _ = tree::remove(&dir, fault);
+                return Err(fail(error));
+            }
         }
     }
 }
@@ -185,11 +191,11 @@ impl From<Trouble> for io::Error {
     }
 }
 
-/// Writes the content of a file, each chunk and the whole of it checked.
+/// Writes the content of an entry, a SHA-256 and the chunks, each chunk and the whole of it checked.
 pub(super) fn unpack(
     mut file: &File,
-    sha256: &str,
-    chunks: &[String],
+    path: &Path,
+    (sha256, chunks): (&str, &[String]),
     archive: &Archive,
     fault: &Fault,
 ) -> Result<(), Trouble> {
@@ -203,7 +209,7 @@ pub(super) fn unpack(
         file.write_all(&chunk)?;
     }
     if hex(&digest.finalize()) != sha256 {
-        return Err(Trouble::Damaged("the chunks of a file do not add up to it".to_owned()));
+        return Err(Trouble::Damaged(format!("the chunks of {} do not add up to it", path.display())));
     }
     Ok(())
 }

@@ -138,6 +138,14 @@ pub enum Node {
     },
 }
 
+impl Facts {
+    /// Takes over what was counted in a copy.
+    pub fn count(&mut self, copy: &Copy) {
+        (self.prompts, self.replies) = (copy.prompts, copy.replies);
+        self.model = copy.model.as_ref().map(|model| model.value.clone());
+    }
+}
+
 impl Manifest {
     /// Describes a session; its entries are still to be added.
     pub fn of(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {

@@ -10,7 +10,7 @@ use super::find::{self, Target};
 use super::messages::{self, Messages, Stream};
 use crate::agent;
 use crate::agent::upkeep::Retention;
-use crate::apply::archive as apply;
+use crate::apply::archive::{self as apply, Manner};
 use crate::apply::unpacked::Unpacked;
 use crate::archive::verify;
 use crate::archive::{Archive, Snapshot};
@@ -32,14 +32,11 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     if !args.dry_run {
         super::mend_first("archive", args.lock, env, ui)?;
     }
-    let mut sessions = chosen(args, env, ui)?;
-    for session in &mut sessions {
-        if let Some(agent) = agent::by_kind(session.agent) {
-            // What cannot be counted is archived all the same.
-            let _ = agent.count(&mut session.copies[0]);
-        }
-    }
-    let report = apply::archive(&sessions, &archive, args.dry_run, env, args.lock.lock_timeout)?;
+    let sessions = chosen(args, env, ui)?;
+    let manner = Manner { is_dry_run: args.dry_run, is_full: args.full, patience: args.lock.lock_timeout };
+    let mut progress = ui.progress("Archiving", sessions.len());
+    let report = apply::archive(&sessions, &archive, manner, env, &mut |done| progress.at(done))?;
+    drop(progress);
     for warning in &report.warnings {
         ui.warn(warning);
     }

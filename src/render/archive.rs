@@ -1,5 +1,6 @@
 //! What was archived, what the archive holds, and whether it is sound.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
@@ -634,6 +635,11 @@ pub fn verdict_text(
                 text::one_line(&path)
             )?;
         }
+    }
+    let hurt: BTreeSet<_> = verdict.faults.iter().flat_map(|fault| &fault.hurt).map(|at| (at.agent, &at.id)).collect();
+    for (agent, id) in hurt {
+        let id = text::one_line(id);
+        writeln!(out, "{faint}`rejoin archive --full {agent}:{id}` mends what that session still has.{faint:#}")?;
     }
     let VerifySummary { sessions, states, blobs, stored_bytes, unneeded_files } = verify_summary(verdict);
     let verdict = match verdict.faults.len() {

@@ -332,7 +332,7 @@ fn every_flipped_bit_is_found_and_named_and_nothing_damaged_is_restored() {
 }
 
 #[test]
-fn what_is_damaged_is_mended_by_the_next_run_as_long_as_the_session_is_there() {
+fn what_is_damaged_is_mended_by_a_full_run_as_long_as_the_session_is_there() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -340,9 +340,38 @@ fn what_is_damaged_is_mended_by_the_next_run_as_long_as_the_session_is_there() {
         walkdir::WalkDir::new(archive_dir(&world).join("blobs")).into_iter().map(|entry| entry.expect("an entry"));
     let blob = blobs.filter(|entry| entry.file_type().is_file()).last().expect("a blob").into_path();
     std::fs::write(&blob, "damaged").expect("a damage");
+    let hint = format!("`rejoin archive --full claude:{}` mends what that session still has", id(1));
+    let verdict = world.rejoin(["archive", "--verify"]).code(4);
+    assert!(verdict.stdout().contains(&hint), "{}", verdict.stdout());
+    // Nothing is read of what did not change, neither the session nor the archive.
+    let known: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
+    assert_eq!((known.unchanged, known.stored_bytes), (1, 0));
     world.rejoin(["archive", "--verify"]).code(4);
-    world.rejoin(["archive", &id(1)]).code(0);
+    let mended: Archive = world.rejoin(["archive", "--full", &id(1), "--json"]).code(0).json();
+    assert!(mended.stored_bytes > 0);
     assert_sound(&world, "mended");
+    // What is gone is missed at once.
+    std::fs::remove_file(&blob).expect("a blob that goes");
+    world.rejoin(["archive", &id(1)]).code(0);
+    assert_sound(&world, "back again");
+}
+
+#[test]
+fn a_file_that_changes_without_a_new_time_while_it_is_archived_is_read_again() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
+    let now = std::fs::FileTimes::new().set_modified(NOW.parse::<jiff::Timestamp>().expect("a time").into());
+    let change = |text: &str| {
+        put(&path, text);
+        let file = std::fs::File::options().append(true).open(&path).expect("a transcript");
+        file.set_times(now).expect("a time");
+    };
+    let text = std::fs::read_to_string(&path).expect("a transcript");
+    change(&text);
+    world.rejoin(["archive", &id(1)]).code(0);
+    change(&text.replace("Added.", "Tested"));
+    let done: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
+    assert_eq!((done.archived, done.unchanged), (1, 0));
 }
 
 #[test]

@@ -5,12 +5,16 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use pty_process::Size;
 use pty_process::blocking::Pty;
 use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
+use signal_hook::flag;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::fixtures::{Amplifier, Claude, Jido, id};
@@ -32,6 +36,7 @@ struct Seat {
 impl Seat {
     /// Runs a command at a terminal of its own, which also is its controlling one.
     fn run(command: &Command, columns: u16, rows: u16) -> Self {
+        hear_signals();
         let (pty, other_end) = pty_process::blocking::open().expect("a terminal");
         pty.resize(Size::new(rows, columns)).expect("a size");
         let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
@@ -96,6 +101,17 @@ impl Seat {
         }
         (status.code(), String::from_utf8(self.sent).expect("output in UTF-8"))
     }
+}
+
+/// Makes programs hear the signals of their terminal even if the tests were started in the background or by `nohup`, where
+/// these are ignored, also by all that is started there. What is caught here is not ignored in a program.
+fn hear_signals() {
+    static CAUGHT: Once = Once::new();
+    CAUGHT.call_once(|| {
+        for signal in [SIGHUP, SIGINT, SIGQUIT] {
+            flag::register_conditional_default(signal, Arc::new(AtomicBool::new(true))).expect("a handler");
+        }
+    });
 }
 
 /// Runs the program as a shell would, which looks at the terminal's settings before and after.
