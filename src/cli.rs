@@ -268,6 +268,10 @@ pub struct ShowArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
     pub from: Option<PathBuf>,
 
+    /// Which archived state of it, instead of the newest
+    #[arg(long, value_name = "N", requires = "archived")]
+    pub state: Option<u64>,
+
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,

@@ -107,6 +107,12 @@ impl Env {
         chosen.unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
     }
 
+    /// Returns the system's directory for what is needed for a moment.
+    pub fn temp_dir(&self) -> PathBuf {
+        let chosen = self.variable("TMPDIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        chosen.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
     /// Makes a path absolute: `~` is the home that is looked at, the rest starts at the caller's directory.
     ///
     /// Nothing is resolved on disk, so that a path which does not exist keeps its form.

@@ -24,3 +24,4 @@ pub(crate) mod transcript;
 pub mod trash;
 mod tree;
 pub mod undo;
+pub mod unpacked;

@@ -1,23 +1,23 @@
 //! Puts an archived session back: made ready beside the journal and checked there, then moved to where nothing is.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
-use sha2::{Digest as _, Sha256};
 
 use super::fault::Fault;
 use super::run::{self, Outcome};
 use super::shop::Shop;
 use super::tree;
+use super::unpacked::unpack;
 use crate::archive::held::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::{Archive, Manifest};
 use crate::env::Env;
 use crate::error::PathError;
-use crate::plan::change::{Change, Item, Step, hex};
+use crate::plan::change::{Change, Item, Step};
 
 /// A restore as it is planned.
 #[derive(Debug)]
@@ -221,29 +221,15 @@ impl Restore<'_> {
                     #[expect(clippy::disallowed_methods, reason = "apply puts back what was archived")]
                     std::os::unix::fs::symlink(target, &part.ready)?;
                 }
-                Node::File { sha256, chunks, .. } => self.unpack(&part.ready, sha256, chunks, fault)?,
+                Node::File { sha256, chunks, .. } => {
+                    let file = tree::create(&part.ready)?;
+                    unpack(&file, &part.entry.path, (sha256, chunks), self.archive, fault)?;
+                    file.sync_all()?;
+                }
             }
         }
         // What is in a directory changes its time, so a directory comes after that.
         self.parts.iter().rev().try_for_each(take_attributes)
-    }
-
-    fn unpack(&self, path: &Path, sha256: &str, chunks: &[String], fault: &Fault) -> io::Result<()> {
-        let mut file = tree::create(path)?;
-        let mut digest = Sha256::new();
-        for name in chunks {
-            let chunk = self
-                .archive
-                .chunk(name)
-                .map_err(|fault| io::Error::other(format!("blob {}: {fault}", self.archive.blob(name).display())))?;
-            digest.update(&chunk);
-            fault.point()?;
-            file.write_all(&chunk)?;
-        }
-        if hex(&digest.finalize()) != sha256 {
-            return Err(io::Error::other(format!("the chunks of {} do not add up to it", path.display())));
-        }
-        file.sync_all()
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::journal::{Event, Run};
 use super::lock::Lock;
-use super::tree;
+use super::{tree, unpacked};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::format::jsonl::Jsonl;
@@ -39,6 +39,8 @@ impl Shop {
         let shop = Self { runs, trash, ready: state.join("ready"), fault, _lock: lock };
         // A run that was killed may have left something, and nobody else is at work now.
         shop.clear_ready().map_err(|error| PathError::new("remove", &shop.ready, error))?;
+        // This is in nobody's way.
+        let _ = unpacked::clear_left(&state, &shop.fault);
         Ok(shop)
     }
 

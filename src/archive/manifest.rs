@@ -222,9 +222,19 @@ impl Manifest {
         if !self.files().flat_map(|(_, _, chunks)| chunks).all(|chunk| is_digest(chunk)) {
             return Err("the name of a chunk is none".to_owned());
         }
-        let paths: BTreeSet<_> = self.entries.iter().map(|entry| (entry.store, &entry.path)).collect();
-        if paths.len() < self.entries.len() {
+        // What is below a path comes right after it.
+        let nodes: BTreeMap<_, _> =
+            self.entries.iter().map(|entry| ((entry.store, &entry.path), matches!(entry.node, Node::Dir))).collect();
+        if nodes.len() < self.entries.len() {
             return Err("it names a path twice".to_owned());
+        }
+        let mut leaf: Option<(usize, &PathBuf)> = None;
+        for ((store, path), is_dir) in nodes {
+            if leaf.is_some_and(|(other, above)| store == other && path.starts_with(above)) {
+                // Through a link it would be written anywhere.
+                return Err(format!("{} lies below what is no directory", path.display()));
+            }
+            leaf = (!is_dir).then_some((store, path));
         }
         Ok(())
     }
@@ -278,7 +288,7 @@ impl Manifest {
 
     /// Returns the session as a list shows it, each copy at its place of that time.
     pub fn session(&self) -> Session {
-        let copies = self.copies.iter().map(|at| self.copy(at)).collect();
+        let copies = self.copies.iter().map(|at| self.copy(at, self.stores[at.store].0.clone())).collect();
         Session {
             agent: self.agent,
             id: self.id.clone(),
@@ -291,8 +301,16 @@ impl Manifest {
         }
     }
 
-    fn copy(&self, at: &CopyAt) -> Copy {
-        let root = self.stores[at.store].0.clone();
+    /// Returns the first copy as if its store were in another directory, where everything of that store was unpacked.
+    pub fn copy_in(&self, root: &Path) -> Copy {
+        let mut copy = self.copy(&self.copies[0], root.to_owned());
+        let (store, path) = (self.copies[0].store, &self.copies[0].path);
+        let transcript = self.files().find(|(entry, _, _)| entry.store == store && entry.path == *path);
+        copy.transcript_bytes = transcript.map_or(0, |(_, size, _)| size);
+        copy
+    }
+
+    fn copy(&self, at: &CopyAt, root: PathBuf) -> Copy {
         let facts = &self.facts;
         let text = |text: &Option<String>| text.clone().map(|text| Fact::new(text, SOURCE));
         let dir = |dir: &Option<PathText>| dir.clone().map(|dir| Fact::new(dir.0, SOURCE));
@@ -397,6 +415,16 @@ pub(crate) mod tests {
         };
         assert!(refused(&odd_chunk).contains("chunk"));
         assert!(refused(&|manifest| manifest.entries.push(manifest.entries[0].clone())).contains("twice"));
+        let below = |node: Node| {
+            refused(&|manifest| {
+                let entry = |path: &str, node| Entry { path: path.into(), node, ..manifest.entries[0].clone() };
+                let new = [entry("a/link/x/y", Node::Dir), entry("a/link", node.clone()), entry("a/link-2", Node::Dir)];
+                manifest.entries.extend(new);
+            })
+        };
+        for node in [Node::Link { target: "/etc".into() }, manifest("a").entries[0].node.clone()] {
+            assert_eq!(below(node), "a/link/x/y lies below what is no directory");
+        }
         assert!(refused(&|manifest| manifest.format_version = "2.0".to_owned()).contains("version 2.0"));
         assert!(refused(&|manifest| manifest.kind = "other".to_owned()).contains("no manifest"));
     }

@@ -1,21 +1,24 @@
 //! `rejoin archive`, and what `list` and `show` say of the archive.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::find::{self, Target};
+use super::messages::{self, Messages, Stream};
 use crate::agent;
 use crate::agent::upkeep::Retention;
 use crate::apply::archive::{self as apply, Manner};
+use crate::apply::unpacked::Unpacked;
 use crate::archive::verify;
 use crate::archive::{Archive, Snapshot};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::render::archive::{self as render, ArchivedList};
-use crate::render::table;
+use crate::render::archive::{self as render, ArchivedList, Shown};
+use crate::render::{show, table};
 use crate::scan::{self, Wanted};
 use crate::select::{self, Filter, ShortIds};
 use crate::session::{AgentKind, Session, SessionKind};
@@ -192,22 +195,42 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     Ok(Exit::Ok)
 }
 
-/// Shows an archived session from its manifest.
+/// Shows an archived session from its manifest, and its messages from a copy that is unpacked for as long.
 pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.from.as_deref());
     let holdings = archive.holdings();
     let states = find::archived(&args.session, filter, &holdings, env)?;
-    if args.messages.is_some() || args.transcript {
-        let message = "the messages of an archived session are not unpacked";
-        return Err(Refusal::new(Exit::Usage, "archived", message)
-            .hint(format!("`rejoin restore {}` puts it back", states.first().map_or("", |it| it.manifest.id.as_str())))
-            .into());
-    }
+    let state = find::state(states, args.state)?;
+    let shown = Shown { archive: &archive, states, state };
     let styles = ui.styles;
-    match args.format.get() {
-        Format::Table => render::show_text(ui.data(), env, &styles, &archive, states)?,
-        Format::Json => render::show_json(ui.data(), &archive, states)?,
-        Format::Ndjson => render::show_ndjson(ui.data(), &archive, states)?,
+    let wants = Messages::of(args);
+    let format = args.format.get();
+    if let Messages::None = wants {
+        match format {
+            Format::Table => render::show_text(ui.data(), env, &styles, &shown)?,
+            Format::Json => render::show_json(ui.data(), &shown, ())?,
+            Format::Ndjson => render::show_ndjson(ui.data(), &shown)?,
+        }
+        ui.flush()?;
+        return Ok(Exit::Ok);
+    }
+    let unpacked = Unpacked::of(state, &archive, env)?;
+    let copy = state.copy_in(unpacked.root());
+    match format {
+        Format::Table => {
+            if matches!(wants, Messages::Last(_)) {
+                render::show_text(ui.data(), env, &styles, &shown)?;
+                writeln!(ui.data())?;
+            }
+            messages::each(&copy, &wants, |message| -> anyhow::Result<()> {
+                Ok(show::message(ui.data(), env, &styles, message)?)
+            })?;
+        }
+        Format::Json => render::show_json(ui.data(), &shown, Stream(&copy, &wants))?,
+        Format::Ndjson => {
+            render::show_head(ui.data(), &shown)?;
+            messages::write_ndjson(&copy, &wants, ui.data())?;
+        }
     }
     ui.flush()?;
     Ok(Exit::Ok)

@@ -139,7 +139,7 @@ fn schema(name: &str) -> anyhow::Result<String> {
         "archive" => schema_for!(archive::ArchiveJson<'_>),
         "archive-list" => schema_for!(archive::ArchiveListJson<'_>),
         "archive-verify" => schema_for!(archive::VerifyJson<'_>),
-        "archived-session" => schema_for!(archive::ArchivedSessionJson<'_>),
+        "archived-session" => schema_for!(archive::ArchivedSessionJson<'_, Option<Vec<json::MessageJson<'_>>>>),
         "change" => schema_for!(json::change::ChangeJson<'_>),
         "cleanup" => schema_for!(cleanup::CleanupJson<'_>),
         "pins" => schema_for!(pins::PinsJson<'_>),

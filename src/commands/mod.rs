@@ -12,6 +12,7 @@ pub(crate) mod generate;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod list;
+mod messages;
 pub(crate) mod pin;
 mod removal;
 pub(crate) mod restore;

@@ -7,8 +7,9 @@ use super::find;
 use crate::agent::upkeep::{Retention, RetentionStart};
 use crate::agent::{self, Agent};
 use crate::apply::restore::{self, Restore};
+use crate::apply::unpacked::damaged;
 use crate::archive::store::Holdings;
-use crate::archive::{Archive, Manifest, Snapshot};
+use crate::archive::{Archive, Manifest};
 use crate::cli::{FilterArgs, RestoreArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
     super::refuse_number(&args.session)?;
     let holdings = archive.holdings();
-    let manifest = state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;
+    let manifest = find::state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;
     let agent = agent::by_kind(manifest.agent)
         .ok_or_else(|| Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent)))?;
     let mut restore = Restore::new(&archive, env);
@@ -56,12 +57,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
 /// Refuses a session of which something is damaged.
 fn check(manifest: &Manifest, archive: &Archive) -> Result<(), Refusal> {
     let damage = restore::check(manifest, archive);
-    if damage.is_empty() {
-        return Ok(());
-    }
-    let (agent, id) = (manifest.agent, &manifest.id);
-    let message = format!("{agent} session {id} is damaged in the archive: {}", damage.join("; "));
-    Err(Refusal::new(Exit::Failure, "archive-damaged", message).hint("`rejoin archive --verify` names every damage"))
+    if damage.is_empty() { Ok(()) } else { Err(damaged(manifest, &damage.join("; "))) }
 }
 
 /// Returns the newest states of the sub-agents that a session made, and those that they made.
@@ -81,20 +77,6 @@ fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest>
         }
     }
     found
-}
-
-/// Takes the newest state, or the one that was asked for.
-fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifest, Refusal> {
-    let manifests = || states.iter().map(|snapshot| &snapshot.manifest);
-    let found = match wanted {
-        Some(number) => manifests().rfind(|manifest| manifest.number == number),
-        None => manifests().next_back(),
-    };
-    found.ok_or_else(|| {
-        let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
-        let message = format!("that state is not in the archive; there are: {}", known.join(", "));
-        Refusal::new(Exit::NotFound, "no-such-state", message)
-    })
 }
 
 /// Decides below which root each store of the session goes; the first store's is also returned as the agent sees it.

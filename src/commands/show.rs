@@ -1,25 +1,21 @@
 //! `rejoin show`
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::ControlFlow;
 
-use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
 use super::find::{self, Target};
+use super::messages::{self, Messages, Stream};
 use crate::agent::{self};
 use crate::cli::{Format, ShowArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::launch::{self, Request};
-use crate::render::json::{
-    EvidenceJson, FORMAT_VERSION, MessageJson, SessionDetailsJson, SessionJson, ShowSummaryJson,
-};
+use crate::render::json::{EvidenceJson, FORMAT_VERSION, SessionDetailsJson, SessionJson};
 use crate::render::show;
 use crate::scan::Wanted;
-use crate::session::{Message, Session};
+use crate::session::Session;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -29,7 +25,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     let wants_all_only = args.transcript && args.format.get() == Format::Table;
     let wanted = Wanted { counts: !wants_all_only, ..Wanted::THOROUGH };
-    let found = match find::one(&args.session, &filter, wanted, env, ui) {
+    let found = match find::one_in_stores(&args.session, &filter, wanted, env, ui) {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
             // It may be in the archive alone; if it is not, what is said of the stores counts.
             return match super::archive::show(args, &filter, env, ui) {
@@ -54,11 +50,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         session.assess();
     }
     super::mark_pins(std::slice::from_mut(&mut session), env, ui);
-    let wants = match (args.messages, args.transcript) {
-        (Some(count), _) => Messages::Last(count),
-        (None, true) => Messages::All,
-        (None, false) => Messages::None,
-    };
+    let wants = Messages::of(args);
     match args.format.get() {
         Format::Table => write_text(&session, &wants, wants_all_only, env, ui)?,
         Format::Json => {
@@ -75,42 +67,6 @@ fn is_not_found(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
 }
 
-/// Which messages were asked for.
-enum Messages {
-    None,
-    Last(usize),
-    All,
-}
-
-/// Shows the wanted messages; what `see` reports as an error ends the stream.
-fn each_message<E: From<crate::error::PathError>>(
-    session: &Session,
-    wants: &Messages,
-    mut see: impl FnMut(&Message) -> Result<(), E>,
-) -> Result<(), E> {
-    let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
-    let mut outcome = Ok(());
-    match wants {
-        Messages::None => {}
-        Messages::All => agent.messages(session.copy(), &mut |message| {
-            outcome = see(&message);
-            if outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?,
-        Messages::Last(count) => {
-            let mut last = VecDeque::with_capacity((*count).min(1024));
-            agent.messages(session.copy(), &mut |message| {
-                last.push_back(message);
-                if last.len() > *count {
-                    last.pop_front();
-                }
-                ControlFlow::Continue(())
-            })?;
-            outcome = last.iter().try_for_each(see);
-        }
-    }
-    outcome
-}
-
 fn write_text(session: &Session, wants: &Messages, messages_only: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let styles = ui.styles;
     if !messages_only {
@@ -120,21 +76,14 @@ fn write_text(session: &Session, wants: &Messages, messages_only: bool, env: &En
             writeln!(ui.data())?;
         }
     }
-    each_message(session, wants, |message| Ok(show::message(ui.data(), env, &styles, message)?))
+    messages::each(session.copy(), wants, |message| Ok(show::message(ui.data(), env, &styles, message)?))
 }
 
 fn write_ndjson(session: &Session, wants: &Messages, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     // The header is the answer without its messages, which follow line by line.
     serde_json::to_writer(ui.data(), &details(session, &Messages::None, env))?;
     writeln!(ui.data())?;
-    let mut count = 0_u64;
-    each_message(session, wants, |message| -> anyhow::Result<()> {
-        count += 1;
-        serde_json::to_writer(ui.data(), &MessageJson::from(message))?;
-        Ok(writeln!(ui.data())?)
-    })?;
-    serde_json::to_writer(ui.data(), &ShowSummaryJson { kind: "summary", messages: count })?;
-    Ok(writeln!(ui.data())?)
+    messages::write_ndjson(session.copy(), wants, ui.data())
 }
 
 /// The answer as one object whose messages are streamed, so that a long transcript is never held.
@@ -151,44 +100,12 @@ fn details<'a>(session: &'a Session, wants: &'a Messages, env: &'a Env) -> impl 
                 sources: sources(session),
                 evidence: session.copy().evidence.iter().map(EvidenceJson::from).collect(),
                 notes: &session.copy().notes,
-                messages: Stream(session, wants),
+                messages: Stream(session.copy(), wants),
             };
             answer.serialize(serializer)
         }
     }
     Details(session, wants, env)
-}
-
-/// The wanted messages as a JSON array, or `null` when none are wanted.
-struct Stream<'a>(&'a Session, &'a Messages);
-
-impl Serialize for Stream<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if matches!(self.1, Messages::None) {
-            return serializer.serialize_none();
-        }
-        let list = RefCell::new(serializer.serialize_seq(None)?);
-        each_message(self.0, self.1, |message| {
-            list.borrow_mut().serialize_element(&MessageJson::from(message)).map_err(Stopped::Output)
-        })
-        .map_err(|stopped| match stopped {
-            Stopped::Output(error) => error,
-            Stopped::Input(error) => serde::ser::Error::custom(error),
-        })?;
-        list.into_inner().end()
-    }
-}
-
-/// Why a stream of messages ended early.
-enum Stopped<E> {
-    Output(E),
-    Input(crate::error::PathError),
-}
-
-impl<E> From<crate::error::PathError> for Stopped<E> {
-    fn from(error: crate::error::PathError) -> Self {
-        Self::Input(error)
-    }
 }
 
 fn sources(session: &Session) -> BTreeMap<&str, &str> {

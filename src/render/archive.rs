@@ -296,12 +296,15 @@ pub struct StateJson<'a> {
     pub manifest: PathJson<'a>,
 }
 
-fn archived<'a>(states: &'a [Snapshot]) -> Option<ArchivedJson<'a>> {
-    let Manifest { agent, id, facts, .. } = &states.last()?.manifest;
-    let newest = &states.last()?.manifest;
+fn newest(states: &[Snapshot]) -> Option<ArchivedJson<'_>> {
+    Some(archived(states, &states.last()?.manifest))
+}
+
+fn archived<'a>(states: &'a [Snapshot], state: &'a Manifest) -> ArchivedJson<'a> {
+    let Manifest { agent, id, facts, .. } = state;
     let dir =
         |dir: &'a Option<crate::format::path_text::PathText>| dir.as_ref().map(|dir| PathJson::from(dir.0.as_path()));
-    Some(ArchivedJson {
+    ArchivedJson {
         agent: *agent,
         id,
         kind: facts.kind,
@@ -318,9 +321,9 @@ fn archived<'a>(states: &'a [Snapshot]) -> Option<ArchivedJson<'a>> {
         model: facts.model.as_deref(),
         git_branch: facts.git_branch.as_deref(),
         parent_id: facts.parent_id.as_deref(),
-        paths: paths(newest),
-        states: states.iter().map(state).collect(),
-    })
+        paths: paths(state),
+        states: states.iter().map(state_json).collect(),
+    }
 }
 
 fn paths(manifest: &Manifest) -> Vec<String> {
@@ -328,7 +331,7 @@ fn paths(manifest: &Manifest) -> Vec<String> {
     manifest.copies.iter().map(|at| path(at).to_string_lossy().into_owned()).collect()
 }
 
-fn state(snapshot: &Snapshot) -> StateJson<'_> {
+fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
     let Snapshot { path, manifest } = snapshot;
     StateJson {
         state: manifest.number,
@@ -366,7 +369,7 @@ pub fn list_json(out: &mut impl Write, list: &ArchivedList<'_>) -> io::Result<()
         format_version: FORMAT_VERSION,
         kind: "archive-list",
         archive: PathJson::from(list.archive.root()),
-        sessions: list.sessions.iter().filter_map(|states| archived(states)).collect(),
+        sessions: list.sessions.iter().filter_map(|states| newest(states)).collect(),
         hidden: list.hidden,
         beyond_limit: list.beyond_limit,
         problems: list.problems.iter().map(ProblemJson::from).collect(),
@@ -377,7 +380,7 @@ pub fn list_json(out: &mut impl Write, list: &ArchivedList<'_>) -> io::Result<()
 /// Writes a header, a line a session, and a summary.
 pub fn list_ndjson(out: &mut impl Write, list: &ArchivedList<'_>) -> io::Result<()> {
     write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "archive-list" })?;
-    list.sessions.iter().filter_map(|states| archived(states)).try_for_each(|session| write_line(out, &session))?;
+    list.sessions.iter().filter_map(|states| newest(states)).try_for_each(|session| write_line(out, &session))?;
     let rest = ArchiveListSummary {
         sessions: list.sessions.len(),
         hidden: list.hidden,
@@ -387,20 +390,33 @@ pub fn list_ndjson(out: &mut impl Write, list: &ArchivedList<'_>) -> io::Result<
     write_line(out, &SummaryLine { kind: "summary", rest })
 }
 
+/// What `show` says of an archived session.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The archive.
+    pub archive: &'a Archive,
+    /// Every state of the session, the oldest first.
+    pub states: &'a [Snapshot],
+    /// The one that is shown.
+    pub state: &'a Manifest,
+}
+
 /// The answer of `show` for an archived session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ArchivedSession", deny_unknown_fields)]
-pub struct ArchivedSessionJson<'a> {
+pub struct ArchivedSessionJson<'a, M> {
     /// The version of the contract.
     pub format_version: &'a str,
     /// `archived-session`.
     pub kind: &'a str,
     /// The archive's directory.
     pub archive: PathJson<'a>,
-    /// The session.
+    /// The session, as it was in the state that is shown.
     pub session: ArchivedJson<'a>,
-    /// Everything in its newest state.
+    /// Everything in that state.
     pub entries: Vec<EntryJson<'a>>,
+    /// The messages that were asked for, in order; `null` when none were.
+    pub messages: M,
 }
 
 /// A file, a directory or a link of an archived session.
@@ -448,14 +464,8 @@ fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
 }
 
 /// Writes what the manifest says.
-pub fn show_text(
-    out: &mut impl Write,
-    env: &Env,
-    styles: &Styles,
-    archive: &Archive,
-    states: &[Snapshot],
-) -> io::Result<()> {
-    let Some(session) = archived(states) else { return Ok(()) };
+pub fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown: &Shown<'_>) -> io::Result<()> {
+    let session = archived(shown.states, shown.state);
     let Styles { strong, faint, .. } = styles;
     writeln!(out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id))?;
     let mut line = |name: &str, value: &str| writeln!(out, "  {faint}{name:<12}{faint:#}  {}", text::one_line(value));
@@ -476,7 +486,7 @@ pub fn show_text(
         ("model", session.model.map(str::to_owned)),
         ("git branch", session.git_branch.map(str::to_owned)),
     ];
-    line("archived in", &env.tilde(archive.root()))?;
+    line("archived in", &env.tilde(shown.archive.root()))?;
     for (name, value) in fields {
         if let Some(value) = value {
             line(name, &value)?;
@@ -494,37 +504,37 @@ pub fn show_text(
 }
 
 /// Writes one object.
-pub fn show_json(out: &mut impl Write, archive: &Archive, states: &[Snapshot]) -> io::Result<()> {
-    let Some((session, newest)) = archived(states).zip(states.last()) else { return Ok(()) };
-    let manifest = &newest.manifest;
-    let answer = ArchivedSessionJson {
-        format_version: FORMAT_VERSION,
-        kind: "archived-session",
-        archive: PathJson::from(archive.root()),
-        session,
-        entries: manifest.entries.iter().map(|at| entry(manifest, at)).collect(),
-    };
-    write_line(out, &answer)
+pub fn show_json(out: &mut impl Write, shown: &Shown<'_>, messages: impl Serialize) -> io::Result<()> {
+    let entries = shown.state.entries.iter().map(|at| entry(shown.state, at)).collect();
+    write_line(out, &ArchivedSessionJson { entries, ..answer(shown, messages) })
 }
 
 /// Writes the answer without its entries, a line an entry, and a summary.
-pub fn show_ndjson(out: &mut impl Write, archive: &Archive, states: &[Snapshot]) -> io::Result<()> {
+pub fn show_ndjson(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
     #[derive(Serialize)]
     struct Summary {
         entries: usize,
     }
-    let Some((session, newest)) = archived(states).zip(states.last()) else { return Ok(()) };
-    let manifest = &newest.manifest;
-    let head = ArchivedSessionJson {
+    let entries = &shown.state.entries;
+    show_head(out, shown)?;
+    entries.iter().try_for_each(|at| write_line(out, &entry(shown.state, at)))?;
+    write_line(out, &SummaryLine { kind: "summary", rest: Summary { entries: entries.len() } })
+}
+
+/// Writes the answer without its entries and messages, as the first of several lines.
+pub fn show_head(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
+    write_line(out, &answer(shown, ()))
+}
+
+fn answer<'a, M>(shown: &Shown<'a>, messages: M) -> ArchivedSessionJson<'a, M> {
+    ArchivedSessionJson {
         format_version: FORMAT_VERSION,
         kind: "archived-session",
-        archive: PathJson::from(archive.root()),
-        session,
+        archive: PathJson::from(shown.archive.root()),
+        session: archived(shown.states, shown.state),
         entries: Vec::new(),
-    };
-    write_line(out, &head)?;
-    manifest.entries.iter().try_for_each(|at| write_line(out, &entry(manifest, at)))?;
-    write_line(out, &SummaryLine { kind: "summary", rest: Summary { entries: manifest.entries.len() } })
+        messages,
+    }
 }
 
 /// The answer of `archive --verify`.

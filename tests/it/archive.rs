@@ -17,10 +17,10 @@ use crate::undo::{assert_same, other_file_system};
 use crate::world::{Answer, NOW, World};
 
 /// A directory that every machine has, so that worlds do not differ in it.
-const APP: &str = "/usr/bin";
+pub(crate) const APP: &str = "/usr/bin";
 
 /// The stores as they are: everything in the home but what this program keeps there.
-fn stores(world: &World) -> Picture {
+pub(crate) fn stores(world: &World) -> Picture {
     let mut picture = picture(&world.home());
     let own = [Path::new(".local/state"), Path::new(".local/share/rejoin")];
     picture.retain(|path, _| !own.iter().any(|own| path.starts_with(own)) && !is_way_there(path));
@@ -32,7 +32,7 @@ fn is_way_there(path: &Path) -> bool {
     [Path::new(""), Path::new(".local"), Path::new(".local/share")].contains(&path)
 }
 
-fn archive_dir(world: &World) -> PathBuf {
+pub(crate) fn archive_dir(world: &World) -> PathBuf {
     world.home().join(".local/share/rejoin/archive")
 }
 
@@ -44,7 +44,7 @@ fn archive_bytes(dir: &Path) -> u64 {
 }
 
 /// Does what an agent's own deletion, or a lost disk, does in the end.
-fn wipe(world: &World) {
+pub(crate) fn wipe(world: &World) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
         let path = entry.expect("an entry").path();
         match path.is_dir() {
@@ -56,7 +56,7 @@ fn wipe(world: &World) {
     let _ = std::fs::remove_dir_all(world.home().join(".local/share/opencode"));
 }
 
-fn archived(world: &World) -> Vec<Archived> {
+pub(crate) fn archived(world: &World) -> Vec<Archived> {
     world.rejoin(["list", "--archived", "--all", "--json"]).code(0).json::<List>().sessions
 }
 

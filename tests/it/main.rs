@@ -45,6 +45,7 @@ mod resume;
 mod save;
 mod selectors;
 mod shapes;
+mod shown;
 mod terminal;
 mod undo;
 mod vibe;

@@ -1,12 +1,35 @@
 //! From what was typed to one session of the archive.
 
 use super::copies::candidates;
-use crate::archive::Snapshot;
 use crate::archive::store::Holdings;
+use crate::archive::{Archive, Manifest, Snapshot};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
+use crate::render::text::shell_word;
 use crate::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
+
+/// Lets an error that says "no such session" name what puts it back, if the session is in the usual archive.
+pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {
+    let refusal = match error.downcast::<Refusal>() {
+        Ok(refusal) if refusal.exit == Exit::NotFound && *selector != Selector::Latest => refusal,
+        Ok(refusal) => return refusal.into(),
+        Err(error) => return error,
+    };
+    let holdings = Archive::of(env, None).holdings();
+    let newest = match archived(selector, filter, &holdings, env) {
+        Ok(states) => states.last(),
+        Err(several) if several.exit == Exit::Ambiguous => {
+            let hint = "several of that name are in the archive: `rejoin list --archived --all` shows them";
+            return refusal.hint(hint).into();
+        }
+        Err(_) => None,
+    };
+    let Some(Manifest { agent, id, .. }) = newest.map(|newest| &newest.manifest) else { return refusal.into() };
+    let is_only = holdings.sessions.keys().filter(|(_, other)| other == id).count() == 1;
+    let name = if is_only { id.clone() } else { format!("{agent}:{id}") };
+    refusal.hint(format!("it is in the archive: `rejoin restore {}` puts it back", shell_word(&name))).into()
+}
 
 /// Finds the states of the one archived session that a selector means, the oldest first.
 pub(crate) fn archived<'h>(
@@ -40,6 +63,20 @@ pub(crate) fn archived<'h>(
             Selector::Latest => "no session is archived".to_owned(),
         };
         Refusal::new(Exit::NotFound, "not-found", message).hint("`rejoin list --archived --all` shows what is archived")
+    })
+}
+
+/// Takes the newest state, or the one that was asked for.
+pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifest, Refusal> {
+    let manifests = || states.iter().map(|snapshot| &snapshot.manifest);
+    let found = match wanted {
+        Some(number) => manifests().rfind(|manifest| manifest.number == number),
+        None => manifests().next_back(),
+    };
+    found.ok_or_else(|| {
+        let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
+        let message = format!("that state is not in the archive; there are: {}", known.join(", "));
+        Refusal::new(Exit::NotFound, "no-such-state", message)
     })
 }
 

@@ -7,7 +7,7 @@ mod pick;
 
 use std::path::Path;
 
-pub(crate) use archived::archived;
+pub(crate) use archived::{archived, state};
 use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
 use path::by_path;
@@ -36,8 +36,20 @@ pub(crate) enum Target {
     LostApp(Pointer),
 }
 
-/// Finds the one session that a selector means, or says why there is not one.
+/// Finds the one session that a selector means, or says why there is not one, and how it is put back from the archive.
 pub(crate) fn one(
+    selector: &Selector,
+    filter: &Filter,
+    wanted: Wanted,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Target> {
+    let found = one_in_stores(selector, filter, wanted, env, ui);
+    found.map_err(|error| archived::with_hint(error, selector, filter, env))
+}
+
+/// Finds the one session that a selector means without a look at the archive.
+pub(crate) fn one_in_stores(
     selector: &Selector,
     filter: &Filter,
     wanted: Wanted,

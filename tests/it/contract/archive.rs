@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Agent, Kind, Liveness, Problem, Version, nullable, utc};
+use super::{Agent, Kind, Liveness, Message, Problem, Version, nullable, utc};
 
 words!(ArchiveKind: ArchivePlan ArchiveOutcome);
 words!(ArchiveResult: Planned Archived Unchanged Refused Failed);
@@ -141,6 +141,8 @@ pub(crate) struct Show {
     pub(crate) archive: Path,
     pub(crate) session: Archived,
     pub(crate) entries: Vec<Entry>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) messages: Option<Vec<Message>>,
 }
 
 #[derive(Debug, Deserialize)]

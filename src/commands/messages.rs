@@ -1,0 +1,104 @@
+//! The messages that `show` was asked for, streamed, so that a long conversation is never held.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use serde::ser::SerializeSeq as _;
+use serde::{Serialize, Serializer};
+
+use crate::agent;
+use crate::cli::ShowArgs;
+use crate::error::PathError;
+use crate::render::json::{MessageJson, ShowSummaryJson};
+use crate::render::write_line;
+use crate::session::{Copy, Message};
+
+/// Which messages were asked for.
+pub(super) enum Messages {
+    None,
+    Last(usize),
+    All,
+}
+
+impl Messages {
+    pub(super) fn of(args: &ShowArgs) -> Self {
+        match (args.messages, args.transcript) {
+            (Some(count), _) => Self::Last(count),
+            (None, true) => Self::All,
+            (None, false) => Self::None,
+        }
+    }
+}
+
+/// Shows the wanted messages; what `see` reports as an error ends the stream.
+pub(super) fn each<E: From<PathError>>(
+    copy: &Copy,
+    wants: &Messages,
+    mut see: impl FnMut(&Message) -> Result<(), E>,
+) -> Result<(), E> {
+    let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
+    let mut outcome = Ok(());
+    match wants {
+        Messages::None => {}
+        Messages::All => agent.messages(copy, &mut |message| {
+            outcome = see(&message);
+            if outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?,
+        Messages::Last(count) => {
+            let mut last = VecDeque::with_capacity((*count).min(1024));
+            agent.messages(copy, &mut |message| {
+                last.push_back(message);
+                if last.len() > *count {
+                    last.pop_front();
+                }
+                ControlFlow::Continue(())
+            })?;
+            outcome = last.iter().try_for_each(see);
+        }
+    }
+    outcome
+}
+
+/// Writes the wanted messages, a line each, and a summary.
+pub(super) fn write_ndjson(copy: &Copy, wants: &Messages, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut count = 0_u64;
+    each(copy, wants, |message| -> anyhow::Result<()> {
+        count += 1;
+        Ok(write_line(out, &MessageJson::from(message))?)
+    })?;
+    Ok(write_line(out, &ShowSummaryJson { kind: "summary", messages: count })?)
+}
+
+/// The wanted messages as a JSON array, or `null` when none are wanted.
+pub(super) struct Stream<'a>(pub(super) &'a Copy, pub(super) &'a Messages);
+
+impl Serialize for Stream<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if matches!(self.1, Messages::None) {
+            return serializer.serialize_none();
+        }
+        let list = RefCell::new(serializer.serialize_seq(None)?);
+        each(self.0, self.1, |message| {
+            list.borrow_mut().serialize_element(&MessageJson::from(message)).map_err(Stopped::Output)
+        })
+        .map_err(|stopped| match stopped {
+            Stopped::Output(error) => error,
+            Stopped::Input(error) => serde::ser::Error::custom(error),
+        })?;
+        list.into_inner().end()
+    }
+}
+
+/// Why a stream of messages ended early.
+enum Stopped<E> {
+    Output(E),
+    Input(PathError),
+}
+
+impl<E> From<PathError> for Stopped<E> {
+    fn from(error: PathError) -> Self {
+        Self::Input(error)
+    }
+}

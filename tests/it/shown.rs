@@ -1,0 +1,478 @@
+//! `show` of an archived session: the same conversation as before, and nothing is left of what it was read from.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::archive::{APP, archive_dir, archived, stores, wipe};
+use crate::contract::archive::{Archive, Show};
+use crate::contract::{Message, ShowSummary};
+use crate::facts::{copy_tree, corpus};
+use crate::fixtures::{
+    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, id, put, sample,
+};
+use crate::pipes::leaves_early;
+use crate::undo::assert_same;
+use crate::world::World;
+
+/// The directories that archived sessions are unpacked in and that are there right now.
+fn left_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().map(|entry| entry.expect("an entry").path());
+    let is_one = |path: &PathBuf| path.to_string_lossy().contains("rejoin-shown-");
+    entries.filter(is_one).collect()
+}
+
+fn state(world: &World) -> PathBuf {
+    world.home().join(".local/state/rejoin")
+}
+
+#[track_caller]
+fn assert_nothing_is_left(world: &World) {
+    assert_eq!(left_in(&state(world)), Vec::<PathBuf>::new());
+}
+
+/// A conversation in every form in which `show` gives one.
+#[derive(Debug, PartialEq)]
+struct Said {
+    text: String,
+    json: Value,
+    last: Value,
+    lines: Vec<Value>,
+}
+
+fn said(world: &World, session: &str) -> Said {
+    let answer = |args: &[&str]| {
+        let args = ["show", session].into_iter().chain(args.iter().copied());
+        world.rejoin(args).code(0).stderr_eq("").stdout()
+    };
+    let messages = |args| -> Value {
+        let answer: Value = serde_json::from_str(&answer(args)).expect("JSON");
+        answer["messages"].clone()
+    };
+    let lines = answer(&["--transcript", "--format", "ndjson"]);
+    Said {
+        text: answer(&["--transcript"]),
+        json: messages(&["--transcript", "--json"]),
+        last: messages(&["--messages", "2", "--json"]),
+        lines: lines.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect(),
+    }
+}
+
+/// Shows the one session of a world, archives it, wipes the stores and shows it again.
+#[track_caller]
+fn says_the_same(world: &World, session: &str, at_least: usize) {
+    let before = said(world, session);
+    assert!(before.json.as_array().expect("messages").len() >= at_least, "{before:#?}");
+    world.rejoin(["archive", session]).code(0);
+    wipe(world);
+    let gone = stores(world);
+    assert_eq!(said(world, session), before, "{session}");
+    assert_same(&gone, &stores(world), session);
+    assert_nothing_is_left(world);
+}
+
+#[test]
+fn a_session_of_every_agent_with_files_says_the_same_from_the_archive() {
+    let check = |add: &dyn Fn(&World), at_least| {
+        let world = World::new();
+        add(&world);
+        says_the_same(&world, &id(1), at_least);
+    };
+    check(&|world| drop(world.add(Amplifier::session(id(1)).in_dir(APP).turn("look", "ok"))), 2);
+    check(&|world| drop(world.add(Amplifier::session(id(1)).in_dir(APP).events_only().turn("look", "ok"))), 1);
+    check(&|world| drop(world.add(Claude::session(id(1)).in_dir(APP).turn("look", "ok").side_file("a.txt", "a"))), 2);
+    check(&|world| drop(world.add(Codex::session(id(1)).in_dir(APP).turn("look", "ok").tool("ls", "a"))), 3);
+    check(&|world| drop(world.add(Codex::session(id(1)).in_dir(APP).turn("look", "ok").packed())), 2);
+    check(&|world| drop(world.add(Codex::session(id(1)).in_dir(APP).turn("look", "ok").archived())), 2);
+    check(&|world| drop(world.add(Copilot::session(id(1)).in_dir(APP).turn("look", "ok").call("ls", "a"))), 3);
+    check(&|world| drop(world.add(Gemini::session(id(1)).in_dir(APP).turn("look", "ok"))), 2);
+    check(&|world| drop(world.add(Gemini::session(id(1)).in_dir(APP).document().turn("look", "ok"))), 2);
+    check(&|world| drop(world.add(Jido::session(id(1)).in_dir(APP))), 2);
+    check(&|world| drop(world.add(Kimi::session(id(1)).in_dir(APP).turn("look", "ok"))), 2);
+    check(&|world| drop(world.add(Kimi::session(id(1)).in_dir(APP).without("wire.jsonl").turn("look", "ok"))), 2);
+    check(&|world| drop(world.add(Pi::session(id(1)).in_dir(APP).turn("a", "b").back_to(1).turn("c", "d"))), 3);
+    check(&|world| drop(world.add(Qwen::session(id(1)).in_dir(APP).turn("look", "ok"))), 2);
+    check(&|world| drop(world.add(Qwen::session(id(1)).in_dir(APP).archived().turn("look", "ok"))), 2);
+    check(&|world| drop(world.add(Vibe::session(id(1)).in_dir(APP).turn("look", "ok").effect("bash"))), 2);
+    check(&|world| drop(world.add(OldVibe::session(id(1)).in_dir(APP).turn("look", "ok"))), 2);
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_session_in_files_of_opencode_says_the_same_from_the_archive() {
+    use crate::fixtures::{OpenCode, opencode_id};
+    let world = World::new();
+    OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok").write_tree(&world.home());
+    says_the_same(&world, &opencode_id(1), 2);
+}
+
+#[test]
+fn a_directory_of_pi_without_projects_is_read_from_the_archive_too() {
+    let world = World::new();
+    let dir = world.dir("flat");
+    world.add(Pi::session(id(1)).in_dir(APP).sessions(&dir).filed_under("").turn("look", "ok"));
+    let flat = |args: &[&str]| world.with("PI_CODING_AGENT_SESSION_DIR", &dir).rejoin(args).code(0).stdout();
+    let before = flat(&["show", &id(1), "--transcript"]);
+    assert!(before.contains("look"), "{before}");
+    flat(&["archive", &id(1)]);
+    std::fs::remove_dir_all(&dir).expect("a store that goes");
+    assert_eq!(world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout(), before);
+}
+
+#[test]
+fn every_session_of_a_home_with_one_of_everything_says_the_same_from_the_archive() {
+    let world = World::new();
+    sample::fill(&world);
+    all_say_the_same(&world, 20);
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn what_real_clients_wrote_says_the_same_from_the_archive() {
+    for agent in ["amplifier", "claude", "codex", "copilot", "gemini", "kimi", "pi", "qwen", "vibe"] {
+        let Some(folder) = corpus(agent) else {
+            println!("skipped: there is no ../shared/corpus/{agent} beside the checkout");
+            continue;
+        };
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        all_say_the_same(&world, 1);
+    }
+}
+
+/// Archives a whole home and compares every conversation with what was said of it in its store.
+#[track_caller]
+fn all_say_the_same(world: &World, at_least: u64) {
+    let done: Archive = world.rejoin(["archive", "--all", "--json"]).code_is_one_of(&[0, 3]).json();
+    assert!(done.archived >= at_least, "{}", done.archived);
+    let known = archived(world).into_iter();
+    // Agents may give the same id.
+    let known: Vec<String> =
+        known.map(|session| format!("{}:{}", format!("{:?}", session.agent).to_lowercase(), session.id)).collect();
+    // What is said on standard error is of the stores.
+    let transcript = |session: &String| world.rejoin(["show", session, "--transcript"]).code(0).stdout();
+    let before: Vec<String> = known.iter().map(transcript).collect();
+    wipe(world);
+    for (session, before) in known.iter().zip(before) {
+        assert_eq!(transcript(session), before, "{session}");
+    }
+    assert_nothing_is_left(world);
+}
+
+#[test]
+fn the_answers_keep_to_the_contract() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added.").turn("run it", "Ran."));
+    world.rejoin(["archive", "--all"]).code(0);
+    let none: Show = world.rejoin(["show", "--archived", &id(1), "--json"]).code(0).json();
+    assert!(none.messages.is_none());
+    let last: Show = world.rejoin(["show", "--archived", &id(1), "--messages", "3", "--json"]).code(0).json();
+    let texts: Vec<String> = last.messages.expect("messages").into_iter().map(|message| message.text).collect();
+    assert_eq!(texts, ["Added.", "run it", "Ran."]);
+    assert_eq!(last.entries.len(), 1);
+
+    let lines = world.rejoin(["show", "--archived", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout();
+    let lines: Vec<&str> = lines.lines().collect();
+    let head: Show = serde_json::from_str(lines[0]).expect("a header");
+    assert!(head.entries.is_empty() && head.messages.is_none());
+    let messages: Vec<Message> =
+        lines[1..5].iter().map(|line| serde_json::from_str(line).expect("a message")).collect();
+    assert_eq!(messages[3].text, "Ran.");
+    let summary: ShowSummary = serde_json::from_str(lines[5]).expect("a summary");
+    assert_eq!((summary.messages, lines.len()), (4, 6));
+
+    wipe(&world);
+    world.rejoin(["show", "Tests", "--messages", "1"]).code(0).stderr_eq("").stdout_eq(snapbox::str![[r#"
+claude 00000001-aaaa-4aaa-8aaa-000000000001
+  archived in   ~/.local/share/rejoin/archive
+  title         Tests
+  first prompt  add a test
+  kind          main
+  launch dir    /usr/bin
+  started in    /usr/bin
+  last in       /usr/bin
+  created       2026-02-01T10:01:00Z, 2026-02-01
+  active        2026-02-01T10:04:00Z, 2026-02-01
+  messages      2 prompts, 2 replies
+  model         model-a
+  git branch    main
+  was in        [ROOT]/home/.claude/projects/-usr-bin/00000001-aaaa-4aaa-8aaa-000000000001.jsonl
+  state         1: archived at 2026-03-01T12:00:00Z on [..] 1 files, [..]
+  restore       rejoin restore claude:00000001-aaaa-4aaa-8aaa-000000000001
+
+assistant  2026-02-01 10:04:00
+  Ran.
+
+
+"#]]);
+}
+
+#[test]
+fn an_older_state_is_shown_as_it_was() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).title("First").turn("add a test", "Added."));
+    world.rejoin(["archive", &id(1)]).code(0);
+    world.add(Claude::session(id(1)).in_dir(APP).title("Second").turn("something else", "Yes."));
+    world.rejoin(["archive", &id(1)]).code(0);
+    let shown = |args: &[&str]| -> (String, Vec<u64>, Vec<String>) {
+        let id = id(1);
+        let args = ["show", "--archived", &id, "--transcript", "--json"].into_iter().chain(args.iter().copied());
+        let shown: Show = world.rejoin(args).code(0).json();
+        let messages = shown.messages.expect("messages").into_iter().map(|message| message.text);
+        let states = shown.session.states.iter().map(|state| state.state);
+        (shown.session.title.expect("a title"), states.collect(), messages.collect())
+    };
+    let words = |words: [&str; 2]| words.map(str::to_owned).to_vec();
+    assert_eq!(shown(&["--state", "1"]), ("First".to_owned(), vec![1, 2], words(["add a test", "Added."])));
+    assert_eq!(shown(&["--state", "2"]), ("Second".to_owned(), vec![1, 2], words(["something else", "Yes."])));
+    assert_eq!(shown(&[]), shown(&["--state", "2"]));
+    let missing = world.rejoin(["show", "--archived", &id(1), "--state", "3", "--json"]).code(5).error();
+    assert_eq!(missing.code, "no-such-state");
+    world.rejoin(["show", &id(1), "--state", "1"]).code(2);
+}
+
+/// A home with a session that is in the archive alone, and whose conversation no pipe holds.
+fn lost_world() -> World {
+    let world = World::new();
+    let session = Claude::session(id(1)).in_dir(APP).side_file("tool-results/a.txt", "a result");
+    world.add((0..3000).fold(session, |session, _| session.turn("why?", &"because ".repeat(10))));
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    world
+}
+
+#[test]
+fn a_damaged_chunk_is_named_and_nothing_is_shown() {
+    let world = lost_world();
+    let blobs = walkdir::WalkDir::new(archive_dir(&world).join("blobs")).into_iter();
+    let blobs = blobs.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
+    let blobs: Vec<PathBuf> = blobs.collect();
+    assert!(blobs.len() >= 3, "{blobs:#?}");
+    for blob in blobs {
+        let sound = std::fs::read(&blob).expect("a blob");
+        std::fs::write(&blob, [&sound[..20], b"x", &sound[21..]].concat()).expect("a damage");
+        let answer = world.rejoin(["show", &id(1), "--transcript", "--json"]).code(1).stdout_eq("");
+        let refused = answer.error();
+        assert_eq!(refused.code, "archive-damaged");
+        let named = format!("blob {}: its seal does not fit its bytes", blob.display());
+        assert!(refused.message.ends_with(&named), "{}", refused.message);
+        world.rejoin(["show", &id(1)]).code(0);
+        std::fs::write(&blob, &sound).expect("the sound one");
+        assert_nothing_is_left(&world);
+    }
+    std::fs::remove_dir_all(archive_dir(&world).join("blobs")).expect("blobs that go");
+    let refused = world.rejoin(["show", &id(1), "--messages", "1", "--json"]).code(1).error();
+    assert!(refused.message.ends_with(": it is missing"), "{}", refused.message);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_reader_that_leaves_early_leaves_nothing_behind() {
+    let world = lost_world();
+    for args in [&["--transcript"][..], &["--transcript", "--json"], &["--transcript", "--format", "ndjson"]] {
+        let args: Vec<&str> = ["show", "latest", "--archived"].iter().chain(args).copied().collect();
+        leaves_early(&world, &args);
+        assert_nothing_is_left(&world);
+    }
+}
+
+#[test]
+fn killed_at_any_moment_what_is_left_goes_with_the_next_run() {
+    let world = lost_world();
+    let (gone, before) = (stores(&world), world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout());
+    let next = [vec!["show".to_owned(), id(1), "--messages".to_owned(), "1".to_owned()], vec!["undo".to_owned()]];
+    let (mut points, mut leftovers) = (0, 0);
+    loop {
+        let fault = format!("kill:{}", points + 1);
+        let show = world.with("REJOIN_FAULT", &fault).rejoin(["show", &id(1), "--transcript"]);
+        if !show.was_killed() {
+            assert_eq!(show.code(0).stdout(), before);
+            break;
+        }
+        points += 1;
+        leftovers += left_in(&state(&world)).len();
+        world.rejoin(&next[points % 2]).code_is_one_of(&[0, 5]);
+        assert_nothing_is_left(&world);
+        assert_same(&gone, &stores(&world), &fault);
+    }
+    assert!(points > 8 && leftovers > 5, "{points} points, {leftovers} times something was left");
+}
+
+#[test]
+fn whatever_the_system_refuses_nothing_is_left() {
+    let world = lost_world();
+    let gone = stores(&world);
+    let elsewhere = world.dir("temporary");
+    // No space left, permission denied.
+    for error in [28, 13] {
+        for point in 1.. {
+            let fault = format!("{error}:{point}");
+            let call = world.with("REJOIN_FAULT", &fault).with("TMPDIR", &elsewhere);
+            let answer = call.rejoin(["show", &id(1), "--transcript"]).code_is_one_of(&[0, 1]);
+            assert!(!answer.stderr().contains("panicked"), "{fault}: {}", answer.stderr());
+            // The last points are those of removing, where what is left must wait for the next run.
+            let is_whole = answer.exit() == Some(0);
+            assert!(is_whole || answer.stdout().is_empty(), "{fault}");
+            world.with("TMPDIR", &elsewhere).rejoin(["show", &id(1), "--messages", "1"]).code(0);
+            assert_nothing_is_left(&world);
+            assert_eq!(left_in(&elsewhere), Vec::<PathBuf>::new());
+            if is_whole && point > 30 {
+                break;
+            }
+        }
+    }
+    assert_same(&gone, &stores(&world), "after all");
+}
+
+#[test]
+fn what_another_run_is_reading_is_not_taken_away() {
+    let world = lost_world();
+    let whole = world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout();
+    let mut command = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["show", &id(1), "--transcript", "--format", "ndjson"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("a running program");
+    let mut stdout = child.stdout.take().expect("a pipe");
+    let mut text = vec![0; 1000];
+    // The pipe is full soon, and the program waits.
+    stdout.read_exact(&mut text).expect("the beginning of an answer");
+    assert_eq!(left_in(&state(&world)).len(), 1);
+    assert_eq!(world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout(), whole);
+    // A run that changes something looks for what is left over, too.
+    world.add(Jido::session(id(2)).in_dir(APP));
+    world.rejoin(["archive", "--all"]).code(0);
+    assert_eq!(left_in(&state(&world)).len(), 1);
+    stdout.read_to_end(&mut text).expect("the rest");
+    assert_eq!(String::from_utf8(text).expect("text"), whole);
+    assert!(child.wait().expect("an end").success());
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn messages_are_shown_while_another_run_changes_something() {
+    let world = lost_world();
+    let lock = std::fs::File::options().write(true).open(state(&world).join("lock")).expect("a lock");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock that is free");
+    world.rejoin(["show", &id(1), "--messages", "1"]).code(0);
+    let busy = world.rejoin(["restore", &id(1), "--lock-timeout", "0s", "--json"]).code(7).error();
+    assert_eq!(busy.code, "locked");
+}
+
+#[test]
+fn where_the_state_directory_cannot_be_written_the_systems_temporary_directory_is_used() {
+    let world = lost_world();
+    let before = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
+    // Root may write anywhere, but not below a file.
+    let (blocked, temporary) = (world.root().join("blocked"), world.dir("temporary"));
+    put(&blocked, "");
+    let show = |temporary: &Path| {
+        let call = world.with("XDG_STATE_HOME", &blocked).with("TMPDIR", temporary);
+        call.rejoin(["show", &id(1), "--transcript", "--json"])
+    };
+    let shown: Show = show(&temporary).code(0).stderr_eq("").json();
+    assert_eq!(shown.messages.expect("messages").len(), before.matches("why?").count() * 2);
+    assert_eq!(left_in(&temporary), Vec::<PathBuf>::new());
+    let refused = show(&blocked).code(1).error();
+    assert_eq!(refused.code, "no-room");
+    assert_eq!(refused.hint.as_deref(), Some("TMPDIR names another directory for it"));
+    assert!(refused.message.contains(&format!("{}", blocked.display())), "{}", refused.message);
+}
+
+#[test]
+fn what_is_unpacked_is_nobody_elses() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = lost_world();
+    world.with("REJOIN_FAULT", "kill:9").rejoin(["show", &id(1), "--transcript"]);
+    let left = left_in(&state(&world));
+    assert_eq!(left.len(), 1);
+    let modes: Vec<u32> = walkdir::WalkDir::new(&left[0])
+        .into_iter()
+        .map(|entry| entry.expect("an entry").metadata().expect("metadata").permissions().mode() & 0o777)
+        .collect();
+    assert!(modes.len() >= 4 && modes.iter().all(|mode| mode.trailing_zeros() >= 6), "{modes:?}");
+}
+
+#[test]
+fn no_link_of_a_session_is_read_through() {
+    let world = World::new();
+    let secret = world.root().join("secret.jsonl");
+    put(&secret, "{\"role\":\"user\",\"content\":\"the secret\"}\n");
+    let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("look", "ok"));
+    std::fs::remove_file(session.join("transcript.jsonl")).expect("a transcript that goes");
+    std::os::unix::fs::symlink(&secret, session.join("transcript.jsonl")).expect("a link");
+    world.rejoin(["archive", &id(1)]).code(0);
+    let in_store = world.rejoin(["show", &id(1), "--transcript"]);
+    assert!(!in_store.stdout().contains("the secret"));
+    wipe(&world);
+    let shown = world.rejoin(["show", &id(1), "--transcript"]);
+    assert!(!shown.stdout().contains("the secret"), "{}", shown.stdout());
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_manifest_that_would_write_through_its_own_link_is_refused() {
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("look", "ok"));
+    world.rejoin(["archive", &id(1)]).code(0);
+    let outside = world.dir("outside");
+    let manifests = walkdir::WalkDir::new(archive_dir(&world).join("sessions")).into_iter();
+    let manifests = manifests.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
+    let path = manifests.last().expect("a manifest");
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).expect("a manifest")).expect("JSON");
+    let entries = manifest["entries"].as_array_mut().expect("entries");
+    let file = entries.iter().find(|entry| entry["type"] == "file").expect("a file").clone();
+    let below = session.strip_prefix(world.home().join(".amplifier")).expect("a path below the store");
+    let (mut link, mut planted) = (file.clone(), file);
+    link["type"] = json!("link");
+    link["path"] = json!(below.join("way"));
+    link["target"] = json!(outside);
+    planted["path"] = json!(below.join("way/planted"));
+    entries.extend([link, planted]);
+    let bytes = serde_json::to_vec(&manifest).expect("JSON");
+    let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    std::fs::remove_file(&path).expect("a manifest that goes");
+    put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
+    wipe(&world);
+    let said = world.rejoin(["list", "--archived"]).code(0).stderr();
+    assert!(said.contains("way/planted lies below what is no directory"), "{said}");
+    world.rejoin(["restore", &id(1)]).code(5);
+    world.rejoin(["show", &id(1), "--transcript"]).code(5);
+    assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
+}
+
+#[test]
+fn a_verb_that_finds_a_session_in_the_archive_alone_names_what_puts_it_back() {
+    let world = World::with_agents();
+    world.add(Jido::session(id(3)).in_dir(APP));
+    world.add(Pi::session(id(3)).in_dir(APP).turn("x", "y"));
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    let both = world.rejoin(["resume", &format!("pi:{}", id(3)), "--json"]).code(5).error();
+    let hint = format!("it is in the archive: `rejoin restore pi:{}` puts it back", id(3));
+    assert_eq!(both.hint, Some(hint));
+    let both = world.rejoin(["resume", &id(3), "--json"]).code(5).error();
+    let hint = "several of that name are in the archive: `rejoin list --archived --all` shows them";
+    assert_eq!(both.hint.as_deref(), Some(hint));
+
+    let path = world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added."));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("x", "y"));
+    world.rejoin(["archive", &id(1)]).code(0);
+    std::fs::remove_file(&path).expect("a file that goes");
+    let path = path.to_str().expect("a path");
+    let (short, hint) = (&id(1)[..8], format!("it is in the archive: `rejoin restore {}` puts it back", id(1)));
+    for name in [&id(1), short, "Tests", &format!("claude:{}", id(1)), path] {
+        for args in [&["resume", name, "--json"][..], &["delete", name, "--yes", "--json"], &["pin", name, "--json"]] {
+            let refused = world.rejoin(args).code(5).error();
+            assert_eq!((refused.code.as_str(), refused.hint.as_deref()), ("not-found", Some(&*hint)), "{args:?}");
+        }
+    }
+    assert!(world.launched().is_none());
+    let said = world.rejoin(["resume", &id(1)]).code(5).stderr();
+    assert!(said.ends_with(&format!("hint: {hint}\n")), "{said}");
+    let unknown = world.rejoin(["resume", &id(9), "--json"]).code(5).error();
+    assert_eq!(unknown.hint.as_deref(), Some("`rejoin list --all` shows every session"));
+    world.rejoin(["restore", &id(1)]).code(0);
+    world.rejoin(["resume", &id(1), "--print"]).code(0);
+}
