@@ -1,7 +1,7 @@
 //! How long whole runs of the program take over generated homes, beside a floor that only opens the files.
 //!
-//! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, and with
-//! `-- --agents` each agent of the larger home by itself. `-- --write DIR SESSIONS` only writes the home with all agents,
+//! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
+//! `-- --cleanup` only plans of cleanups, also in a home of 100,000 (4 GB), and with `-- --agents` each agent by itself. `-- --write DIR SESSIONS` only writes the home with all agents,
 //! for a look with other tools. Each run is followed by one of the floor, or of `list` where that is what counts, so
 //! that what else the machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of
 //! each kind is run through once to see that all works.
@@ -30,6 +30,9 @@ const FLOOR_READS: usize = 4 * 1024;
 const LIST_TARGET: &str = "ratio <= 2, goal 1.5";
 const DOCTOR_TARGET: &str = "ratio <= 2, 64 MiB";
 const RESUME_TARGET: &str = "<= 20 ms at 10,000";
+const CLEANUP_TARGET: &str = "ratio <= 1.5, 128 MiB";
+/// About half of the sessions of a home were last active before that day.
+const HALF: &str = "2026-04-01";
 
 fn main() -> io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -54,6 +57,14 @@ fn main() -> io::Result<()> {
         (true, true) => &[(1_000, 31)],
         (true, false) => &[(1_000, 31), (10_000, 15)],
     };
+    if has("--cleanup") {
+        return [(10_000, 15), (100_000, 5)].iter().try_for_each(|(sessions, pairs)| {
+            let home = Home::generate(Mix::All, *sessions)?;
+            measure_cleanup(&home, *pairs)?;
+            say_size(&home);
+            Ok(())
+        });
+    }
     for (sessions, pairs) in sizes {
         measure(*sessions, *pairs, has("--agents") || !has("--bench"))?;
     }
@@ -99,10 +110,22 @@ fn measure(sessions: usize, pairs: usize, each_agent: bool) -> io::Result<()> {
     check(&home)?;
     row(&home, "list, all agents", &["list"], &Beside::Floor(home.stores()), pairs, LIST_TARGET)?;
     row(&home, "doctor, all agents", &["doctor"], &Beside::List, pairs, DOCTOR_TARGET)?;
+    measure_cleanup(&home, pairs)?;
     for (agent, store) in home.agents().into_iter().filter(|_| each_agent) {
         row(&home, &format!("  {agent}"), &["list", "--agent", agent], &Beside::Floor(vec![store]), pairs, "")?;
     }
     say_size(&home);
+    Ok(())
+}
+
+/// Plans only: what is removed has to be made anew.
+fn measure_cleanup(home: &Home, pairs: usize) -> io::Result<()> {
+    for (name, before) in
+        [("cleanup, none go", "2020-01-01"), ("cleanup, half go", HALF), ("cleanup, all go", "2036-01-01")]
+    {
+        let args = ["cleanup", "--dry-run", "--allow-all", "--older-than", before];
+        row(home, name, &args, &Beside::List, pairs, CLEANUP_TARGET)?;
+    }
     Ok(())
 }
 

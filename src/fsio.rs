@@ -125,6 +125,21 @@ pub fn remove_empty_dir(dir: &Path) -> bool {
     std::fs::remove_dir(dir).is_ok()
 }
 
+/// Tells whether something is mounted at a directory, be it another part of the same file system; only Linux tells.
+#[cfg(target_os = "linux")]
+pub fn is_mount_point(dir: &Path) -> io::Result<bool> {
+    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags};
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let found = rustix::fs::statx(CWD, dir, flags, StatxFlags::empty())?;
+    Ok(found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// Tells whether something is mounted at a directory; here nobody can tell.
+#[cfg(not(target_os = "linux"))]
+pub fn is_mount_point(_: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {

@@ -153,16 +153,30 @@ fn opened_with(open: &Path) -> Option<u32> {
     u32::from_str_radix(flags.trim(), 8).ok()
 }
 
+/// The files that some process has open, as far as the system tells.
+#[derive(Debug, Default)]
+pub struct OpenFiles(HashSet<(u64, u64)>);
+
+impl OpenFiles {
+    /// Looks at every process.
+    pub fn now() -> Self {
+        Self(open_files().filter_map(|(_, open)| Some(identity(&open.metadata().ok()?))).collect())
+    }
+
+    /// Tells whether some process has a file open, known by what was seen of it.
+    pub fn has(&self, metadata: &Metadata) -> bool {
+        self.0.contains(&identity(metadata))
+    }
+}
+
 /// Returns which of these files some process has open, as far as the system tells.
 pub fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
-    let wanted = identities(files);
-    if wanted.is_empty() {
+    if files.is_empty() {
         return BTreeSet::new();
     }
-    open_files()
-        .filter_map(|(_, open)| open.metadata().ok())
-        .filter_map(|metadata| wanted.get(&identity(&metadata)).map(|path| (*path).to_owned()))
-        .collect()
+    let open = OpenFiles::now();
+    let is_held = |path: &&Path| path.symlink_metadata().is_ok_and(|metadata| open.has(&metadata));
+    files.iter().copied().filter(is_held).map(Path::to_owned).collect()
 }
 
 /// Returns the processes that may be looked into, each with every file that it has open as `/proc/PID/fd/N`.

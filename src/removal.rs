@@ -4,23 +4,25 @@
 //! thousand sessions fit into little memory.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::Metadata;
 use std::ops::{ControlFlow, Range};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::cat::{self, CwdRecord};
-use crate::agent::upkeep::{is_object, modified_at};
+use crate::agent::upkeep::is_object;
 use crate::agent::{self, Found};
 use crate::env::Env;
 use crate::format::jsonl::each_line;
 use crate::pins::Pins;
 use crate::plan::change::{Item, Seen, Step};
 use crate::plan::retention::{Candidate, Family, Fuse, Policy, decide, fuses};
-use crate::process;
+use crate::process::OpenFiles;
 use crate::scan;
 use crate::select::{Filter, Selector};
 use crate::session::{AgentKind, Copy, Health, Liveness, Located, Problem, SessionKind};
@@ -38,7 +40,7 @@ const UNPARSABLE: [Health; 4] =
 #[derive(Clone, Debug)]
 pub struct Brief {
     /// Where it is.
-    pub place: Located,
+    pub place: Arc<Located>,
     kind: SessionKind,
     parent_id: Option<Box<str>>,
     /// The newest time inside it.
@@ -57,7 +59,10 @@ pub struct Brief {
 }
 
 impl Brief {
-    fn of(copy: Copy, filter: &Filter) -> Self {
+    fn of(mut copy: Copy, filter: &Filter) -> Self {
+        // A path that was put together has room for as much again.
+        copy.place.path.shrink_to_fit();
+        copy.place.side_dir.iter_mut().for_each(PathBuf::shrink_to_fit);
         let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));
         let is_of_dir = filter.dirs.is_empty() || copy.directories().any(is_in);
         let is_of_agent = filter.agents.is_empty() || filter.agents.contains(&copy.place.agent());
@@ -80,7 +85,7 @@ impl Brief {
             is_asked_for: is_of_dir && is_of_agent,
             liveness: copy.liveness,
             parent_id: copy.parent_id.map(Into::into),
-            place: copy.place,
+            place: Arc::new(copy.place),
         }
     }
 
@@ -99,13 +104,22 @@ pub struct Briefs {
     /// Where the copies of each session begin, and the end of all.
     starts: Vec<usize>,
     /// What the closer look gave, by session.
-    closer: HashMap<usize, Closer>,
+    closer: HashMap<usize, Box<Closer>>,
     /// The directories that sessions of Claude Code belong to.
     claude_dirs: BTreeSet<PathBuf>,
-    /// Directories with their links resolved.
-    resolved: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
+    /// Directories with their links resolved, and what they are.
+    resolved: Mutex<HashMap<PathBuf, Option<Resolved>>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+}
+
+/// A directory that was looked at.
+#[derive(Clone, Debug)]
+struct Resolved {
+    /// Where it is, without links.
+    path: Arc<Path>,
+    /// Its device and its number there.
+    identity: (u64, u64),
 }
 
 /// What only a closer look tells.
@@ -113,9 +127,9 @@ pub struct Briefs {
 struct Closer {
     modified_at: Option<Timestamp>,
     is_unparsable: bool,
-    liveness: Option<Liveness>,
+    liveness: Option<Box<Liveness>>,
     /// Why only its agent can remove it.
-    its_agents: Option<String>,
+    its_agents: Option<Box<str>>,
     /// All that belongs to it.
     paths: Vec<PathBuf>,
 }
@@ -133,8 +147,8 @@ impl Briefs {
             }
             Brief::of(copy, filter)
         });
-        copies.sort_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
-        let mut starts = Vec::new();
+        copies.sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
+        let mut starts = Vec::with_capacity(copies.len() + 1);
         let key = |at: usize| copies.get(at).map(Brief::key);
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
         starts.push(copies.len());
@@ -263,13 +277,13 @@ impl Briefs {
             let (agent, id) = self.key(*at);
             let closer = self.closer.get(at);
             let used = self.copies(*at).iter().map(|copy| &copy.liveness);
-            let used = used.chain(closer.and_then(|closer| closer.liveness.as_ref()));
+            let used = used.chain(closer.and_then(|closer| closer.liveness.as_deref()));
             let why = match used.max_by_key(|liveness| liveness_rank(liveness)) {
                 Some(Liveness::Live { pid }) => format!("it is in use by process {pid}"),
                 Some(Liveness::Maybe { why }) => format!("it may be in use: {why}"),
                 _ if pins.has(agent, id) => format!("it is pinned; `rejoin unpin {agent}:{id}` changes that"),
                 _ if unread.contains(id) => "a copy of it cannot be read".to_owned(),
-                _ => closer?.its_agents.clone()?,
+                _ => closer?.its_agents.as_deref()?.to_owned(),
             };
             Some(format!("{agent} session {id} cannot be removed: {why}"))
         })
@@ -303,7 +317,7 @@ impl Briefs {
                 active_at: active_at.and(newest_at),
                 modified_at: closer.and_then(|closer| closer.modified_at),
                 size_bytes: if self.is_inside_parent(at) { 0 } else { self.size_bytes(at) },
-                liveness: used.or_else(|| closer?.liveness.as_ref()).unwrap_or(IDLE),
+                liveness: used.or_else(|| closer?.liveness.as_deref()).unwrap_or(IDLE),
                 is_unparsable: is_unread
                     || copies.iter().any(|copy| copy.is_unparsable)
                     || closer.is_some_and(|closer| closer.is_unparsable),
@@ -330,28 +344,33 @@ impl Briefs {
     }
 
     fn look_closer(&mut self, sessions: &[usize]) {
+        if sessions.is_empty() {
+            return;
+        }
         let mut closer = self.belongings(sessions);
-        // A database that others write to tells nothing of a session in it.
-        let looked = sessions.par_iter().zip(&closer);
-        let files: Vec<Vec<PathBuf>> = looked
-            .map(|(at, closer)| if closer.its_agents.is_none() { self.growing(*at) } else { Vec::new() })
-            .collect();
-        let held = process::held(&files.iter().flatten().map(PathBuf::as_path).collect::<Vec<_>>());
-        sessions.par_iter().zip(&files).zip(&mut closer).for_each(|((at, files), closer)| {
-            closer.modified_at = files.iter().filter_map(|file| modified_at(file)).max();
+        let open = OpenFiles::now();
+        sessions.par_iter().zip(&mut closer).for_each(|(at, closer)| {
             closer.is_unparsable = self.copies(*at).iter().any(is_garbage);
-            if let Some(file) = files.iter().find(|file| held.contains(*file)) {
-                closer.liveness = Some(Liveness::Maybe { why: format!("a process has {} open", file.display()) });
+            // A database that others write to tells nothing of a session in it.
+            let files = if closer.its_agents.is_none() { self.growing(*at) } else { Vec::new() };
+            for file in files {
+                let Some(metadata) = file.symlink_metadata().ok().filter(Metadata::is_file) else { continue };
+                let modified_at = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+                closer.modified_at = closer.modified_at.max(modified_at);
+                if open.has(&metadata) {
+                    let why = format!("a process has {} open", file.display());
+                    closer.liveness = Some(Box::new(Liveness::Maybe { why }));
+                }
             }
         });
-        self.closer.extend(sessions.iter().copied().zip(closer));
+        self.closer.extend(sessions.iter().copied().zip(closer.into_iter().map(Box::new)));
     }
 
     /// Finds all that belongs to these sessions.
     fn belongings(&self, sessions: &[usize]) -> Vec<Closer> {
         let mut closer = vec![Closer::default(); sessions.len()];
         let copies: Vec<(usize, &Located)> = (0..sessions.len())
-            .flat_map(|number| self.copies(sessions[number]).iter().map(move |copy| (number, &copy.place)))
+            .flat_map(|number| self.copies(sessions[number]).iter().map(move |copy| (number, &*copy.place)))
             .collect();
         for of_agent in copies.chunk_by(|a, b| a.1.agent() == b.1.agent()) {
             let Some(agent) = agent::by_kind(of_agent[0].1.agent()) else { continue };
@@ -360,37 +379,74 @@ impl Briefs {
                 match belongings {
                     // With the last copy goes what all of them share.
                     Ok(it) => closer[*number].paths.extend(it.own.into_iter().chain(it.shared)),
-                    Err(why) => closer[*number].its_agents = Some(why),
+                    Err(why) => closer[*number].its_agents = Some(why.into()),
                 }
             }
         }
         closer
     }
 
-    /// Returns the files that change when somebody goes on with a session; not all of them need to exist.
+    /// Returns the files that change when somebody goes on with a session; not all of them need to be files, or there.
     fn growing(&self, at: usize) -> Vec<PathBuf> {
         let mut files = Vec::new();
         for copy in self.copies(at) {
             let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
             files.extend(agent.written(&copy.place));
-            if !files.contains(&copy.place.path) && copy.place.path.is_file() {
+            if !files.contains(&copy.place.path) {
                 files.push(copy.place.path.clone());
             }
         }
         files
     }
 
+    /// Lets go of every session that stays; returns the families that go, by their new places.
+    pub fn keep_going(&mut self, families: Vec<Family>) -> Vec<Family> {
+        const STAYS: usize = usize::MAX;
+        let mut going: Vec<Family> = families.into_iter().filter(Family::goes).collect();
+        let mut places = vec![STAYS; self.len()];
+        going.iter().flat_map(|family| &family.members).for_each(|at| places[*at] = 0);
+        let of_going = going.iter().flat_map(|family| &family.members).map(|at| self.starts[at + 1] - self.starts[*at]);
+        let mut copies = Vec::with_capacity(of_going.clone().sum());
+        let (mut starts, mut count) = (Vec::with_capacity(of_going.count() + 1), 0);
+        let mut all = std::mem::take(&mut self.copies).into_iter();
+        for (at, place) in places.iter_mut().enumerate() {
+            let of_session = all.by_ref().take(self.starts[at + 1] - self.starts[at]);
+            if *place == STAYS {
+                of_session.for_each(drop);
+                continue;
+            }
+            *place = count;
+            count += 1;
+            starts.push(copies.len());
+            copies.extend(of_session);
+        }
+        starts.push(copies.len());
+        (self.copies, self.starts) = (copies, starts);
+        let closer = std::mem::take(&mut self.closer).into_iter();
+        self.closer = closer.filter(|(at, _)| places[*at] != STAYS).map(|(at, it)| (places[at], it)).collect();
+        going.iter_mut().flat_map(|family| &mut family.members).for_each(|at| *at = places[*at]);
+        going
+    }
+
     /// Hands out what belongs to these sessions, which were looked at closer.
     pub fn take_paths(&mut self, members: &[usize]) -> Vec<PathBuf> {
-        let closer = members.iter().map(|at| self.closer.get_mut(at).map(|closer| std::mem::take(&mut closer.paths)));
-        closer.flatten().flatten().collect()
+        members.iter().filter_map(|at| self.closer.remove(at)).flat_map(|closer| closer.paths).collect()
+    }
+
+    /// Hands out what people call a session.
+    pub fn take_title(&mut self, at: usize) -> Option<Box<str>> {
+        self.copies[self.starts[at]..self.starts[at + 1]].iter_mut().find_map(|copy| copy.title.take())
     }
 
     /// Resolves a directory, each but once.
-    fn resolved(&self, dir: &Path) -> Option<PathBuf> {
+    fn resolved(&self, dir: &Path) -> Option<Resolved> {
         let known = self.resolved.lock().ok()?.get(dir).cloned();
         known.unwrap_or_else(|| {
-            let resolved = dir.canonicalize().ok();
+            let resolved = dir.canonicalize().and_then(|path| {
+                let metadata = path.metadata()?;
+                Ok(Resolved { path: path.into(), identity: (metadata.dev(), metadata.ino()) })
+            });
+            let resolved = resolved.ok();
             if let Ok(mut known) = self.resolved.lock() {
                 known.insert(dir.to_owned(), resolved.clone());
             }
@@ -409,30 +465,27 @@ impl Briefs {
     ) -> Result<Item, String> {
         let (agent, id) = self.key(members[0]);
         let copies = || members.iter().flat_map(|at| self.copies(*at));
-        let seen = copies().map(|copy| Seen {
-            place: copy.place.clone(),
+        // A hundred thousand of these are held at once, so nothing has room to grow.
+        let mut seen = Vec::with_capacity(copies().count());
+        seen.extend(copies().map(|copy| Seen {
+            place: Arc::clone(&copy.place),
             active_at: copy.active_at,
             transcript_bytes: copy.transcript_bytes,
-        });
-        let seen = seen.collect();
+        }));
         let roots: BTreeSet<&Path> = copies().map(|copy| copy.place.store.root.as_path()).collect();
-        let roots: Vec<PathBuf> = roots.into_iter().filter_map(|root| self.resolved(root)).collect();
-        let steps = outermost(paths).into_iter().map(|path| {
+        let roots: Vec<Resolved> = roots.into_iter().filter_map(|root| self.resolved(root)).collect();
+        let paths = outermost(paths);
+        let mut steps = Vec::with_capacity(paths.len());
+        for mut path in paths {
             let dir = path.parent().and_then(|dir| self.resolved(dir));
-            if !dir.is_some_and(|dir| roots.iter().any(|root| dir.starts_with(root))) {
+            let Some(dir) = dir.filter(|dir| roots.iter().any(|root| dir.path.starts_with(&root.path))) else {
                 return Err(format!("{} leads out of the store through a link", path.display()));
-            }
-            let stamp = stamp::take(&path).map_err(|error| error.to_string())?;
-            Ok(Step::Trash { path, stamp })
-        });
-        Ok(Item {
-            label: format!("{agent} {id}"),
-            session: Some((agent, id.to_owned())),
-            seen,
-            code,
-            reason,
-            steps: steps.collect::<Result<_, _>>()?,
-        })
+            };
+            let stamp = stamp::take_in(&path, dir.identity).map_err(|error| error.to_string())?;
+            path.shrink_to_fit();
+            steps.push(Step::Trash { path, stamp });
+        }
+        Ok(Item { label: format!("{agent} {id}"), session: Some((agent, id.to_owned())), seen, code, reason, steps })
     }
 }
 

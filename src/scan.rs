@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::iter::{
-    Either, IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _,
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _,
     IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
@@ -204,13 +204,8 @@ fn read_each<T: Send>(
         copy.map(&digest).map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
     };
     // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
-    let results = places.into_par_iter().with_max_len(32).map(read);
-    let (copies, mut failed): (Vec<T>, Vec<Problem>) = results.partition_map(|result| match result {
-        Ok(copy) => Either::Left(copy),
-        Err(problem) => Either::Right(problem),
-    });
-    problems.append(&mut failed);
-    copies
+    let results: Vec<Result<T, Problem>> = places.into_par_iter().with_max_len(32).map(read).collect();
+    results.into_iter().filter_map(|result| result.map_err(|problem| problems.push(problem)).ok()).collect()
 }
 
 /// Lets sessions that record no usable directory take it from the others of their project.

@@ -1,6 +1,6 @@
 //! What a path is at this moment, so that a change can tell whether another program was there meanwhile.
 
-use std::fs::Metadata;
+use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -9,6 +9,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::PathError;
+use crate::fsio;
 use crate::plan::change::{Stamp, hex};
 
 /// Looks at a file, or at a directory and everything in it; follows no links and reads no contents.
@@ -17,10 +18,16 @@ use crate::plan::change::{Stamp, hex};
 /// can be moved as a whole.
 pub fn take(path: &Path) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
-    let metadata = path.symlink_metadata().map_err(fail)?;
     let parent = path.parent().ok_or_else(|| fail(io::Error::other("it has no directory")))?;
     let parent = parent.metadata().map_err(fail)?;
-    of(path, &metadata, (parent.dev(), parent.ino())).map_err(fail)
+    take_in(path, (parent.dev(), parent.ino()))
+}
+
+/// Looks at a path as [`take`] does, in a directory of which device and inode are known.
+pub fn take_in(path: &Path, parent: (u64, u64)) -> Result<Stamp, PathError> {
+    let fail = |error| PathError::new("look at", path, error);
+    let metadata = path.symlink_metadata().map_err(fail)?;
+    of(path, &metadata, parent).map_err(fail)
 }
 
 /// Looks at a path as [`take`] does; `None` when there is nothing.
@@ -50,29 +57,48 @@ fn of(path: &Path, metadata: &Metadata, parent: (u64, u64)) -> io::Result<Stamp>
         tree: String::new(),
     };
     if kind.is_dir() {
+        let mounted = |place: &Path| io::Error::other(format!("another file system is mounted at {}", place.display()));
+        if fsio::is_mount_point(path)? {
+            return Err(mounted(path));
+        }
         let mut digest = Sha256::new();
-        for entry in walkdir::WalkDir::new(path).min_depth(1).sort_by_file_name() {
-            let entry = entry?;
-            let found = entry.metadata()?;
-            if found.dev() != stamp.device {
-                let where_ = entry.path().display();
-                return Err(io::Error::other(format!("another file system is mounted at {where_}")));
+        each_below(path, Path::new(""), &mut |name, found| {
+            if found.dev() != stamp.device || (found.is_dir() && fsio::is_mount_point(&path.join(name))?) {
+                return Err(mounted(&path.join(name)));
             }
             let size = if found.is_file() { found.len() } else { 0 };
             stamp.size += size;
-            let name = entry.path().strip_prefix(path).unwrap_or(entry.path()).as_os_str().as_bytes();
+            let name = name.as_os_str().as_bytes();
             digest.update((name.len() as u64).to_le_bytes());
             digest.update(name);
-            digest.update(kind_of(&found).to_le_bytes());
+            digest.update(kind_of(found).to_le_bytes());
             digest.update(found.ino().to_le_bytes());
             digest.update(size.to_le_bytes());
-            let (seconds, nanoseconds) = modified(&found);
+            let (seconds, nanoseconds) = modified(found);
             digest.update(seconds.to_le_bytes());
             digest.update(nanoseconds.to_le_bytes());
-        }
+            Ok(())
+        })?;
         stamp.tree = hex(&digest.finalize()[..16]);
     }
     Ok(stamp)
+}
+
+/// Shows everything below a directory with its path below the first one, by name, a directory before what is in it.
+///
+/// A look at an entry starts at its directory, which is cheaper than one at its path from the root on.
+fn each_below(dir: &Path, name: &Path, see: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>) -> io::Result<()> {
+    let mut entries = std::fs::read_dir(dir)?.collect::<io::Result<Vec<DirEntry>>>()?;
+    entries.sort_unstable_by_key(DirEntry::file_name);
+    for entry in entries {
+        let metadata = entry.metadata()?;
+        let name = name.join(entry.file_name());
+        see(&name, &metadata)?;
+        if metadata.is_dir() {
+            each_below(&entry.path(), &name, see)?;
+        }
+    }
+    Ok(())
 }
 
 fn kind_of(metadata: &Metadata) -> u8 {

@@ -129,11 +129,10 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
             .collect();
         match read {
             Ok(copies) => {
-                let copies = copies.into_iter().flatten().map(|mut copy| {
-                    judge_liveness(&mut copy, env.now);
-                    (copy.place.id.clone(), copy)
-                });
-                notes.copies.insert(path.to_owned(), copies.collect());
+                let mut copies: Vec<Copy> = copies.into_iter().flatten().collect();
+                copies.iter_mut().for_each(|copy| judge_liveness(copy, env.now));
+                copies.sort_unstable_by(|a, b| a.place.id.cmp(&b.place.id));
+                notes.copies.insert(path.to_owned(), copies);
             }
             Err(error) => notes.problem(path, error.reason()),
         }
@@ -204,8 +203,9 @@ fn page(
 
 /// Returns what the notes hold of a copy.
 pub(super) fn read(place: &Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-    let copy = context.notes.copies.get(&place.path).and_then(|copies| copies.get(&place.id));
-    copy.cloned().ok_or_else(|| {
+    let copies = context.notes.copies.get(&place.path).map_or(&[][..], Vec::as_slice);
+    let at = copies.binary_search_by(|copy| copy.place.id.cmp(&place.id));
+    at.map(|at| copies[at].clone()).map_err(|_| {
         let why = std::io::Error::other("a session that it held could not be read");
         PathError::new("read", &place.path, why)
     })

@@ -287,8 +287,8 @@ pub struct StoreNotes {
     pub names: HashMap<String, Fact<String>>,
     /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
     pub locked: HashMap<String, Liveness>,
-    /// What a file that holds many sessions says of those that are wanted, by file and id.
-    pub copies: HashMap<PathBuf, HashMap<String, Copy>>,
+    /// What a file that holds many sessions says of those that are wanted, by file, and in the order of their ids.
+    pub copies: HashMap<PathBuf, Vec<Copy>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }
@@ -382,12 +382,18 @@ struct Beginnings {
 }
 
 impl Beginnings {
-    /// Lists a directory; a missing one is empty, links are left out.
+    /// Lists a directory, links too; one that cannot be listed is empty.
     fn of(dir: &Path) -> Self {
-        let entries = Found::default().entries(dir).into_iter();
-        let mut names: Vec<OsString> = entries.map(|(entry, _)| entry.file_name()).collect();
+        let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+        let mut names: Vec<OsString> = entries.map(|entry| entry.file_name()).collect();
         names.sort_unstable_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
         Self { dir: dir.to_owned(), names }
+    }
+
+    /// Returns the path with this name.
+    fn named(&self, name: &str) -> Option<PathBuf> {
+        let at = self.names.binary_search_by(|known| known.as_encoded_bytes().cmp(name.as_bytes()));
+        at.is_ok().then(|| self.dir.join(name))
     }
 
     /// Returns the paths whose names begin so.

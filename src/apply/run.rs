@@ -12,7 +12,7 @@ use crate::agent::{self, Depth, ReadContext};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::plan::change::{Change, Item, Seen};
-use crate::session::Liveness;
+use crate::session::{Liveness, Located};
 
 /// What became of one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,7 +217,7 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     }
     let notes = agent.notes(&seen.place.store, env);
     let context = ReadContext { env, notes: &notes, depth: Depth::Glance };
-    let copy = match agent.read(seen.place.clone(), &context) {
+    let copy = match agent.read(Located::clone(&seen.place), &context) {
         Ok(copy) => copy,
         Err(error) => return Some(error.to_string()),
     };

@@ -145,6 +145,10 @@ pub(super) fn remove(path: &Path, fault: &Fault) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if metadata.is_dir() {
+        if fsio::is_mount_point(path)? {
+            // What is mounted there is not of what is removed.
+            return Err(io::Error::other(format!("another file system is mounted at {}", path.display())));
+        }
         if metadata.mode() & 0o700 != 0o700 {
             #[expect(clippy::disallowed_methods, reason = "a directory without the right to write cannot be emptied")]
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;

@@ -17,7 +17,7 @@ use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::pins::Pins;
 use crate::plan::change::Change;
-use crate::plan::retention::{Family, Fuse, Go, Keep, Policy, Verdict};
+use crate::plan::retention::{Family, Fuse, Keep, Policy, Verdict};
 use crate::removal::{Briefs, cwd_records, day};
 use crate::render::cleanup::{self as render, Archived, LeftToAgent, Report};
 use crate::render::json::change::Report as ChangeReport;
@@ -96,7 +96,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
 #[derive(Default)]
 struct Planned {
     change: Change,
-    titles: Vec<Option<String>>,
+    titles: Vec<Option<Box<str>>>,
     /// How many sub-agents each session has that goes.
     subagents: Vec<usize>,
     /// The archive that what goes is put into first.
@@ -141,18 +141,19 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let mut planned = Planned { fuses, cutoff: policy.cutoff, ..Planned::default() };
     planned.archive = args.archive.then(|| archive.root().to_owned());
     planned.change.verb = "cleanup";
-    planned.add(&mut briefs, &families, policy.only_empty, ui);
+    planned.note_kept(&briefs, &families);
+    let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.now).max();
     let is_claudes = filter.agents.is_empty() || filter.agents.contains(&crate::session::AgentKind::Claude);
-    if let Some(cutoff) = policy.cutoff.filter(|_| is_claudes && !policy.only_empty) {
-        let records = cwd_records(&mut briefs, cutoff, &filter, &pins, env);
-        planned.titles.extend(records.iter().map(|_| None));
-        planned.subagents.extend(records.iter().map(|_| 0));
-        planned.change.items.extend(records);
-    }
+    let cutoff = policy.cutoff.filter(|_| is_claudes && !policy.only_empty);
+    let records = cutoff.map(|cutoff| cwd_records(&mut briefs, cutoff, &filter, &pins, env)).unwrap_or_default();
+    let going = briefs.keep_going(families);
+    planned.add(&mut briefs, &going, policy.only_empty, ui);
+    planned.titles.extend(records.iter().map(|_| None));
+    planned.subagents.extend(records.iter().map(|_| 0));
+    planned.change.items.extend(records);
     for problem in &briefs.problems {
         ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
     }
-    let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.now).max();
     planned.due = due(args, newest, env, ui);
     // Giving each session's memory back by itself takes longer than it is worth.
     std::mem::forget(briefs);
@@ -175,7 +176,8 @@ fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) ->
 }
 
 impl Planned {
-    fn add(&mut self, briefs: &mut Briefs, families: &[Family], only_empty: bool, ui: &mut Ui) {
+    /// Counts what stays, and notes what only its agent can remove.
+    fn note_kept(&mut self, briefs: &Briefs, families: &[Family]) {
         for family in families {
             if let Verdict::Stays(keep) = family.verdict {
                 *self.kept.entry(keep).or_default() += 1;
@@ -191,31 +193,34 @@ impl Planned {
                 self.its_agents.push(left);
             }
         }
-        let going: Vec<(&Family, Go)> = families
-            .iter()
-            .filter_map(|family| match family.verdict {
-                Verdict::Goes(go) => Some((family, go)),
-                Verdict::Stays(_) => None,
-            })
-            .collect();
+    }
+
+    /// Plans to remove these families.
+    fn add(&mut self, briefs: &mut Briefs, going: &[Family], only_empty: bool, ui: &mut Ui) {
+        self.change.items.reserve_exact(going.len());
+        self.titles.reserve_exact(going.len());
+        self.subagents.reserve_exact(going.len());
         let mut progress = ui.progress("Looking at", going.len());
         for (number, chunk) in going.chunks(CHUNK).enumerate() {
             progress.at(number * CHUNK);
-            let paths: Vec<_> = chunk.iter().map(|(family, _)| briefs.take_paths(&family.members)).collect();
+            let paths: Vec<_> = chunk.iter().map(|family| briefs.take_paths(&family.members)).collect();
             let items: Vec<_> = chunk
                 .par_iter()
                 .zip(paths)
-                .map(|((family, go), paths)| {
-                    let code = if only_empty { "empty" } else { go.name() };
+                .map(|(family, paths)| {
+                    let code = match family.verdict {
+                        Verdict::Goes(go) if !only_empty => go.name(),
+                        _ => "empty",
+                    };
                     let active = family.active_at.map_or_else(|| "at an unknown time".to_owned(), day);
                     briefs.item(&family.members, paths, code, format!("last active {active}"))
                 })
                 .collect();
-            for ((family, _), item) in chunk.iter().zip(items) {
+            for (family, item) in chunk.iter().zip(items) {
                 match item {
                     Ok(item) => {
                         self.change.items.push(item);
-                        self.titles.push(briefs.title(family.root()).map(str::to_owned));
+                        self.titles.push(briefs.take_title(family.root()));
                         self.subagents.push(family.members.len() - 1);
                     }
                     Err(why) => {

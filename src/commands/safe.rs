@@ -24,7 +24,7 @@ pub(super) fn archived(briefs: &Briefs, families: &[Family], archive: &Archive, 
     }
     let going = || families.iter().filter(|family| family.goes());
     let places = going().flat_map(|family| &family.members).flat_map(|at| briefs.copies(*at));
-    let scan = read(places.map(|copy| copy.place.clone()).collect(), env);
+    let scan = read(places.map(|copy| Located::clone(&copy.place)).collect(), env);
     let sessions = outer(&scan.sessions);
     let known = held::held(&sessions, archive);
     let missing: BTreeSet<Key> = sessions.into_iter().map(key).filter(|key| !known.contains(key)).collect();
@@ -43,7 +43,7 @@ pub(super) fn archive(
     ui: &mut Ui,
 ) -> anyhow::Result<(Archived, Vec<Option<String>>)> {
     let seen = items.iter().flat_map(|item| &item.seen);
-    let mut scan = read(seen.map(|seen| seen.place.clone()).collect(), env);
+    let mut scan = read(seen.map(|seen| Located::clone(&seen.place)).collect(), env);
     let inner = inner(&scan.sessions);
     scan.sessions.retain(|session| !inner.contains(&key(session)));
     // Nothing is left of a session to compare with later, so no time is trusted.

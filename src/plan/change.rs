@@ -1,6 +1,7 @@
 //! What a change would do to files, item by item, as plain data that can be shown, compared and applied.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ pub struct Item {
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// Where it is.
-    pub place: Located,
+    pub place: Arc<Located>,
     /// The newest time inside it.
     pub active_at: Option<Timestamp>,
     /// The bytes of its transcript.
@@ -49,7 +50,7 @@ impl Seen {
     /// Notes what was seen of a copy.
     pub fn of(copy: &Copy) -> Self {
         Self {
-            place: copy.place.clone(),
+            place: Arc::new(copy.place.clone()),
             active_at: copy.active_at.as_ref().map(|at| at.value),
             transcript_bytes: copy.transcript_bytes,
         }

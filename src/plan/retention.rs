@@ -244,16 +244,13 @@ fn roots(candidates: &[Candidate<'_>], parent: impl Fn(usize) -> Option<usize>) 
 }
 
 fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
-    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (at, root) in roots.iter().enumerate() {
-        members.entry(*root).or_default().push(at);
-    }
-    let family = |(root, mut members): (usize, Vec<usize>)| {
-        members.sort_by_key(|at| (*at != root, *at));
+    let mut order: Vec<usize> = (0..roots.len()).collect();
+    order.sort_unstable_by_key(|at| (roots[*at], *at != roots[*at], *at));
+    let family = |members: &[usize]| {
         let active_at = members.iter().filter_map(|at| candidates[*at].active_at).max();
-        Family { members, active_at, verdict: Verdict::Stays(Keep::Newer) }
+        Family { members: members.to_vec(), active_at, verdict: Verdict::Stays(Keep::Newer) }
     };
-    members.into_iter().map(family).collect()
+    order.chunk_by(|a, b| roots[*a] == roots[*b]).map(family).collect()
 }
 
 /// Returns the strongest reason for which a session stays whatever the others do.

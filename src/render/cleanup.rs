@@ -49,7 +49,7 @@ pub struct Report<'a> {
     /// The change, and what came of it.
     pub change: ChangeReport<'a>,
     /// What people call each session that goes, in the order of the items.
-    pub titles: &'a [Option<String>],
+    pub titles: &'a [Option<Box<str>>],
     /// How many sub-agents go with their sessions.
     pub subagents: usize,
     /// The archive that what goes is put into first.

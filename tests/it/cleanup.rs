@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::contract::Kind;
 use crate::contract::changes::{Change, Cleanup, CleanupKind, Fuse, KeptFor, Pins, RunList, RunState, Undo};
+use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, START, Vibe, age_tree,
     claude_slug, id, minutes_after, put,
@@ -504,6 +505,79 @@ Kept: 6 newer.
     world.rejoin(["undo"]).code(0);
     assert_same(&before, &stores(&world), "after undo");
     assert_same(&outside_before, &picture(&outside), "outside, after undo");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
+    let world = world();
+    let side = world.home().join(".claude/projects").join(claude_slug(APP)).join(id(1)).join("tool-results");
+    std::fs::create_dir_all(&side).expect("a directory");
+    let outside = world.dir("outside");
+    put(&outside.join("precious.txt"), "precious");
+    age_tree(&world.home());
+    let before = stores(&world);
+    for (mount, what) in [("mount -t tmpfs none", "another device"), ("mount --bind \"$2\"", "the same one")] {
+        // A name space of its own, in which anybody may mount; nothing is left of it afterwards.
+        let script = format!("{mount} \"$1\" && echo \"$2\" > \"$1/new.txt\" && exec \"$0\" cleanup --yes --json");
+        let mut command = world.from(world.root()).command("/usr/bin/unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_rejoin")]);
+        let output = command.arg(&side).arg(&outside).output();
+        let Some(output) = output.ok().filter(|output| output.stdout.starts_with(b"{")) else {
+            println!("skipped: nothing can be mounted here");
+            return;
+        };
+        let done: Cleanup = crate::contract::parse(&String::from_utf8_lossy(&output.stdout));
+        assert_eq!((output.status.code(), done.deleted, done.failed), (Some(3), 2, 1), "{what}: {done:#?}");
+        assert!(done.errors[0].reason.contains("another file system is mounted at"), "{what}: {:?}", done.errors);
+        assert!(world.home().join(".claude/projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(1))).exists());
+        world.rejoin(["undo"]).code(0);
+        assert_same(&before, &stores(&world), "after undo");
+    }
+    // What was removed before something was mounted in it is purged without that.
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    let trash = walkdir::WalkDir::new(world.home().join(".local/state/rejoin")).into_iter().filter_map(Result::ok);
+    let inside = trash.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("tool-results")).expect("a place");
+    let script = "mount --bind \"$2\" \"$1\" && exec \"$0\" trash purge --all --yes";
+    let mut command = world.from(world.root()).command("/usr/bin/unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_rejoin")]);
+    let output = command.arg(&inside).arg(&outside).output().expect("a run");
+    assert_ne!(output.status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(outside.join("precious.txt")).ok().as_deref(), Some("precious"));
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
+    for agent in ["amplifier", "claude", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen", "vibe"] {
+        let Some(folder) = corpus(agent) else {
+            println!("skipped: there is no ../shared/corpus/{agent} beside the checkout");
+            continue;
+        };
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        age_tree(&world.home());
+        let before = stores(&world);
+        let later = || world.with("REJOIN_NOW", "2031-03-01T12:00:00Z");
+        let done: Cleanup = later().rejoin(["cleanup", "--all", "--allow-all", "--yes", "--json"]).code(0).json();
+        assert_eq!((done.failed, done.skipped), (0, 0), "{agent}: {:#?}", done.errors);
+        assert!(done.deleted > 0 || !done.left_to_agent.is_empty(), "{agent}");
+        let left = later().rejoin(["list", "--all", "--json"]).code(0).sessions();
+        let kept: u64 = done.kept.iter().map(|kept| kept.sessions).sum();
+        let main = left.iter().filter(|session| session.kind != Kind::Subagent);
+        assert_eq!(main.count() as u64, kept, "{agent}: {:?}", done.kept);
+        assert!(!left.iter().any(|session| done.ids().contains(&session.id.as_str())), "{agent}");
+        // Nothing that no session owns went with them.
+        let gone: Vec<PathBuf> = before.keys().filter(|path| !stores(&world).contains_key(*path)).cloned().collect();
+        let is_memory = |path: &PathBuf| path.iter().any(|part| part == "memory" || part == "settings.json");
+        assert!(!gone.iter().any(is_memory), "{agent}: {gone:#?}");
+        if done.deleted > 0 {
+            let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
+            assert_eq!((undone.undone, undone.refused), (done.deleted, 0), "{agent}");
+        }
+        assert_same(&before, &stores(&world), agent);
+    }
 }
 
 #[test]

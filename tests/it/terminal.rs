@@ -385,3 +385,21 @@ fn it_is_said_when_the_agent_wrote_to_something_else() {
     assert!(said.contains(&format!("warning: the agent started a new session, {}", id(9))), "{said}");
     assert!(said.contains(&format!("{}.jsonl stayed as it was", id(1))), "{said}");
 }
+
+#[test]
+fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
+    let world = World::new();
+    for n in 1..=1500 {
+        world.add(Jido::session(id(n)));
+    }
+    let plan = |world: &World| {
+        let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(["cleanup", "--all", "--allow-all", "--yes"]);
+        command
+    };
+    let (status, output) = Seat::run(&plan(&world), 80, 24).ends();
+    assert_eq!(status, Some(0), "{output}");
+    assert!(output.contains("\r\x1b[KRemoving [") && output.contains("/1500"), "{output:.2000}");
+    let (_, after) = output.rsplit_once("\r\x1b[K").expect("a line that is taken away");
+    assert!(after.contains("1500 sessions moved to the trash") && !after.contains("Removing ["), "{after:.2000}");
+}

@@ -238,16 +238,24 @@ impl Agent for Claude {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(belongings(place, &Beginnings::of(&place.store.root.join("todos"))))
+        let root = &place.store.root;
+        let find = |dir: &str, name: &str| Some(root.join(dir).join(name)).filter(|path| is_there(path));
+        Ok(belongings(place, find, &Beginnings::of(&root.join("todos"))))
     }
 
     fn belongings_of(&self, places: &[&Located]) -> Vec<Result<Belongings, String>> {
+        // A look for each session in each directory costs more than a listing of each.
         let roots: HashSet<&PathBuf> = places.iter().map(|place| &place.store.root).collect();
-        let todos: HashMap<&PathBuf, Beginnings> =
-            roots.into_iter().map(|root| (root, Beginnings::of(&root.join("todos")))).collect();
-        let none = Beginnings::default();
-        let todos = |place: &Located| todos.get(&place.store.root).unwrap_or(&none);
-        places.par_iter().map(|place| Ok(belongings(place, todos(place)))).collect()
+        let dirs = OF_SESSION.iter().chain(&["debug", "todos"]);
+        let listed: HashMap<(&PathBuf, &str), Beginnings> = roots
+            .iter()
+            .flat_map(|root| dirs.clone().map(move |dir| ((*root, *dir), Beginnings::of(&root.join(dir)))))
+            .collect();
+        let of = |place: &&Located| {
+            let listed = |dir| &listed[&(&place.store.root, dir)];
+            Ok(belongings(place, |dir, name| listed(dir).named(name), listed("todos")))
+        };
+        places.par_iter().map(of).collect()
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -301,7 +309,11 @@ impl Agent for Claude {
     }
 }
 
-fn belongings(place: &Located, todos: &Beginnings) -> Belongings {
+/// Where the client keeps what it keys by the session alone (2.1.330); there are `todos` and `debug` in older ones too.
+const OF_SESSION: [&str; 5] = ["file-history", "session-env", "tasks", "uploads", "image-cache"];
+
+/// Puts together what belongs to a session; `find` finds what has a name in a directory of the store.
+fn belongings(place: &Located, find: impl Fn(&'static str, &str) -> Option<PathBuf>, todos: &Beginnings) -> Belongings {
     let mut own = vec![place.path.clone()];
     own.extend(place.side_dir.clone());
     if place.is_subagent {
@@ -312,13 +324,9 @@ fn belongings(place: &Located, todos: &Beginnings) -> Belongings {
     if place.is_subagent {
         return Belongings { own, shared: Vec::new() };
     }
-    // The client keys these by the session alone (2.1.330; `todos` and `debug` in older ones).
-    let (root, id) = (&place.store.root, &place.id);
-    let shared = ["file-history", "session-env", "tasks", "uploads", "image-cache"].map(|dir| root.join(dir).join(id));
-    let shared = shared.into_iter().chain([root.join("debug").join(format!("{id}.txt"))]);
-    let mut shared: Vec<PathBuf> = shared.filter(|path| is_there(path)).collect();
-    shared.extend(todos.with(&format!("{id}-")));
-    Belongings { own, shared }
+    let id = &place.id;
+    let of_session = OF_SESSION.iter().filter_map(|dir| find(dir, id)).chain(find("debug", &format!("{id}.txt")));
+    Belongings { own, shared: of_session.chain(todos.with(&format!("{id}-"))).collect() }
 }
 
 /// Returns the plan of a new session in a directory, in the store that the client itself would take.
