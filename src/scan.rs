@@ -38,6 +38,9 @@ pub struct Scan {
     pub problems: Vec<Problem>,
 }
 
+/// So many copies are read at once where little memory is to be used.
+const PART: usize = 16 * 1024;
+
 /// What a scan reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
@@ -96,9 +99,14 @@ impl Places {
     /// Reads every copy as `list` does, and keeps of each only what `digest` makes of it, so that many need little
     /// memory. What only other sessions tell of a directory is not known then.
     pub fn digest<T: Send>(self, env: &Env, digest: impl Fn(Copy) -> T + Sync) -> (Vec<T>, Vec<Problem>) {
-        let Self { places, mut problems } = self;
+        let Self { mut places, mut problems } = self;
         let notes = Notes::of(env, &places, &[], false, &mut problems);
-        let digests = read_each(env, places, &notes, Wanted::GLANCE, &mut problems, digest);
+        let mut digests = Vec::with_capacity(places.len());
+        while !places.is_empty() {
+            let part = places.split_off(places.len().saturating_sub(PART));
+            places.shrink_to_fit();
+            digests.extend(read_each(env, part, &notes, Wanted::GLANCE, &mut problems, &digest));
+        }
         problems.sort();
         problems.dedup();
         (digests, problems)

@@ -190,11 +190,13 @@ impl Family {
 
 /// Decides what becomes of every session; families come in the order of their first member.
 pub fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Family> {
-    let by_id: HashMap<(AgentKind, &str), usize> =
-        candidates.iter().enumerate().map(|(at, one)| ((one.agent, one.id), at)).collect();
+    let key = |at: usize| (candidates[at].agent, candidates[at].id);
+    let mut by_id: Vec<usize> = (0..candidates.len()).collect();
+    by_id.sort_by_key(|at| key(*at));
     let parent = |at: usize| -> Option<usize> {
-        let one = &candidates[at];
-        by_id.get(&(one.agent, one.parent_id?)).copied().filter(|parent| *parent != at)
+        let wanted = (candidates[at].agent, candidates[at].parent_id?);
+        let parent = by_id[by_id.partition_point(|at| key(*at) <= wanted).checked_sub(1)?];
+        Some(parent).filter(|parent| key(*parent) == wanted && *parent != at)
     };
     let roots = roots(candidates, parent);
     let mut families = families(candidates, &roots);
