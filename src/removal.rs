@@ -130,8 +130,10 @@ struct Closer {
     liveness: Option<Box<Liveness>>,
     /// Why only its agent can remove it.
     its_agents: Option<Box<str>>,
-    /// All that belongs to it.
-    paths: Vec<PathBuf>,
+    /// The steps that take away all that belongs to it.
+    steps: Vec<Step>,
+    /// Why something of it cannot be taken away.
+    obstacle: Option<Box<str>>,
 }
 
 impl Briefs {
@@ -347,28 +349,67 @@ impl Briefs {
         if sessions.is_empty() {
             return;
         }
-        let mut closer = self.belongings(sessions);
+        let mut closer: Vec<Box<Closer>> = Vec::new();
+        closer.resize_with(sessions.len(), Box::default);
+        let paths = self.belongings(sessions, &mut closer);
         let open = OpenFiles::now();
-        sessions.par_iter().zip(&mut closer).for_each(|(at, closer)| {
+        sessions.par_iter().zip(&mut closer).zip(paths).for_each(|((at, closer), paths)| {
             closer.is_unparsable = self.copies(*at).iter().any(is_garbage);
             // A database that others write to tells nothing of a session in it.
-            let files = if closer.its_agents.is_none() { self.growing(*at) } else { Vec::new() };
-            for file in files {
-                let Some(metadata) = file.symlink_metadata().ok().filter(Metadata::is_file) else { continue };
-                let modified_at = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
-                closer.modified_at = closer.modified_at.max(modified_at);
-                if open.has(&metadata) {
-                    let why = format!("a process has {} open", file.display());
-                    closer.liveness = Some(Box::new(Liveness::Maybe { why }));
-                }
+            if closer.its_agents.is_none() {
+                self.look_at(*at, outermost(paths), &open, closer);
             }
         });
-        self.closer.extend(sessions.iter().copied().zip(closer.into_iter().map(Box::new)));
+        self.closer.extend(sessions.iter().copied().zip(closer));
     }
 
-    /// Finds all that belongs to these sessions.
-    fn belongings(&self, sessions: &[usize]) -> Vec<Closer> {
-        let mut closer = vec![Closer::default(); sessions.len()];
+    /// Looks at everything that belongs to a session, each file but once.
+    fn look_at(&self, at: usize, paths: Vec<PathBuf>, open: &OpenFiles, closer: &mut Closer) {
+        let (mut modified_at, mut held) = (None, None);
+        let mut see = |path: &dyn Fn() -> PathBuf, metadata: &Metadata| {
+            let time = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+            modified_at = modified_at.max(time);
+            if held.is_none() && open.has(metadata) {
+                held = Some(path());
+            }
+        };
+        // What somebody writes to need not be there, nor belong to it.
+        for file in self.growing(at).iter().filter(|file| !paths.iter().any(|path| file.starts_with(path))) {
+            if let Some(metadata) = file.symlink_metadata().ok().filter(Metadata::is_file) {
+                see(&|| file.clone(), &metadata);
+            }
+        }
+        let roots: BTreeSet<&Path> = self.copies(at).iter().map(|copy| copy.place.store.root.as_path()).collect();
+        let roots: Vec<Resolved> = roots.into_iter().filter_map(|root| self.resolved(root)).collect();
+        let mut steps = Vec::with_capacity(paths.len());
+        for mut path in paths {
+            let dir = path.parent().and_then(|dir| self.resolved(dir));
+            let dir = dir.filter(|dir| roots.iter().any(|root| dir.path.starts_with(&root.path)));
+            let stamp = dir
+                .ok_or_else(|| format!("{} leads out of the store through a link", path.display()))
+                .and_then(|dir| {
+                    let see = &mut |name: &Path, metadata: &Metadata| see(&|| path.join(name), metadata);
+                    stamp::take_in(&path, dir.identity, see).map_err(|error| error.to_string())
+                });
+            match stamp {
+                Ok(stamp) => {
+                    path.shrink_to_fit();
+                    steps.push(Step::Trash { path, stamp });
+                }
+                Err(why) => closer.obstacle = Some(closer.obstacle.take().unwrap_or_else(|| why.into())),
+            }
+        }
+        closer.steps = steps;
+        closer.modified_at = modified_at;
+        closer.liveness = held.map(|file| {
+            let why = format!("a process has {} open", file.display());
+            Box::new(Liveness::Maybe { why })
+        });
+    }
+
+    /// Finds all that belongs to these sessions, and notes which are their agents' to remove.
+    fn belongings(&self, sessions: &[usize], closer: &mut [Box<Closer>]) -> Vec<Vec<PathBuf>> {
+        let mut paths = vec![Vec::new(); sessions.len()];
         let copies: Vec<(usize, &Located)> = (0..sessions.len())
             .flat_map(|number| self.copies(sessions[number]).iter().map(move |copy| (number, &*copy.place)))
             .collect();
@@ -378,12 +419,12 @@ impl Briefs {
             for ((number, _), belongings) in of_agent.iter().zip(agent.belongings_of(&places)) {
                 match belongings {
                     // With the last copy goes what all of them share.
-                    Ok(it) => closer[*number].paths.extend(it.own.into_iter().chain(it.shared)),
+                    Ok(it) => paths[*number].extend(it.own.into_iter().chain(it.shared)),
                     Err(why) => closer[*number].its_agents = Some(why.into()),
                 }
             }
         }
-        closer
+        paths
     }
 
     /// Returns the files that change when somebody goes on with a session; not all of them need to be files, or there.
@@ -428,9 +469,21 @@ impl Briefs {
         going
     }
 
-    /// Hands out what belongs to these sessions, which were looked at closer.
-    pub fn take_paths(&mut self, members: &[usize]) -> Vec<PathBuf> {
-        members.iter().filter_map(|at| self.closer.remove(at)).flat_map(|closer| closer.paths).collect()
+    /// Hands out the steps that take these sessions away, which were looked at closer, or why they cannot be.
+    pub fn take_steps(&mut self, members: &[usize]) -> Result<Vec<Step>, String> {
+        let mut steps = Vec::new();
+        for closer in members.iter().filter_map(|at| self.closer.remove(at)) {
+            if let Some(why) = closer.obstacle {
+                return Err(why.into());
+            }
+            steps.extend(closer.steps);
+        }
+        // What lies in a directory above goes with that.
+        let all: HashSet<PathBuf> =
+            if members.len() > 1 { steps.iter().map(|step| step.path().to_owned()).collect() } else { HashSet::new() };
+        steps.retain(|step| !step.path().ancestors().skip(1).any(|above| all.contains(above)));
+        steps.shrink_to_fit();
+        Ok(steps)
     }
 
     /// Hands out what people call a session.
@@ -454,15 +507,8 @@ impl Briefs {
         })
     }
 
-    /// Returns the change that removes a session with its sub-agents, to whom these `paths` belong, or why it cannot be
-    /// removed as a whole.
-    pub fn item(
-        &self,
-        members: &[usize],
-        paths: Vec<PathBuf>,
-        code: &'static str,
-        reason: String,
-    ) -> Result<Item, String> {
+    /// Returns the change that removes a session with its sub-agents by these steps.
+    pub fn item(&self, members: &[usize], steps: Vec<Step>, code: &'static str, reason: String) -> Item {
         let (agent, id) = self.key(members[0]);
         let copies = || members.iter().flat_map(|at| self.copies(*at));
         // A hundred thousand of these are held at once, so nothing has room to grow.
@@ -472,20 +518,7 @@ impl Briefs {
             active_at: copy.active_at,
             transcript_bytes: copy.transcript_bytes,
         }));
-        let roots: BTreeSet<&Path> = copies().map(|copy| copy.place.store.root.as_path()).collect();
-        let roots: Vec<Resolved> = roots.into_iter().filter_map(|root| self.resolved(root)).collect();
-        let paths = outermost(paths);
-        let mut steps = Vec::with_capacity(paths.len());
-        for mut path in paths {
-            let dir = path.parent().and_then(|dir| self.resolved(dir));
-            let Some(dir) = dir.filter(|dir| roots.iter().any(|root| dir.path.starts_with(&root.path))) else {
-                return Err(format!("{} leads out of the store through a link", path.display()));
-            };
-            let stamp = stamp::take_in(&path, dir.identity).map_err(|error| error.to_string())?;
-            path.shrink_to_fit();
-            steps.push(Step::Trash { path, stamp });
-        }
-        Ok(Item { label: format!("{agent} {id}"), session: Some((agent, id.to_owned())), seen, code, reason, steps })
+        Item { label: format!("{agent} {id}"), session: Some((agent, id.to_owned())), seen, code, reason, steps }
     }
 }
 

@@ -20,14 +20,14 @@ pub fn take(path: &Path) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
     let parent = path.parent().ok_or_else(|| fail(io::Error::other("it has no directory")))?;
     let parent = parent.metadata().map_err(fail)?;
-    take_in(path, (parent.dev(), parent.ino()))
+    take_in(path, (parent.dev(), parent.ino()), &mut |_, _| {})
 }
 
-/// Looks at a path as [`take`] does, in a directory of which device and inode are known.
-pub fn take_in(path: &Path, parent: (u64, u64)) -> Result<Stamp, PathError> {
+/// Looks at a path as [`take`] does, in a directory of which device and inode are known, and shows every file.
+pub fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Metadata)) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
     let metadata = path.symlink_metadata().map_err(fail)?;
-    of(path, &metadata, parent).map_err(fail)
+    of(path, &metadata, parent, see).map_err(fail)
 }
 
 /// Looks at a path as [`take`] does; `None` when there is nothing.
@@ -39,7 +39,12 @@ pub fn take_if_present(path: &Path) -> Result<Option<Stamp>, PathError> {
     }
 }
 
-fn of(path: &Path, metadata: &Metadata, parent: (u64, u64)) -> io::Result<Stamp> {
+fn of(
+    path: &Path,
+    metadata: &Metadata,
+    parent: (u64, u64),
+    see: &mut dyn FnMut(&Path, &Metadata),
+) -> io::Result<Stamp> {
     let kind = metadata.file_type();
     if kind.is_symlink() {
         return Err(io::Error::other("it is a symbolic link, which is not followed"));
@@ -56,6 +61,9 @@ fn of(path: &Path, metadata: &Metadata, parent: (u64, u64)) -> io::Result<Stamp>
         modified: modified(metadata),
         tree: String::new(),
     };
+    if kind.is_file() {
+        see(Path::new(""), metadata);
+    }
     if kind.is_dir() {
         let mounted = |place: &Path| io::Error::other(format!("another file system is mounted at {}", place.display()));
         if fsio::is_mount_point(path)? {
@@ -67,6 +75,9 @@ fn of(path: &Path, metadata: &Metadata, parent: (u64, u64)) -> io::Result<Stamp>
                 return Err(mounted(&path.join(name)));
             }
             let size = if found.is_file() { found.len() } else { 0 };
+            if found.is_file() {
+                see(name, found);
+            }
             stamp.size += size;
             let name = name.as_os_str().as_bytes();
             digest.update((name.len() as u64).to_le_bytes());

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::{change, removal, safe};
 use crate::apply::journal::Run;
@@ -26,8 +25,6 @@ use crate::ui::Ui;
 
 /// What goes by age unless something else is asked for.
 const USUAL_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How many sessions are looked at between two looks at the clock for the progress line.
-const CHUNK: usize = 256;
 
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     removal::needs_somebody(&args.removal, env)?;
@@ -147,7 +144,7 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let cutoff = policy.cutoff.filter(|_| is_claudes && !policy.only_empty);
     let records = cutoff.map(|cutoff| cwd_records(&mut briefs, cutoff, &filter, &pins, env)).unwrap_or_default();
     let going = briefs.keep_going(families);
-    planned.add(&mut briefs, &going, policy.only_empty, ui);
+    planned.add(&mut briefs, &going, policy.only_empty);
     planned.titles.extend(records.iter().map(|_| None));
     planned.subagents.extend(records.iter().map(|_| 0));
     planned.change.items.extend(records);
@@ -196,37 +193,25 @@ impl Planned {
     }
 
     /// Plans to remove these families.
-    fn add(&mut self, briefs: &mut Briefs, going: &[Family], only_empty: bool, ui: &mut Ui) {
+    fn add(&mut self, briefs: &mut Briefs, going: &[Family], only_empty: bool) {
         self.change.items.reserve_exact(going.len());
         self.titles.reserve_exact(going.len());
         self.subagents.reserve_exact(going.len());
-        let mut progress = ui.progress("Looking at", going.len());
-        for (number, chunk) in going.chunks(CHUNK).enumerate() {
-            progress.at(number * CHUNK);
-            let paths: Vec<_> = chunk.iter().map(|family| briefs.take_paths(&family.members)).collect();
-            let items: Vec<_> = chunk
-                .par_iter()
-                .zip(paths)
-                .map(|(family, paths)| {
-                    let code = match family.verdict {
-                        Verdict::Goes(go) if !only_empty => go.name(),
-                        _ => "empty",
-                    };
-                    let active = family.active_at.map_or_else(|| "at an unknown time".to_owned(), day);
-                    briefs.item(&family.members, paths, code, format!("last active {active}"))
-                })
-                .collect();
-            for (family, item) in chunk.iter().zip(items) {
-                match item {
-                    Ok(item) => {
-                        self.change.items.push(item);
-                        self.titles.push(briefs.take_title(family.root()));
-                        self.subagents.push(family.members.len() - 1);
-                    }
-                    Err(why) => {
-                        let (agent, id) = briefs.key(family.root());
-                        self.unplanned.push((format!("{agent} {id}"), why));
-                    }
+        for family in going {
+            let code = match family.verdict {
+                Verdict::Goes(go) if !only_empty => go.name(),
+                _ => "empty",
+            };
+            let active = family.active_at.map_or_else(|| "at an unknown time".to_owned(), day);
+            match briefs.take_steps(&family.members) {
+                Ok(steps) => {
+                    self.change.items.push(briefs.item(&family.members, steps, code, format!("last active {active}")));
+                    self.titles.push(briefs.take_title(family.root()));
+                    self.subagents.push(family.members.len() - 1);
+                }
+                Err(why) => {
+                    let (agent, id) = briefs.key(family.root());
+                    self.unplanned.push((format!("{agent} {id}"), why));
                 }
             }
         }

@@ -95,11 +95,11 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
     let mut change = Change { verb: "delete", items: Vec::new() };
     for (_, members) in families.iter().enumerate().filter(|(at, _)| !is_covered(*at)) {
         let reason = briefs.title(members[0]).unwrap_or("named").to_owned();
-        let paths = briefs.take_paths(members);
-        change.items.push(briefs.item(members, paths, "named", reason).map_err(|why| {
+        let steps = briefs.take_steps(members).map_err(|why| {
             let (agent, id) = briefs.key(members[0]);
             refuse(format!("{agent} session {id} cannot be removed: {why}"))
-        })?);
+        })?;
+        change.items.push(briefs.item(members, steps, "named", reason));
     }
     Ok(change)
 }
