@@ -17,6 +17,9 @@ use crate::env::Env;
 use crate::session::{AgentKind, Problem, SessionKind};
 use crate::ui::Styles;
 
+/// A title takes at most so many columns.
+const TITLE: usize = 60;
+
 /// The answer of `archive`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Archive", deny_unknown_fields)]
@@ -142,6 +145,7 @@ pub fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_
                 let verb = if is_dry_run { "would archive" } else { "archived" };
                 let (size, stored) = (text::size(item.size_bytes), text::size(item.stored_bytes));
                 let title = table::title(item.session);
+                let title = text::truncated(&title, TITLE);
                 writeln!(out, "{verb}  {label}  {title}  {faint}({size}, {stored} new){faint:#}")?;
             }
         }
