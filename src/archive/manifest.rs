@@ -59,7 +59,7 @@ pub struct CopyAt {
     pub path: PathBuf,
 }
 
-/// What a list shows of a session; each as [`Copy`] has it.
+/// What a list shows of a session; each as [`Copy`](struct@Copy) has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the model's copy says what each is")]
 pub struct Facts {
