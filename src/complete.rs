@@ -15,7 +15,7 @@ const MOST: usize = 50;
 /// The shell asks before the command line is complete, so `--home` is not known here.
 pub(crate) fn session_ids() -> Vec<CompletionCandidate> {
     let Ok(env) = Env::read(None) else { return Vec::new() };
-    let wanted = Wanted::GLANCE;
+    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
     let mut sessions = scan::locate(&env, &[]).read_all(&env, wanted).sessions;
     sessions.retain(|session| session.copy().kind.is_listed());
     select::sort(&mut sessions, SortKey::Active, false);

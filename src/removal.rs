@@ -23,7 +23,7 @@ use crate::pins::Pins;
 use crate::plan::change::{Item, Seen, Step};
 use crate::plan::retention::{Candidate, Family, Fuse, Policy, decide, fuses};
 use crate::process::OpenFiles;
-use crate::scan;
+use crate::scan::{self, Wanted};
 use crate::select::{Filter, Selector};
 use crate::session::{AgentKind, Copy, Health, Liveness, Located, Problem, SessionKind};
 use crate::stamp;
@@ -137,18 +137,20 @@ struct Closer {
 }
 
 impl Briefs {
-    /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for.
-    pub fn read(env: &Env, agents: &[AgentKind], filter: &Filter) -> Self {
+    /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `sizes`
+    /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
+    pub fn read(env: &Env, agents: &[AgentKind], filter: &Filter, sizes: bool) -> Self {
         let claude_dirs: Mutex<BTreeSet<PathBuf>> = Mutex::default();
-        let (mut copies, problems) = scan::locate(env, agents).digest(env, |copy| {
-            let dir = copy.launch_dir.as_ref().filter(|_| copy.place.agent() == AgentKind::Claude);
-            if let (Some(dir), Ok(mut dirs)) = (dir, claude_dirs.lock())
-                && !dirs.contains(&dir.value)
-            {
-                dirs.insert(dir.value.clone());
-            }
-            Brief::of(copy, filter)
-        });
+        let (mut copies, problems) =
+            scan::locate(env, agents).digest(env, Wanted { sizes, ..Wanted::GLANCE }, |copy| {
+                let dir = copy.launch_dir.as_ref().filter(|_| copy.place.agent() == AgentKind::Claude);
+                if let (Some(dir), Ok(mut dirs)) = (dir, claude_dirs.lock())
+                    && !dirs.contains(&dir.value)
+                {
+                    dirs.insert(dir.value.clone());
+                }
+                Brief::of(copy, filter)
+            });
         copies.sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
         let mut starts = Vec::with_capacity(copies.len() + 1);
         let key = |at: usize| copies.get(at).map(Brief::key);

@@ -46,6 +46,8 @@ const PART: usize = 16 * 1024;
 pub struct Wanted {
     /// How much of each copy.
     pub depth: Depth,
+    /// How large each copy is with all that belongs to it, which takes a look at every file of that.
+    pub sizes: bool,
     /// Whether prompts and replies are counted, which reads whole files.
     pub counts: bool,
     /// Whether several copies of one session are compared, which reads them whole.
@@ -54,11 +56,11 @@ pub struct Wanted {
 
 impl Wanted {
     /// What `list` needs.
-    pub const GLANCE: Self = Self { depth: Depth::Glance, counts: false, compare: false };
+    pub const GLANCE: Self = Self { depth: Depth::Glance, sizes: true, counts: false, compare: false };
     /// What is needed to resume a session: which of its copies is the right one.
-    pub const RESUME: Self = Self { depth: Depth::Glance, counts: false, compare: true };
+    pub const RESUME: Self = Self { depth: Depth::Glance, sizes: true, counts: false, compare: true };
     /// Every source of a launch directory.
-    pub const THOROUGH: Self = Self { depth: Depth::Thorough, counts: false, compare: true };
+    pub const THOROUGH: Self = Self { depth: Depth::Thorough, sizes: true, counts: false, compare: true };
 }
 
 /// Finds every copy of the given agents, or of all when none is given.
@@ -96,16 +98,21 @@ impl Places {
         read(env, places, &[], wanted, problems)
     }
 
-    /// Reads every copy as `list` does, and keeps of each only what `digest` makes of it, so that many need little
-    /// memory. What only other sessions tell of a directory is not known then.
-    pub fn digest<T: Send>(self, env: &Env, digest: impl Fn(Copy) -> T + Sync) -> (Vec<T>, Vec<Problem>) {
+    /// Reads every copy, and keeps of each only what `digest` makes of it, so that many need little memory. What only
+    /// other sessions tell of a directory is not known then.
+    pub fn digest<T: Send>(
+        self,
+        env: &Env,
+        wanted: Wanted,
+        digest: impl Fn(Copy) -> T + Sync,
+    ) -> (Vec<T>, Vec<Problem>) {
         let Self { mut places, mut problems } = self;
-        let notes = Notes::of(env, &places, &[], false, &mut problems);
+        let notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
         let mut digests = Vec::with_capacity(places.len());
         while !places.is_empty() {
             let part = places.split_off(places.len().saturating_sub(PART));
             places.shrink_to_fit();
-            digests.extend(read_each(env, part, &notes, Wanted::GLANCE, &mut problems, &digest));
+            digests.extend(read_each(env, part, &notes, wanted, &mut problems, &digest));
         }
         problems.sort();
         problems.dedup();
@@ -199,7 +206,7 @@ fn read_each<T: Send>(
     let read = |place: Located| -> Result<T, Problem> {
         let path = place.path.clone();
         let notes = notes.0.get(&place.store.root).unwrap_or(&nothing);
-        let context = ReadContext { env, notes, depth: wanted.depth };
+        let context = ReadContext { env, notes, depth: wanted.depth, sizes: wanted.sizes };
         let Some(agent) = agent::by_kind(place.agent()) else {
             return Err(Problem { path, reason: "no agent reads it".to_owned() });
         };
@@ -408,5 +415,28 @@ impl Scan {
             Some(session) => tie(session, pointer),
             None => self.dangling.push(pointer),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::tests::fixed;
+
+    #[test]
+    fn without_sizes_everything_else_is_read_all_the_same() {
+        let mut env = fixed();
+        env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+        env.foreign_home = true;
+        let read = |sizes| {
+            let (mut copies, problems) =
+                locate(&env, &[]).digest(&env, Wanted { sizes, ..Wanted::GLANCE }, |copy| copy);
+            copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
+            let sizes: Vec<u64> = copies.iter_mut().map(|copy| std::mem::take(&mut copy.size_bytes)).collect();
+            (sizes, format!("{copies:?} {problems:?}"))
+        };
+        let ((sizes, with), (smaller, without)) = (read(true), read(false));
+        assert_eq!(with, without);
+        assert!(sizes.len() > 10 && sizes.iter().sum::<u64>() > smaller.iter().sum(), "{sizes:?} {smaller:?}");
     }
 }

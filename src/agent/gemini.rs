@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, as_prompt_option, is_there, tree_size};
+use super::{Agent, Command, Found, ReadContext, StoreNotes, as_prompt_option, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -97,7 +97,7 @@ impl Agent for Gemini {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut copy = Copy::new(place);
         let modified = if is_document(&copy.place) { read_document(&mut copy)? } else { read_lines(&mut copy)? };
-        copy.size_bytes = copy.transcript_bytes + copy.place.side_dir.as_deref().map_or(0, tree_size);
+        copy.size_bytes = copy.transcript_bytes + context.tree_size(copy.place.side_dir.as_deref());
         let last = copy.active_at.as_ref().map(|at| at.value).or(modified);
         if copy.active_at.is_none() {
             copy.active_at = modified.map(|at| Fact::new(at, "mtime"));

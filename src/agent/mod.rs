@@ -274,6 +274,15 @@ pub struct ReadContext<'a> {
     pub notes: &'a StoreNotes,
     /// How much is wanted.
     pub depth: Depth,
+    /// Whether it is wanted how large it is with all that belongs to it, which takes a look at every file of that.
+    pub sizes: bool,
+}
+
+impl ReadContext<'_> {
+    /// Returns the bytes of every regular file below a directory, or 0 where nobody wants sizes.
+    pub(crate) fn tree_size(&self, dir: Option<&Path>) -> u64 {
+        dir.filter(|_| self.sizes).map_or(0, tree_size)
+    }
 }
 
 /// What the small files of a store say of its sessions.
@@ -413,19 +422,20 @@ fn is_there(path: &Path) -> bool {
 /// Returns the bytes of every regular file below a directory, without following links.
 pub(crate) fn tree_size(dir: &Path) -> u64 {
     let mut bytes = 0;
-    each_file_below(dir, &mut |entry, _| bytes += entry.metadata().map_or(0, |metadata| metadata.len()));
+    each_file_below(dir, usize::MAX, &mut |entry, _| bytes += entry.metadata().map_or(0, |metadata| metadata.len()));
     bytes
 }
 
-/// Shows every regular file below a directory with its depth, 1 for those right in it, without following links.
+/// Shows every regular file below a directory with its depth, 1 for those right in it, down to the deepest wanted;
+/// follows no links.
 ///
 /// A look at an entry's metadata starts at its directory, which is cheaper than one at its path from the root on.
-fn each_file_below(dir: &Path, see: &mut dyn FnMut(&DirEntry, usize)) {
+fn each_file_below(dir: &Path, deepest: usize, see: &mut dyn FnMut(&DirEntry, usize)) {
     let mut dirs = vec![(dir.to_owned(), 1)];
     while let Some((dir, depth)) = dirs.pop() {
         for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => dirs.push((entry.path(), depth + 1)),
+                Ok(kind) if kind.is_dir() && depth < deepest => dirs.push((entry.path(), depth + 1)),
                 Ok(kind) if kind.is_file() => see(&entry, depth),
                 _ => {}
             }

@@ -13,9 +13,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{
-    Agent, Command, Found, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude, is_there, tree_size,
-};
+use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -163,7 +161,7 @@ impl Agent for Qwen {
         let (length, modified) = (file.len(), file.modified());
         let mut copy = Copy::new(place);
         copy.transcript_bytes = length;
-        copy.size_bytes = length + copy.place.side_dir.as_deref().map_or(0, tree_size);
+        copy.size_bytes = length + context.tree_size(copy.place.side_dir.as_deref());
 
         let mut ends = Ends::default();
         let mut seen = 0;

@@ -216,7 +216,7 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
         return Some("it no longer lies in its store".to_owned());
     }
     let notes = agent.notes(&seen.place.store, env);
-    let context = ReadContext { env, notes: &notes, depth: Depth::Glance };
+    let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false };
     let copy = match agent.read(Located::clone(&seen.place), &context) {
         Ok(copy) => copy,
         Err(error) => return Some(error.to_string()),

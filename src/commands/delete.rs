@@ -67,7 +67,7 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
     let pins = Pins::read(env)?;
     let agents: BTreeSet<_> = named.iter().map(|session| session.agent).collect();
     let agents: Vec<_> = agents.into_iter().collect();
-    let mut briefs = Briefs::read(env, &agents, &Filter::default());
+    let mut briefs = Briefs::read(env, &agents, &Filter::default(), false);
     let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
     let mut families: Vec<Vec<usize>> = Vec::new();
     for session in &named {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::upkeep::is_temporary;
 use super::{Amplifier, MAX_METADATA, is_filed_under};
-use crate::agent::{Agent as _, Depth, ReadContext, tree_size};
+use crate::agent::{Agent as _, Depth, ReadContext};
 use crate::error::PathError;
 use crate::format::amplifier::{Entry, Event, Metadata};
 use crate::format::jsonl::Jsonl;
@@ -37,11 +37,12 @@ impl<'a> Reader<'a> {
             let entry = entry.map_err(fail)?;
             let kind = entry.file_type().map_err(fail)?;
             if kind.is_dir() {
-                size_bytes += tree_size(&entry.path());
+                size_bytes += context.tree_size(Some(&entry.path()));
             } else if kind.is_file() {
                 match entry.file_name().into_string() {
                     Ok(name) => drop(files.insert(name, None)),
-                    Err(_) => size_bytes += entry.metadata().map_or(0, |metadata| metadata.len()),
+                    Err(_) if context.sizes => size_bytes += entry.metadata().map_or(0, |metadata| metadata.len()),
+                    Err(_) => {}
                 }
             }
         }
@@ -274,6 +275,9 @@ impl<'a> Reader<'a> {
         for (name, size) in &self.files {
             if let (Some(size), true) = (size, has_time) {
                 copy.size_bytes += size;
+                continue;
+            }
+            if has_time && !self.context.sizes {
                 continue;
             }
             let Ok(metadata) = copy.place.path.join(name).symlink_metadata() else { continue };

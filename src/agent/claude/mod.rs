@@ -172,7 +172,7 @@ impl Agent for Claude {
         let fail = |error| PathError::new("read", &path, error);
         let mut copy = Copy::new(place);
         copy.transcript_bytes = file.len();
-        copy.size_bytes = file.len() + copy.place.side_dir.as_deref().map_or(0, super::tree_size);
+        copy.size_bytes = file.len() + context.tree_size(copy.place.side_dir.as_deref());
         copy.modified_at = file.modified();
 
         let mut ends = Ends::default();

@@ -77,9 +77,9 @@ impl Agent for Copilot {
         found
     }
 
-    fn read(&self, place: Located, _context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut copy = Copy::new(place);
-        let (size_bytes, users) = survey(&copy.place.path);
+        let (size_bytes, users) = survey(&copy.place.path, context);
         copy.size_bytes = size_bytes;
         copy.liveness = liveness(&copy.place.path, &users);
         let workspace = Workspace::read(&mut copy);
@@ -190,10 +190,13 @@ fn recorded(dir: PathBuf, source: &'static str, file: &str) -> Evidence {
 }
 
 /// Returns the bytes of a session's directory, and the processes that are named as its users.
-fn survey(dir: &Path) -> (u64, BTreeSet<u32>) {
+fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u32>) {
     let (mut bytes, mut users) = (0, BTreeSet::new());
-    each_file_below(dir, &mut |entry, depth| {
-        bytes += entry.metadata().map_or(0, |metadata| metadata.len());
+    let deepest = if context.sizes { usize::MAX } else { 1 };
+    each_file_below(dir, deepest, &mut |entry, depth| {
+        if context.sizes {
+            bytes += entry.metadata().map_or(0, |metadata| metadata.len());
+        }
         if depth == 1 {
             let name = entry.file_name();
             let name = name.to_str().and_then(|name| name.strip_prefix("inuse."));
@@ -225,6 +228,7 @@ fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
+    use crate::agent::{Depth, StoreNotes};
     use crate::env::tests::fixed;
 
     #[test]
@@ -244,5 +248,18 @@ mod tests {
         assert_eq!(Copilot.belongings(&place), Ok(Belongings { own: own.clone(), shared: Vec::new() }));
         std::fs::remove_file(&own[1]).expect("a file");
         assert_eq!(Copilot.belongings(&place).map(|found| found.own), Ok(own[..1].to_vec()));
+    }
+
+    #[test]
+    fn its_users_are_found_whether_sizes_are_wanted_or_not() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(dir.path().join("deep")).expect("a directory");
+        for name in ["inuse.71.lock", "inuse.72.hold", "inuse.x.lock", "deep/inuse.73.lock"] {
+            std::fs::write(dir.path().join(name), "1234").expect("a file");
+        }
+        let (env, notes) = (fixed(), StoreNotes::default());
+        let look = |sizes| survey(dir.path(), &ReadContext { env: &env, notes: &notes, depth: Depth::Glance, sizes });
+        assert_eq!(look(true), (16, BTreeSet::from([71, 72])));
+        assert_eq!(look(false), (0, BTreeSet::from([71, 72])));
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use md5::{Digest as _, Md5};
 use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there, tree_size};
+use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
 use crate::env::Env;
 use crate::error::PathError;
@@ -106,7 +106,7 @@ impl Agent for Kimi {
         let files = Files::of(&place);
         let mut copy = Copy::new(place);
         // What is no directory has nothing below it.
-        copy.size_bytes = tree_size(&copy.place.path)
+        copy.size_bytes = context.tree_size(Some(&copy.place.path))
             + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
         let has_prompt = read_wire(&mut copy, &files.wire, context.env.now)?;
         let project = copy.place.project.clone().unwrap_or_default();

@@ -187,7 +187,7 @@ impl Agent for OpenCode {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        if tree::is_in(&place) { tree::read(place, context.env.now) } else { database::read(&place, context) }
+        if tree::is_in(&place) { tree::read(place, context) } else { database::read(&place, context) }
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {

@@ -6,9 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::agent::{Found, database, is_there, tree_size};
+use crate::agent::{Found, ReadContext, database, is_there};
 use crate::error::PathError;
 use crate::evidence;
 use crate::format::opencode::{self as format, SessionFile};
@@ -50,10 +48,10 @@ fn messages_of(store: &Store, id: &str) -> PathBuf {
 }
 
 /// Reads the record of a session and its first prompt.
-pub(super) fn read(place: Located, now: Timestamp) -> Result<Copy, PathError> {
+pub(super) fn read(place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
     let bytes = fsio::read_bounded(&place.path, MAX_SESSION)?;
     let mut copy = Copy::new(place);
-    copy.size_bytes = bytes.len() as u64 + copy.place.side_dir.as_deref().map_or(0, tree_size);
+    copy.size_bytes = bytes.len() as u64 + context.tree_size(copy.place.side_dir.as_deref());
     let file: SessionFile<'_> = match serde_json::from_slice(&bytes) {
         Ok(file) => file,
         Err(_) => {
@@ -74,7 +72,7 @@ pub(super) fn read(place: Located, now: Timestamp) -> Result<Copy, PathError> {
     if is_silent {
         database::be_empty(&mut copy);
     }
-    database::judge_liveness(&mut copy, now);
+    database::judge_liveness(&mut copy, context.env.now);
     evidence::decide(&mut copy, |_| true);
     Ok(copy)
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there, tree_size};
+use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -130,7 +130,7 @@ impl Agent for Vibe {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut copy = Copy::new(place);
-        copy.size_bytes = tree_size(&copy.place.path);
+        copy.size_bytes = context.tree_size(Some(&copy.place.path));
         let is_unified = is_unified(&copy.place);
         let has_meta = read_meta(&mut copy, context.env);
         let newest = match is_unified {
