@@ -166,7 +166,7 @@ mod tests {
 
     fn copy(path: &str, is_filed_right: bool, minute: u8, messages: u64) -> Copy {
         let mut copy = bare("a");
-        copy.place.path = path.into();
+        copy.place.path = Path::new(path).into();
         copy.is_filed_right = is_filed_right;
         copy.transcript_bytes = 1;
         copy.prompts = Some(messages);

@@ -1,6 +1,7 @@
 //! The file operations that everything else builds on: opening without surprises, bounded reading, and
 //! the one atomic replacement that keeps mode, owner and times.
 
+mod look;
 mod saving;
 
 use std::fs::{File, Metadata};
@@ -12,6 +13,7 @@ use rustix::io::Errno;
 
 use crate::error::PathError;
 
+pub use look::{Kind, Look, OpenDir};
 pub use saving::{Access, Saving, Update};
 
 /// Opens a regular file for reading; anything else is refused without blocking or following.
@@ -123,21 +125,6 @@ pub fn remove_file(path: &Path) -> Result<bool, PathError> {
 #[expect(clippy::disallowed_methods, reason = "this is the one place that removes files")]
 pub fn remove_empty_dir(dir: &Path) -> bool {
     std::fs::remove_dir(dir).is_ok()
-}
-
-/// Tells whether something is mounted at a directory, be it another part of the same file system; only Linux tells.
-#[cfg(target_os = "linux")]
-pub fn is_mount_point(dir: &Path) -> io::Result<bool> {
-    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags};
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    let found = rustix::fs::statx(CWD, dir, flags, StatxFlags::empty())?;
-    Ok(found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
-}
-
-/// Tells whether something is mounted at a directory; here nobody can tell.
-#[cfg(not(target_os = "linux"))]
-pub fn is_mount_point(_: &Path) -> io::Result<bool> {
-    Ok(false)
 }
 
 #[cfg(test)]

@@ -163,9 +163,9 @@ impl OpenFiles {
         Self(open_files().filter_map(|(_, open)| Some(identity(&open.metadata().ok()?))).collect())
     }
 
-    /// Tells whether some process has a file open, known by what was seen of it.
-    pub fn has(&self, metadata: &Metadata) -> bool {
-        self.0.contains(&identity(metadata))
+    /// Tells whether some process has a file open, known by its device and its number there.
+    pub fn has(&self, identity: (u64, u64)) -> bool {
+        self.0.contains(&identity)
     }
 }
 
@@ -175,7 +175,7 @@ pub fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
         return BTreeSet::new();
     }
     let open = OpenFiles::now();
-    let is_held = |path: &&Path| path.symlink_metadata().is_ok_and(|metadata| open.has(&metadata));
+    let is_held = |path: &&Path| path.symlink_metadata().is_ok_and(|metadata| open.has(identity(&metadata)));
     files.iter().copied().filter(is_held).map(Path::to_owned).collect()
 }
 

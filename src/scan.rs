@@ -107,8 +107,13 @@ impl Places {
         digest: impl Fn(Copy) -> T + Sync,
     ) -> (Vec<T>, Vec<Problem>) {
         let Self { mut places, mut problems } = self;
-        let notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
+        let mut notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
         let mut digests = Vec::with_capacity(places.len());
+        // Notes hold every copy of a database whole, so these come first and do not stay to the end.
+        places.sort_by_cached_key(|place| notes.hold(place));
+        let held = places.split_off(places.partition_point(|place| !notes.hold(place)));
+        digests.extend(read_each(env, held, &notes, wanted, &mut problems, &digest));
+        notes.forget_copies();
         while !places.is_empty() {
             let part = places.split_off(places.len().saturating_sub(PART));
             places.shrink_to_fit();
@@ -182,6 +187,15 @@ impl Notes {
         }
         Self(notes)
     }
+
+    /// Tells whether a copy was read whole with the others of its file.
+    fn hold(&self, place: &Located) -> bool {
+        self.0.get(&place.store.root).is_some_and(|notes| notes.copies.contains_key(&*place.path))
+    }
+
+    fn forget_copies(&mut self) {
+        self.0.values_mut().for_each(|notes| notes.copies = HashMap::new());
+    }
 }
 
 fn read_copies(
@@ -204,11 +218,11 @@ fn read_each<T: Send>(
 ) -> Vec<T> {
     let nothing = StoreNotes::default();
     let read = |place: Located| -> Result<T, Problem> {
-        let path = place.path.clone();
+        let path = Arc::clone(&place.path);
         let notes = notes.0.get(&place.store.root).unwrap_or(&nothing);
         let context = ReadContext { env, notes, depth: wanted.depth, sizes: wanted.sizes };
         let Some(agent) = agent::by_kind(place.agent()) else {
-            return Err(Problem { path, reason: "no agent reads it".to_owned() });
+            return Err(Problem { path: path.to_path_buf(), reason: "no agent reads it".to_owned() });
         };
         let copy = agent.read(place, &context).and_then(|mut copy| {
             if wanted.counts {
@@ -267,9 +281,9 @@ fn add_hashed_evidence(env: &Env, copies: &mut [Copy]) {
     if !copies.iter().any(|copy| hashed(copy).is_some()) {
         return;
     }
-    let read: HashSet<&Path> = copies.iter().map(|copy| copy.place.path.as_path()).collect();
+    let read: HashSet<&Path> = copies.iter().map(|copy| &*copy.place.path).collect();
     let mut others = locate(env, &[]).places;
-    others.retain(|place| !read.contains(place.path.as_path()));
+    others.retain(|place| !read.contains(&*place.path));
     let notes = Notes::of(env, &others, &[], false, &mut Vec::new());
     // What cannot be read names no directory; that is all it means here.
     let others = read_copies(env, others, &notes, Wanted::GLANCE, &mut Vec::new());
@@ -371,8 +385,8 @@ impl Scan {
             }
             let known = self.sessions.iter().filter(|session| session.agent == agent.kind());
             let known: HashSet<&Path> =
-                known.flat_map(|session| &session.copies).map(|copy| copy.place.path.as_path()).collect();
-            found.places.retain(|place| !known.contains(place.path.as_path()));
+                known.flat_map(|session| &session.copies).map(|copy| &*copy.place.path).collect();
+            found.places.retain(|place| !known.contains(&*place.path));
             if found.places.is_empty() {
                 continue;
             }

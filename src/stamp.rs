@@ -1,16 +1,17 @@
 //! What a path is at this moment, so that a change can tell whether another program was there meanwhile.
 
-use std::fs::{DirEntry, Metadata};
+use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::error::PathError;
-use crate::fsio;
-use crate::plan::change::{Stamp, hex};
+use crate::fsio::{Kind, Look, OpenDir};
+use crate::plan::change::Stamp;
 
 /// Looks at a file, or at a directory and everything in it; follows no links and reads no contents.
 ///
@@ -24,10 +25,10 @@ pub fn take(path: &Path) -> Result<Stamp, PathError> {
 }
 
 /// Looks at a path as [`take`] does, in a directory of which device and inode are known, and shows every file.
-pub fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Metadata)) -> Result<Stamp, PathError> {
+pub fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
-    let metadata = path.symlink_metadata().map_err(fail)?;
-    of(path, &metadata, parent, see).map_err(fail)
+    let look = Look::at(path).map_err(fail)?;
+    of(path, &look, parent, see).map_err(fail)
 }
 
 /// Looks at a path as [`take`] does; `None` when there is nothing.
@@ -39,87 +40,79 @@ pub fn take_if_present(path: &Path) -> Result<Option<Stamp>, PathError> {
     }
 }
 
-fn of(
-    path: &Path,
-    metadata: &Metadata,
-    parent: (u64, u64),
-    see: &mut dyn FnMut(&Path, &Metadata),
-) -> io::Result<Stamp> {
-    let kind = metadata.file_type();
-    if kind.is_symlink() {
-        return Err(io::Error::other("it is a symbolic link, which is not followed"));
-    }
-    if !kind.is_file() && !kind.is_dir() {
-        return Err(io::Error::other("it is neither a file nor a directory"));
-    }
-    let mut stamp = Stamp {
-        parent,
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        is_dir: kind.is_dir(),
-        size: if kind.is_file() { metadata.len() } else { 0 },
-        modified: modified(metadata),
-        tree: String::new(),
-    };
-    if kind.is_file() {
-        see(Path::new(""), metadata);
-    }
-    if kind.is_dir() {
-        let mounted = |place: &Path| io::Error::other(format!("another file system is mounted at {}", place.display()));
-        if fsio::is_mount_point(path)? {
-            return Err(mounted(path));
+fn of(path: &Path, look: &Look, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> io::Result<Stamp> {
+    let (device, inode) = look.identity;
+    let mut stamp =
+        Stamp { parent, device, inode, is_dir: false, size: look.size, modified: look.modified, tree: None };
+    match look.kind {
+        Kind::Symlink => Err(io::Error::other("it is a symbolic link, which is not followed")),
+        Kind::Fifo | Kind::Other => Err(io::Error::other("it is neither a file nor a directory")),
+        Kind::File => {
+            see(Path::new(""), look);
+            Ok(stamp)
         }
-        let mut digest = Sha256::new();
-        each_below(path, Path::new(""), &mut |name, found| {
-            if found.dev() != stamp.device || (found.is_dir() && fsio::is_mount_point(&path.join(name))?) {
-                return Err(mounted(&path.join(name)));
+        Kind::Dir => {
+            (stamp.is_dir, stamp.size) = (true, 0);
+            let mounted = |name: &Path| {
+                // A path that is joined with nothing would end in a slash.
+                let place = if name == Path::new("") { path.to_owned() } else { path.join(name) };
+                io::Error::other(format!("another file system is mounted at {}", place.display()))
+            };
+            if look.is_mount_point {
+                return Err(mounted(Path::new("")));
             }
-            let size = if found.is_file() { found.len() } else { 0 };
-            if found.is_file() {
-                see(name, found);
-            }
-            stamp.size += size;
-            let name = name.as_os_str().as_bytes();
-            digest.update((name.len() as u64).to_le_bytes());
-            digest.update(name);
-            digest.update(kind_of(found).to_le_bytes());
-            digest.update(found.ino().to_le_bytes());
-            digest.update(size.to_le_bytes());
-            let (seconds, nanoseconds) = modified(found);
-            digest.update(seconds.to_le_bytes());
-            digest.update(nanoseconds.to_le_bytes());
-            Ok(())
-        })?;
-        stamp.tree = hex(&digest.finalize()[..16]);
+            let mut digest = Sha256::new();
+            each_below(OpenDir::at(path)?, &mut PathBuf::new(), &mut |name, found| {
+                if found.identity.0 != device || found.is_mount_point {
+                    return Err(mounted(name));
+                }
+                let size = if found.kind == Kind::File { found.size } else { 0 };
+                if found.kind == Kind::File {
+                    see(name, found);
+                }
+                stamp.size += size;
+                let name = name.as_os_str().as_bytes();
+                digest.update((name.len() as u64).to_le_bytes());
+                digest.update(name);
+                digest.update([number_of(found.kind)]);
+                digest.update(found.identity.1.to_le_bytes());
+                digest.update(size.to_le_bytes());
+                digest.update(found.modified.0.to_le_bytes());
+                digest.update(found.modified.1.to_le_bytes());
+                Ok(())
+            })?;
+            stamp.tree = digest.finalize()[..16].try_into().ok();
+            Ok(stamp)
+        }
     }
-    Ok(stamp)
 }
 
 /// Shows everything below a directory with its path below the first one, by name, a directory before what is in it.
-///
-/// A look at an entry starts at its directory, which is cheaper than one at its path from the root on.
-fn each_below(dir: &Path, name: &Path, see: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>) -> io::Result<()> {
-    let mut entries = std::fs::read_dir(dir)?.collect::<io::Result<Vec<DirEntry>>>()?;
-    entries.sort_unstable_by_key(DirEntry::file_name);
-    for entry in entries {
-        let metadata = entry.metadata()?;
-        let name = name.join(entry.file_name());
-        see(&name, &metadata)?;
-        if metadata.is_dir() {
-            each_below(&entry.path(), &name, see)?;
+fn each_below(
+    mut dir: OpenDir,
+    name: &mut PathBuf,
+    see: &mut dyn FnMut(&Path, &Look) -> io::Result<()>,
+) -> io::Result<()> {
+    for entry in dir.names()? {
+        let look = dir.look(&entry)?;
+        name.push(OsStr::from_bytes(entry.to_bytes()));
+        see(name, &look)?;
+        if look.kind == Kind::Dir {
+            each_below(dir.open(&entry)?, name, see)?;
         }
+        name.pop();
     }
     Ok(())
 }
 
-fn kind_of(metadata: &Metadata) -> u8 {
-    let kind = metadata.file_type();
-    match () {
-        () if kind.is_file() => 0,
-        () if kind.is_dir() => 1,
-        () if kind.is_symlink() => 2,
-        () if kind.is_fifo() => 3,
-        () => 4,
+/// Returns the number by which a digest knows a kind; journals of older runs hold such digests.
+fn number_of(kind: Kind) -> u8 {
+    match kind {
+        Kind::File => 0,
+        Kind::Dir => 1,
+        Kind::Symlink => 2,
+        Kind::Fifo => 3,
+        Kind::Other => 4,
     }
 }
 

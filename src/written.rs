@@ -42,7 +42,7 @@ impl Snapshot {
                 let metadata = path.metadata().ok()?;
                 Some((path, Stamp { bytes: metadata.len(), modified: metadata.modified().ok() }))
             });
-            (place.path.clone(), Seen { files: files.collect(), id: place.id })
+            (place.path.to_path_buf(), Seen { files: files.collect(), id: place.id })
         });
         Self(seen.collect())
     }
@@ -50,7 +50,7 @@ impl Snapshot {
 
 /// Says what the agent wrote to instead of the copy that was asked for; nothing when that one was written to.
 pub fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> Option<String> {
-    let path = &asked.copy().place.path;
+    let path: &Path = &asked.copy().place.path;
     let state = match (before.0.get(path), after.0.get(path)) {
         (Some(before), Some(after)) if before.files == after.files => "stayed as it was",
         (Some(_), None) => "is gone",
@@ -134,7 +134,7 @@ mod tests {
 
     fn verdict(before: &[(&str, &str, &[u64])], after: &[(&str, &str, &[u64])]) -> Option<String> {
         let mut copy = copy("a");
-        copy.place.path = "/s/asked".into();
+        copy.place.path = Path::new("/s/asked").into();
         strayed(&snapshot(before), &snapshot(after), &session(vec![copy]))
     }
 

@@ -98,7 +98,7 @@ pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only:
                         store,
                         project: None,
                         id,
-                        path,
+                        path: path.into(),
                         side_dir: None,
                         parent_id,
                         is_subagent,
@@ -203,7 +203,7 @@ fn page(
 
 /// Returns what the notes hold of a copy.
 pub(super) fn read(place: &Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-    let copies = context.notes.copies.get(&place.path).map_or(&[][..], Vec::as_slice);
+    let copies = context.notes.copies.get(&*place.path).map_or(&[][..], Vec::as_slice);
     let at = copies.binary_search_by(|copy| copy.place.id.cmp(&place.id));
     at.map(|at| copies[at].clone()).map_err(|_| {
         let why = std::io::Error::other("a session that it held could not be read");

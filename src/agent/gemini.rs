@@ -5,7 +5,7 @@
 //! Facts: measured on Gemini CLI 0.61.0 and 0.25.0; its projectRegistry.ts (04fbf507) and sessionOperations.ts
 //! (0a33bdb8). Its own list is never asked for: that deletes files.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, as_prompt_option, is_there};
+use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -126,7 +126,7 @@ impl Agent for Gemini {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        (!is_document(place)).then(|| place.path.clone())
+        (!is_document(place)).then(|| place.path.to_path_buf())
     }
 
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
@@ -146,40 +146,16 @@ impl Agent for Gemini {
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         // A document is gone on with in a file of lines beside it.
         let lines = is_document(place).then(|| place.path.with_extension("jsonl"));
-        [place.path.clone()].into_iter().chain(lines).collect()
+        [place.path.to_path_buf()].into_iter().chain(lines).collect()
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        let mut own = vec![place.path.clone()];
-        let Some(chats) = place.path.parent() else { return Ok(Belongings { own, shared: Vec::new() }) };
-        let name = place.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        // What the client could not read before it wrote the file anew.
-        let set_aside = format!("{name}.unreadable-");
-        let siblings = Found::default().entries(chats).into_iter().map(|(entry, _)| entry);
-        own.extend(
-            siblings
-                .filter(|entry| entry.file_name().to_string_lossy().starts_with(&set_aside))
-                .map(|entry| entry.path()),
-        );
-        // Everything else is kept by the id alone, and a project may hold several files of one id.
-        let temp = if place.is_subagent { chats.parent() } else { Some(chats) }.and_then(Path::parent);
-        let Some(temp) = temp else { return Ok(Belongings { own, shared: Vec::new() }) };
-        let artifacts = |id: &str| {
-            let name = format!("session-{id}");
-            [temp.join("logs").join(format!("{name}.jsonl")), temp.join("tool-outputs").join(name), temp.join(id)]
-        };
-        let mut shared = artifacts(&place.id).to_vec();
-        if !place.is_subagent {
-            let subagents = chats.join(&place.id);
-            for (entry, kind) in Found::default().entries(&subagents) {
-                let path = entry.path();
-                let id = path.file_stem().and_then(|stem| stem.to_str()).filter(|id| is_session_id(id));
-                shared.extend(id.filter(|_| kind.is_file()).into_iter().flat_map(artifacts));
-            }
-            shared.push(subagents);
-        }
-        shared.retain(|path| is_there(path));
-        Ok(Belongings { own, shared })
+        Ok(belongings(place, &Listings::default()))
+    }
+
+    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let listings = Listings::default();
+        Box::new(move |place| Ok(belongings(place, &listings)))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
@@ -252,6 +228,34 @@ impl Agent for Gemini {
     }
 }
 
+/// Finds what belongs to a copy; its neighbours are listed once for all of a project.
+fn belongings(place: &Located, listings: &Listings) -> Belongings {
+    let mut own = vec![place.path.to_path_buf()];
+    let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
+    let name = place.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // What the client could not read before it wrote the file anew.
+    own.extend(listings.of(chats).with(&format!("{name}.unreadable-")));
+    // Everything else is kept by the id alone, and a project may hold several files of one id.
+    let temp = if place.is_subagent { chats.parent() } else { Some(chats) }.and_then(Path::parent);
+    let Some(temp) = temp else { return Belongings { own, shared: Vec::new() } };
+    let artifacts = |id: &str| {
+        let name = format!("session-{id}");
+        [temp.join("logs").join(format!("{name}.jsonl")), temp.join("tool-outputs").join(name), temp.join(id)]
+    };
+    let mut shared = artifacts(&place.id).to_vec();
+    if !place.is_subagent {
+        let subagents = chats.join(&place.id);
+        for (entry, kind) in Found::default().entries(&subagents) {
+            let path = entry.path();
+            let id = path.file_stem().and_then(|stem| stem.to_str()).filter(|id| is_session_id(id));
+            shared.extend(id.filter(|_| kind.is_file()).into_iter().flat_map(artifacts));
+        }
+        shared.push(subagents);
+    }
+    shared.retain(|path| is_there(path));
+    Belongings { own, shared }
+}
+
 /// Finds the sessions in a directory of chats whose stem `is_wanted` picks.
 fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn(&str) -> bool, found: &mut Found) {
     let (dirs, files): (Vec<_>, Vec<_>) = found.entries(chats).into_iter().partition(|(_, kind)| kind.is_dir());
@@ -303,7 +307,7 @@ fn place(
         store: Arc::clone(store),
         project: Some(Arc::clone(project)),
         id,
-        path,
+        path: path.into(),
         side_dir,
         parent_id: parent.map(str::to_owned),
         is_subagent: parent.is_some(),

@@ -117,11 +117,11 @@ impl Agent for Jido {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.clone())
+        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.clone()], shared: Vec::new() })
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -235,7 +235,7 @@ fn place(store: &Arc<Store>, id: &str, path: PathBuf) -> Located {
         store: Arc::clone(store),
         project: None,
         id: id.to_owned(),
-        path,
+        path: path.into(),
         side_dir: None,
         parent_id: None,
         is_subagent: false,

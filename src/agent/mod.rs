@@ -2,14 +2,15 @@
 //!
 //! An agent is one file and one line in [`all`]. Everything here reads; nothing writes.
 
-use std::collections::{HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{DirEntry, FileType};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::env::Env;
 use crate::error::{PathError, reason};
@@ -37,6 +38,9 @@ mod pi;
 mod qwen;
 pub mod upkeep;
 mod vibe;
+
+/// Tells what belongs to a copy, as [`Agent::belongings`] does.
+pub type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub trait Agent: Sync {
@@ -98,9 +102,9 @@ pub trait Agent: Sync {
     /// then the text names the agent's own command.
     fn belongings(&self, place: &Located) -> Result<Belongings, String>;
 
-    /// Returns the same of many copies, where what one listing tells of all of them is read once.
-    fn belongings_of(&self, places: &[&Located]) -> Vec<Result<Belongings, String>> {
-        places.par_iter().map(|place| self.belongings(place)).collect()
+    /// Returns what tells the same of many copies in these stores, having read once what tells of all of them.
+    fn belongings_in<'a>(&'a self, _roots: &BTreeSet<&Path>) -> FindBelongings<'a> {
+        Box::new(|place| self.belongings(place))
     }
 
     /// Returns the files that the agent needs to find a copy, and that are there for other sessions too.
@@ -386,31 +390,58 @@ impl Found {
 #[derive(Debug, Default)]
 struct Beginnings {
     dir: PathBuf,
-    /// In order.
-    names: Vec<OsString>,
+    /// All names, one after the other; a store may hold a hundred thousand.
+    text: Vec<u8>,
+    /// Where each name is in the text, in the order of the names.
+    names: Vec<Range<usize>>,
 }
 
 impl Beginnings {
     /// Lists a directory, links too; one that cannot be listed is empty.
     fn of(dir: &Path) -> Self {
-        let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
-        let mut names: Vec<OsString> = entries.map(|entry| entry.file_name()).collect();
-        names.sort_unstable_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
-        Self { dir: dir.to_owned(), names }
+        let (mut text, mut names) = (Vec::new(), Vec::new());
+        for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
+            let start = text.len();
+            text.extend_from_slice(entry.file_name().as_bytes());
+            names.push(start..text.len());
+        }
+        names.sort_unstable_by(|a: &Range<usize>, b| text[a.clone()].cmp(&text[b.clone()]));
+        Self { dir: dir.to_owned(), text, names }
+    }
+
+    fn name(&self, at: &Range<usize>) -> &[u8] {
+        &self.text[at.clone()]
     }
 
     /// Returns the path with this name.
     fn named(&self, name: &str) -> Option<PathBuf> {
-        let at = self.names.binary_search_by(|known| known.as_encoded_bytes().cmp(name.as_bytes()));
+        let at = self.names.binary_search_by(|known| self.name(known).cmp(name.as_bytes()));
         at.is_ok().then(|| self.dir.join(name))
     }
 
     /// Returns the paths whose names begin so.
     fn with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
         let beginning = beginning.as_bytes().to_owned();
-        let first = self.names.partition_point(|name| name.as_encoded_bytes() < beginning.as_slice());
-        let begins = move |name: &&OsString| name.as_encoded_bytes().starts_with(&beginning);
-        self.names[first..].iter().take_while(begins).map(|name| self.dir.join(name))
+        let first = self.names.partition_point(|name| self.name(name) < beginning.as_slice());
+        let names = self.names[first..].iter().map(|name| self.name(name));
+        names.take_while(move |name| name.starts_with(&beginning)).map(|name| self.dir.join(OsStr::from_bytes(name)))
+    }
+}
+
+/// Directories that were listed, each but once.
+#[derive(Debug, Default)]
+struct Listings(Mutex<HashMap<PathBuf, Arc<Beginnings>>>);
+
+impl Listings {
+    fn of(&self, dir: &Path) -> Arc<Beginnings> {
+        let known = self.0.lock().ok().and_then(|known| known.get(dir).cloned());
+        known.unwrap_or_else(|| {
+            let listed = Arc::new(Beginnings::of(dir));
+            if let Ok(mut known) = self.0.lock() {
+                known.insert(dir.to_owned(), Arc::clone(&listed));
+            }
+            listed
+        })
     }
 }
 

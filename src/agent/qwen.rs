@@ -4,7 +4,7 @@
 //! Several directories share a slug, and the one that a session's first record names is where the client looks
 //! for it. Facts: measured on Qwen Code 0.24.4 and 0.15.10; its sessionService.ts (011133cd), storage.ts (013e660f).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Agent, Command, Found, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude, is_there};
+use super::{
+    Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
+    is_there,
+};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -225,35 +228,16 @@ impl Agent for Qwen {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.clone())
+        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        let mut own = vec![place.path.clone()];
-        let Some(chats) = place.path.parent() else { return Ok(Belongings { own, shared: Vec::new() }) };
-        // Whatever else is kept of one transcript begins with its name: the runtime, the ledger, the worktree.
-        let beginning = format!("{}.", place.id);
-        own.extend(
-            Found::default()
-                .entries(chats)
-                .into_iter()
-                .filter(|(entry, kind)| {
-                    kind.is_file() && entry.file_name().as_encoded_bytes().starts_with(beginning.as_bytes())
-                })
-                .map(|(entry, _)| entry.path())
-                .filter(|path| *path != place.path),
-        );
-        let (root, id) = (&place.store.root, &place.id);
-        let mut shared = vec![
-            root.join("file-history").join(id),
-            root.join("debug").join(format!("{id}.txt")),
-            root.join("todos").join(format!("{id}.json")),
-        ];
-        // Active and archived transcripts of one id have the same sub-agents.
-        shared.extend(place.side_dir.clone());
-        shared.retain(|path| !place.is_subagent && is_there(path));
-        own.retain(|path| is_there(path));
-        Ok(Belongings { own, shared })
+        Ok(belongings(place, &Listings::default()))
+    }
+
+    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let listings = Listings::default();
+        Box::new(move |place| Ok(belongings(place, &listings)))
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -292,12 +276,32 @@ impl Agent for Qwen {
     }
 }
 
+/// Finds what belongs to a copy; its neighbours are listed once for all of a project.
+fn belongings(place: &Located, listings: &Listings) -> Belongings {
+    let mut own = vec![place.path.to_path_buf()];
+    let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
+    // Whatever else is kept of one transcript begins with its name: the runtime, the ledger, the worktree.
+    let beside = listings.of(chats);
+    let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    own.extend(beside.with(&format!("{}.", place.id)).filter(|path| **path != *place.path && is_file(path)));
+    let (root, id) = (&place.store.root, &place.id);
+    let mut shared = vec![
+        root.join("file-history").join(id),
+        root.join("debug").join(format!("{id}.txt")),
+        root.join("todos").join(format!("{id}.json")),
+    ];
+    // Active and archived transcripts of one id have the same sub-agents.
+    shared.extend(place.side_dir.clone());
+    shared.retain(|path| !place.is_subagent && is_there(path));
+    Belongings { own, shared }
+}
+
 fn place(store: &Arc<Store>, project: &Arc<str>, id: String, path: PathBuf, side_dir: Option<PathBuf>) -> Located {
     Located {
         store: Arc::clone(store),
         project: Some(Arc::clone(project)),
         id,
-        path,
+        path: path.into(),
         side_dir,
         parent_id: None,
         is_subagent: false,

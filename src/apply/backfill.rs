@@ -73,11 +73,10 @@ pub fn change_of(session: &Session, item: &Item) -> Result<change::Item, String>
     let contents = render(working_dir, *created_at, old.as_deref())
         .ok_or_else(|| format!("{} is not UTF-8, which JSON cannot hold", working_dir.display()))?;
     Ok(change::Item {
-        label: format!("{} {}", session.agent, session.id),
-        session: Some((session.agent, session.id.clone())),
-        seen: vec![Seen::of(session.copy())],
+        about: session.into(),
+        seen: [Seen::of(session.copy())].into(),
         code: "session-info",
-        reason: item.reason.clone(),
-        steps: vec![Step::Write { path, contents: Contents::Bytes(contents.into_bytes()), stamp }],
+        reason: item.reason.as_str().into(),
+        steps: vec![Step::Write { path, contents: Contents::Bytes(contents.into_bytes()), stamp: stamp.map(Box::new) }],
     })
 }

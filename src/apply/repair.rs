@@ -7,7 +7,7 @@ use crate::agent;
 use crate::agent::upkeep::Fold;
 use crate::check::{Finding, Repair};
 use crate::plan::backfill as plan;
-use crate::plan::change::{Change, Contents, Item, Seen, Step};
+use crate::plan::change::{About, Change, Contents, Item, Seen, Step};
 use crate::session::{Copy, Session};
 use crate::stamp;
 use crate::survey::Survey;
@@ -32,11 +32,11 @@ pub fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     // A log that grows makes the session look used, so what wants it as it was seen comes first.
     ordered.sort_by_key(|(_, repair)| matches!(repair, Repair::Fold { .. }));
     for (finding, repair) in ordered {
-        let label = label(finding);
+        let about = about(finding);
         match of_repair(finding, repair, survey) {
             Ok(item) if repairs.overlaps(&item) => {}
             Ok(item) => repairs.change.items.push(item),
-            Err(why) => repairs.failed.push((label, why)),
+            Err(why) => repairs.failed.push((about.to_string(), why)),
         }
     }
     repairs
@@ -50,11 +50,11 @@ impl Repairs {
     }
 }
 
-fn label(finding: &Finding) -> String {
+fn about(finding: &Finding) -> About {
     match (finding.sessions.first(), finding.paths.first()) {
-        (Some((agent, id)), _) => format!("{agent} {id}"),
-        (None, Some(path)) => path.display().to_string(),
-        (None, None) => finding.code.name().to_owned(),
+        (Some((agent, id)), _) => About::Session(*agent, id.as_str().into()),
+        (None, Some(path)) => About::Other(path.display().to_string().into()),
+        (None, None) => About::Other(finding.code.name().into()),
     }
 }
 
@@ -63,13 +63,16 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey) -> Result<Item
         survey.scan.sessions.iter().find(|session| session.agent == *agent && session.id == *id)
     });
     let copies = session.map_or(&[][..], |session| &session.copies);
-    let seen = copies.iter().filter(|copy| finding.paths.contains(&copy.place.path)).map(Seen::of).collect();
+    let seen = copies
+        .iter()
+        .filter(|copy| finding.paths.iter().any(|path| **path == *copy.place.path))
+        .map(Seen::of)
+        .collect();
     let mut item = Item {
-        label: label(finding),
-        session: finding.sessions.first().cloned(),
+        about: about(finding),
         seen,
         code: finding.code.name(),
-        reason: finding.measured.clone(),
+        reason: finding.measured.as_str().into(),
         steps: Vec::new(),
     };
     match repair {
@@ -88,7 +91,7 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey) -> Result<Item
                 let path = into.join(LOG);
                 let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
                 let parts = stamp.is_some().then(|| path.clone()).into_iter().chain([from.join(LOG)]).collect();
-                item.steps.push(Step::Write { path, contents: Contents::Joined(parts), stamp });
+                item.steps.push(Step::Write { path, contents: Contents::Joined(parts), stamp: stamp.map(Box::new) });
             }
             item.steps.extend(trash(std::slice::from_ref(from))?);
         }
@@ -100,7 +103,7 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey) -> Result<Item
 fn fold_of(from: &Path, survey: &Survey) -> Option<Fold> {
     survey.copies.iter().find_map(|(at, facts)| {
         let copies = &survey.scan.sessions.get(*at)?.copies;
-        let number = copies.iter().position(|copy| copy.place.path == from)?;
+        let number = copies.iter().position(|copy| *copy.place.path == *from)?;
         facts.get(number.checked_sub(1)?)?.fold
     })
 }
@@ -108,7 +111,7 @@ fn fold_of(from: &Path, survey: &Survey) -> Option<Fold> {
 fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
     let step = |path: &PathBuf| {
         let stamp = stamp::take(path).map_err(|error| error.to_string())?;
-        Ok(Step::Trash { path: path.clone(), stamp })
+        Ok(Step::Trash { path: path.as_path().into(), stamp })
     };
     paths.iter().map(step).collect()
 }
@@ -131,11 +134,10 @@ pub fn keep_first(session: &Session) -> Result<Change, String> {
             None => "another copy is kept".to_owned(),
         };
         Ok(Item {
-            label: format!("{} {}", session.agent, session.id),
-            session: Some((session.agent, session.id.clone())),
-            seen: vec![Seen::of(kept), Seen::of(copy)],
+            about: session.into(),
+            seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(),
             code: "duplicate-session",
-            reason: what,
+            reason: what.into(),
             steps: trash(&agent.belongings(&copy.place)?.own)?,
         })
     };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
+use smallvec::SmallVec;
 
 use super::fault::Fault;
 use super::run::{self, Outcome};
@@ -17,7 +18,7 @@ use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::{Archive, Manifest};
 use crate::env::Env;
 use crate::error::PathError;
-use crate::plan::change::{Change, Item, Step};
+use crate::plan::change::{About, Change, Item, Step};
 
 /// A restore as it is planned.
 #[derive(Debug)]
@@ -108,11 +109,10 @@ impl<'a> Restore<'a> {
         self.sessions += 1;
         self.parts.append(&mut parts);
         self.change.items.push(Item {
-            label: format!("{} {}", manifest.agent, manifest.id),
-            session: Some((manifest.agent, manifest.id.clone())),
-            seen: Vec::new(),
+            about: About::Session(manifest.agent, manifest.id.as_str().into()),
+            seen: SmallVec::new(),
             code: "archived",
-            reason: format!("state {}, archived at {}", manifest.number, manifest.archived_at),
+            reason: format!("state {}, archived at {}", manifest.number, manifest.archived_at).into(),
             steps,
         });
         Ok(true)

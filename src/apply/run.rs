@@ -129,11 +129,11 @@ impl Work<'_> {
             let steps = steps.collect::<Result<Vec<_>, StepError>>();
             let record = ItemRecord {
                 item: number,
-                label: item.label.clone(),
-                agent: item.session.as_ref().map(|(agent, _)| *agent),
-                id: item.session.as_ref().map(|(_, id)| id.clone()),
+                label: item.about.to_string(),
+                agent: item.about.session().map(|(agent, _)| agent),
+                id: item.about.session().map(|(_, id)| id.to_owned()),
                 code: item.code.to_owned(),
-                reason: item.reason.clone(),
+                reason: item.reason.to_string(),
                 steps: steps.as_ref().map(Clone::clone).unwrap_or_default(),
             };
             self.journal.write(&Event::Item(record.clone()))?;

@@ -4,11 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use smallvec::SmallVec;
+
 use super::run::{self, Done};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::fsio;
-use crate::plan::change::{Change, Contents, Item, Stamp, Step};
+use crate::plan::change::{About, Change, Contents, Item, Stamp, Step};
 use crate::stamp;
 
 /// Settings of this size nobody has written.
@@ -58,17 +60,16 @@ pub(crate) fn apply(
             let missing: Vec<&Path> = old.path.ancestors().skip(1).take_while(|dir| !dir.exists()).collect();
             steps.extend(missing.into_iter().rev().map(|dir| Step::MakeDir { path: dir.to_owned() }));
             let contents = Contents::Bytes(new.as_bytes().to_vec());
-            steps.push(Step::Write { path: old.path.clone(), contents, stamp: stamp.clone() });
+            steps.push(Step::Write { path: old.path.clone(), contents, stamp: stamp.clone().map(Box::new) });
         }
-        (None, Some(stamp)) => steps.push(Step::Trash { path: old.path.clone(), stamp: stamp.clone() }),
+        (None, Some(stamp)) => steps.push(Step::Trash { path: old.path.as_path().into(), stamp: stamp.clone() }),
         (None, None) => return Ok(None),
     }
     let item = Item {
-        label: "claude settings".to_owned(),
-        session: None,
-        seen: Vec::new(),
+        about: About::Other("claude settings".into()),
+        seen: SmallVec::new(),
         code: "hooks",
-        reason: reason.to_owned(),
+        reason: reason.into(),
         steps,
     };
     let outcome = run::run(&Change { verb: "hook", items: vec![item] }, env, patience)?;

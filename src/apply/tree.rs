@@ -145,7 +145,7 @@ pub(super) fn remove(path: &Path, fault: &Fault) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if metadata.is_dir() {
-        if fsio::is_mount_point(path)? {
+        if fsio::Look::at(path)?.is_mount_point {
             // What is mounted there is not of what is removed.
             return Err(io::Error::other(format!("another file system is mounted at {}", path.display())));
         }

@@ -316,7 +316,7 @@ impl Manifest {
         let dir = |dir: &Option<PathText>| dir.clone().map(|dir| Fact::new(dir.0, SOURCE));
         let time = |at: Option<Timestamp>| at.map(|at| Fact::new(at, SOURCE));
         let mut copy = Copy::new(Located {
-            path: root.join(&at.path),
+            path: root.join(&at.path).into(),
             store: Arc::new(Store {
                 agent: self.agent,
                 root,

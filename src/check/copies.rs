@@ -122,7 +122,7 @@ fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &
         return None;
     }
     if let Some(fold) = facts.fold.filter(|_| !has_talk(copy) && has_talk(session.copy())) {
-        let (from, into) = (copy.place.path.clone(), session.copy().place.path.clone());
+        let (from, into) = (copy.place.path.to_path_buf(), session.copy().place.path.to_path_buf());
         return (fold != Fold::Mixed).then_some(Repair::Fold { from, into });
     }
     let paths = facts.belongings.as_ref().ok().filter(|_| is_contained(comparison) && facts.only_here.is_none())?;
@@ -197,7 +197,7 @@ mod tests {
         let (mut one, mut two) = (copy("a"), copy("a"));
         one.transcript_bytes = 9;
         two.transcript_bytes = 9;
-        two.place.path = "/s/projects/-q/a.jsonl".into();
+        two.place.path = Path::new("/s/projects/-q/a.jsonl").into();
         let mut session = session(vec![one, two]);
         session.choice = Choice { comparisons: vec![None, comparison], ..Choice::new("it is the longer one", true) };
         session

@@ -51,7 +51,7 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
         (true, _) => finding.mended_by(Repair::Backfill {
             agent: session.agent,
             id: session.id.clone(),
-            path: copy.place.path.clone(),
+            path: copy.place.path.to_path_buf(),
         }),
         (false, Action::Refuse { wants_dir: true }) => {
             finding.remedy(format!("rejoin backfill {} --dir DIR", selector(session)))

@@ -290,7 +290,7 @@ mod tests {
         let mut child = copy("agent-1");
         child.kind = SessionKind::Subagent;
         child.parent_id = Some("a".to_owned());
-        child.place.path = "/s/projects/-p/a/subagents/agent-1.jsonl".into();
+        child.place.path = Path::new("/s/projects/-p/a/subagents/agent-1.jsonl").into();
         let mut survey = survey(vec![session(vec![child])]);
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Info, false)]);
         survey.strays.push(stray(StrayKind::Belongings, 25 * 60, &survey));

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{change, removal, safe};
@@ -143,17 +145,15 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let is_claudes = filter.agents.is_empty() || filter.agents.contains(&crate::session::AgentKind::Claude);
     let cutoff = policy.cutoff.filter(|_| is_claudes && !policy.only_empty);
     let records = cutoff.map(|cutoff| cwd_records(&mut briefs, cutoff, &filter, &pins, env)).unwrap_or_default();
-    let going = briefs.keep_going(families);
-    planned.add(&mut briefs, &going, policy.only_empty);
-    planned.titles.extend(records.iter().map(|_| None));
-    planned.subagents.extend(records.iter().map(|_| 0));
-    planned.change.items.extend(records);
     for problem in &briefs.problems {
         ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
     }
+    let going = families.into_iter().filter(Family::goes).collect();
+    planned.add(briefs, going, policy.only_empty);
+    planned.titles.extend(records.iter().map(|_| None));
+    planned.subagents.extend(records.iter().map(|_| 0));
+    planned.change.items.extend(records);
     planned.due = due(args, newest, env, ui);
-    // Giving each session's memory back by itself takes longer than it is worth.
-    std::mem::forget(briefs);
     Ok(planned)
 }
 
@@ -179,40 +179,41 @@ impl Planned {
             if let Verdict::Stays(keep) = family.verdict {
                 *self.kept.entry(keep).or_default() += 1;
             }
-            if family.verdict == Verdict::Stays(Keep::ItsAgents) {
-                let members = family.members.iter();
-                let Some((at, why)) = members.filter_map(|at| Some((*at, briefs.its_agents(*at)?))).next() else {
-                    continue;
-                };
+        }
+        self.its_agents.reserve_exact(self.kept.get(&Keep::ItsAgents).copied().unwrap_or_default());
+        for family in families.iter().filter(|family| family.verdict == Verdict::Stays(Keep::ItsAgents)) {
+            let why = family.members.iter().find_map(|at| Some((*at, briefs.its_agents(*at)?)));
+            self.its_agents.extend(why.map(|(at, why)| {
                 let (agent, id) = briefs.key(at);
-                let left =
-                    LeftToAgent { agent, id: id.to_owned(), active_at: family.active_at, reason: why.to_owned() };
-                self.its_agents.push(left);
-            }
+                LeftToAgent { agent, id: id.into(), active_at: family.active_at, reason: Arc::clone(why) }
+            }));
         }
     }
 
     /// Plans to remove these families.
-    fn add(&mut self, briefs: &mut Briefs, going: &[Family], only_empty: bool) {
+    fn add(&mut self, briefs: Briefs, going: Vec<Family>, only_empty: bool) {
         self.change.items.reserve_exact(going.len());
         self.titles.reserve_exact(going.len());
         self.subagents.reserve_exact(going.len());
-        for family in going {
+        let mut reasons: BTreeMap<Option<Date>, Arc<str>> = BTreeMap::new();
+        for (family, mut leaving) in briefs.leave(going) {
             let code = match family.verdict {
                 Verdict::Goes(go) if !only_empty => go.name(),
                 _ => "empty",
             };
-            let active = family.active_at.map_or_else(|| "at an unknown time".to_owned(), day);
-            match briefs.take_steps(&family.members) {
-                Ok(steps) => {
-                    self.change.items.push(briefs.item(&family.members, steps, code, format!("last active {active}")));
-                    self.titles.push(briefs.take_title(family.root()));
+            let day = family.active_at.map(day);
+            let reason = reasons.entry(day).or_insert_with(|| match day {
+                Some(day) => format!("last active {day}").into(),
+                None => "last active at an unknown time".into(),
+            });
+            let title = leaving.title.take();
+            match leaving.item(code, Arc::clone(reason)) {
+                Ok(item) => {
+                    self.change.items.push(item);
+                    self.titles.push(title);
                     self.subagents.push(family.members.len() - 1);
                 }
-                Err(why) => {
-                    let (agent, id) = briefs.key(family.root());
-                    self.unplanned.push((format!("{agent} {id}"), why));
-                }
+                Err((about, why)) => self.unplanned.push((about.to_string(), why)),
             }
         }
     }
@@ -224,7 +225,7 @@ impl Planned {
         self.archived = archived;
         let stays: Vec<bool> = failed.iter().map(Option::is_some).collect();
         for (item, why) in self.change.items.iter().zip(failed) {
-            self.unplanned.extend(why.map(|why| (item.label.clone(), format!("it is not archived: {why}"))));
+            self.unplanned.extend(why.map(|why| (item.about.to_string(), format!("it is not archived: {why}"))));
         }
         let mut at = stays.iter();
         self.change.items.retain(|_| !at.next().is_some_and(|stays| *stays));

@@ -92,14 +92,13 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
         let above = families.iter().any(|members| members[1..].contains(&root));
         above || families[..at].iter().any(|members| members[0] == root)
     };
+    let outer: Vec<Vec<usize>> =
+        (0..families.len()).filter(|at| !is_covered(*at)).map(|at| families[at].clone()).collect();
     let mut change = Change { verb: "delete", items: Vec::new() };
-    for (_, members) in families.iter().enumerate().filter(|(at, _)| !is_covered(*at)) {
-        let reason = briefs.title(members[0]).unwrap_or("named").to_owned();
-        let steps = briefs.take_steps(members).map_err(|why| {
-            let (agent, id) = briefs.key(members[0]);
-            refuse(format!("{agent} session {id} cannot be removed: {why}"))
-        })?;
-        change.items.push(briefs.item(members, steps, "named", reason));
+    for (_, leaving) in briefs.leave(outer) {
+        let reason = leaving.title.as_deref().unwrap_or("named").into();
+        let item = leaving.item("named", reason);
+        change.items.push(item.map_err(|(about, why)| refuse(format!("{about} cannot be removed: {why}")))?);
     }
     Ok(change)
 }

@@ -197,7 +197,7 @@ impl Resume {
             at: env.now,
             agent: session.map_or(AgentKind::Claude, |session| session.agent),
             id: session.map(|session| session.id.clone()),
-            path: session.map(|session| session.copy().place.path.clone()),
+            path: session.map(|session| session.copy().place.path.to_path_buf()),
             dir: dir.to_owned(),
             argv: self.plan.argv.clone(),
             git_remote: moved::remote_of(dir),

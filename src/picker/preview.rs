@@ -62,7 +62,7 @@ mod tests {
     fn preview(lines: &str, transcript_bytes: u64) -> Preview {
         let dir = tempfile::tempdir().expect("a directory");
         let mut copy = copy("a");
-        copy.place.path = dir.path().join("a.jsonl");
+        copy.place.path = dir.path().join("a.jsonl").into();
         copy.transcript_bytes = transcript_bytes;
         std::fs::write(&copy.place.path, lines).expect("a file");
         Preview::read(&session(vec![copy]))

@@ -49,7 +49,7 @@ pub fn plan(session: &Session, given: Option<(&Path, bool)>) -> Item {
     let (action, reason) = decide(session, copy, given);
     Item {
         id: session.id.clone(),
-        session_dir: copy.place.path.clone(),
+        session_dir: copy.place.path.to_path_buf(),
         action,
         reason,
         evidence: copy.evidence.clone(),

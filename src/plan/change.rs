@@ -1,13 +1,16 @@
 //! What a change would do to files, item by item, as plain data that can be shown, compared and applied.
 
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use smallvec::SmallVec;
 
-use crate::session::{AgentKind, Copy, Located};
+use crate::session::{AgentKind, Copy, Located, Session};
 
 /// A change as a whole.
 #[derive(Clone, Debug, Default)]
@@ -21,18 +24,54 @@ pub struct Change {
 /// A part of a change that is done whole or not at all.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// What it is about, for people: mostly an agent and an id.
-    pub label: String,
-    /// Whose session it is about, and its id.
-    pub session: Option<(AgentKind, String)>,
+    /// What it is about.
+    pub about: About,
     /// The copies that are changed, which must still be as they were seen.
-    pub seen: Vec<Seen>,
+    pub seen: SmallVec<[Seen; 1]>,
     /// A stable name of the reason, such as a finding's code.
     pub code: &'static str,
-    /// Why, in words.
-    pub reason: String,
+    /// Why, in words; many items may share them.
+    pub reason: Arc<str>,
     /// What is done, in order.
     pub steps: Vec<Step>,
+}
+
+/// What an item is about; shown, it is what people read.
+#[derive(Clone, Debug)]
+pub enum About {
+    /// A session, by its agent and its full id.
+    Session(AgentKind, Box<str>),
+    /// The session that this is a copy of.
+    Copy(Arc<Located>),
+    /// Something else.
+    Other(Box<str>),
+}
+
+impl About {
+    /// Returns whose session it is, and its id.
+    pub fn session(&self) -> Option<(AgentKind, &str)> {
+        match self {
+            Self::Session(agent, id) => Some((*agent, id)),
+            Self::Copy(place) => Some((place.agent(), &place.id)),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl From<&Session> for About {
+    fn from(session: &Session) -> Self {
+        Self::Session(session.agent, session.id.as_str().into())
+    }
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other(words) => f.write_str(words),
+            Self::Session(agent, id) => write!(f, "{agent} {id}"),
+            Self::Copy(place) => write!(f, "{} {}", place.agent(), place.id),
+        }
+    }
 }
 
 /// A copy as it was when the change was planned.
@@ -62,8 +101,8 @@ impl Seen {
 pub enum Step {
     /// A file, or a directory with all that is in it, goes to the trash.
     Trash {
-        /// What goes.
-        path: PathBuf,
+        /// What goes; mostly the path of a copy, which is held anyway.
+        path: Arc<Path>,
         /// What it was when it was planned.
         stamp: Stamp,
     },
@@ -73,8 +112,8 @@ pub enum Step {
         path: PathBuf,
         /// What is in it then.
         contents: Contents,
-        /// What was there when it was planned; `None` when nothing was.
-        stamp: Option<Stamp>,
+        /// What was there when it was planned; `None` when nothing was. Boxed, because of the other kind there are many.
+        stamp: Option<Box<Stamp>>,
     },
     /// A directory is made where nothing is.
     MakeDir {
@@ -94,9 +133,8 @@ impl Step {
     /// Returns the path that is changed.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Trash { path, .. } | Self::Write { path, .. } | Self::Put { path, .. } | Self::MakeDir { path } => {
-                path
-            }
+            Self::Trash { path, .. } => path,
+            Self::Write { path, .. } | Self::Put { path, .. } | Self::MakeDir { path } => path,
         }
     }
 
@@ -133,28 +171,109 @@ pub struct Stamp {
     pub size: u64,
     /// When it was modified, in seconds since 1970 and nanoseconds.
     pub modified: (i64, i64),
-    /// A digest of the names, kinds, inodes, sizes and times of everything in it; empty for a file.
-    pub tree: String,
+    /// A digest of the names, kinds, inodes, sizes and times of everything in it; `None` for a file.
+    #[serde(with = "tree_digest")]
+    pub tree: Option<[u8; 16]>,
+}
+
+/// How journals hold a digest: in hexadecimal, and an empty text for none.
+mod tree_digest {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(tree: &Option<[u8; 16]>, to: S) -> Result<S::Ok, S::Error> {
+        match tree {
+            Some(digest) => to.collect_str(&format_args!("{:032x}", u128::from_be_bytes(*digest))),
+            None => to.serialize_str(""),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 16]>, D::Error> {
+        let text = String::deserialize(from)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        u128::from_str_radix(&text, 16).map(|digest| Some(digest.to_be_bytes())).map_err(D::Error::custom)
+    }
+}
+
+/// A digest of parts, none of which can be taken for another.
+#[derive(Default)]
+struct Parts(Sha256);
+
+impl Parts {
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn path(&mut self, path: &Path) {
+        self.add(path.as_os_str().as_bytes());
+    }
+
+    fn stamp(&mut self, stamp: &Stamp) {
+        // Named one by one, so that a new one cannot be left out.
+        let Stamp { parent, device, inode, is_dir, size, modified, tree } = stamp;
+        for number in [parent.0, parent.1, *device, *inode, u64::from(*is_dir), *size] {
+            self.0.update(number.to_le_bytes());
+        }
+        self.0.update(modified.0.to_le_bytes());
+        self.0.update(modified.1.to_le_bytes());
+        self.add(tree.as_ref().map_or(&[], |tree| &tree[..]));
+    }
+
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Trash { path, stamp } => {
+                self.add(b"trash");
+                self.path(path);
+                self.stamp(stamp);
+            }
+            Step::Write { path, contents, stamp } => {
+                self.add(if stamp.is_some() { b"rewrite" } else { b"write" });
+                self.path(path);
+                match contents {
+                    Contents::Bytes(bytes) => {
+                        self.add(b"bytes");
+                        self.add(bytes);
+                    }
+                    Contents::Joined(parts) => {
+                        self.add(b"joined");
+                        self.add(&(parts.len() as u64).to_le_bytes());
+                        parts.iter().for_each(|part| self.path(part));
+                    }
+                }
+                stamp.iter().for_each(|stamp| self.stamp(stamp));
+            }
+            Step::MakeDir { path } => {
+                self.add(b"make-dir");
+                self.path(path);
+            }
+            Step::Put { from, path } => {
+                self.add(b"put");
+                self.path(from);
+                self.path(path);
+            }
+        }
+    }
 }
 
 impl Change {
     /// Returns a short digest of all that the change would do; an equal one means an equal change.
     pub fn fingerprint(&self) -> String {
-        let mut digest = Sha256::new();
-        let mut add = |bytes: &[u8]| {
-            digest.update((bytes.len() as u64).to_le_bytes());
-            digest.update(bytes);
-        };
-        add(self.verb.as_bytes());
+        let mut parts = Parts::default();
+        parts.add(self.verb.as_bytes());
         for item in &self.items {
-            add(item.label.as_bytes());
-            add(item.code.as_bytes());
-            for step in &item.steps {
-                // A debug form holds every field, and is only compared with that of the same program.
-                add(format!("{step:?}").as_bytes());
+            parts.add(b"item");
+            match (&item.about, item.about.session()) {
+                (About::Other(words), _) => parts.add(words.as_bytes()),
+                (_, session) => {
+                    session.iter().flat_map(|(agent, id)| [agent.name(), id]).for_each(|it| parts.add(it.as_bytes()))
+                }
             }
+            parts.add(item.code.as_bytes());
+            item.steps.iter().for_each(|step| parts.step(step));
         }
-        hex(&digest.finalize()[..6])
+        hex(&parts.0.finalize()[..6])
     }
 
     /// Returns the bytes that the change would move to the trash.
@@ -174,24 +293,16 @@ mod tests {
 
     #[test]
     fn a_change_has_another_fingerprint_as_soon_as_anything_that_it_would_touch_differs() {
-        let stamp = Stamp {
-            parent: (1, 2),
-            device: 1,
-            inode: 3,
-            is_dir: false,
-            size: 10,
-            modified: (5, 0),
-            tree: String::new(),
-        };
+        let stamp =
+            Stamp { parent: (1, 2), device: 1, inode: 3, is_dir: false, size: 10, modified: (5, 0), tree: None };
         let change = |stamp: Stamp| Change {
             verb: "cleanup",
             items: vec![Item {
-                label: "claude a".to_owned(),
-                session: None,
-                seen: Vec::new(),
+                about: About::Session(AgentKind::Claude, "a".into()),
+                seen: SmallVec::new(),
                 code: "old",
-                reason: "32 days old".to_owned(),
-                steps: vec![Step::Trash { path: "/x".into(), stamp }],
+                reason: "32 days old".into(),
+                steps: vec![Step::Trash { path: Path::new("/x").into(), stamp }],
             }],
         };
         let first = change(stamp.clone()).fingerprint();

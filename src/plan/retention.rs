@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
+use smallvec::SmallVec;
 
 use crate::session::{AgentKind, Liveness, SessionKind};
 
@@ -168,12 +169,18 @@ pub enum Verdict {
 /// A session with its sub-agents, by their places among the candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// The session itself first.
-    pub members: Vec<usize>,
+    /// The session itself first; nearly all have no sub-agents.
+    pub members: SmallVec<[usize; 2]>,
     /// The newest time inside any of them.
     pub active_at: Option<Timestamp>,
     /// What becomes of it.
     pub verdict: Verdict,
+}
+
+impl AsRef<[usize]> for Family {
+    fn as_ref(&self) -> &[usize] {
+        &self.members
+    }
 }
 
 impl Family {
@@ -214,21 +221,25 @@ pub fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Family> {
     }
     keep_last(&mut families, candidates, policy);
     shrink(&mut families, candidates, policy);
-    keep_parents(&mut families, &roots, parent);
+    keep_parents(&mut families, roots, parent);
     families
 }
 
 /// Returns the place of the session that each candidate is a sub-agent of, directly or not, or its own.
 fn roots(candidates: &[Candidate<'_>], parent: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
     let above = |at: usize| parent(at).filter(|_| candidates[at].kind == SessionKind::Subagent);
-    let mut roots: Vec<Option<usize>> = vec![None; candidates.len()];
+    let mut roots: Vec<usize> = (0..candidates.len()).collect();
+    let mut is_known: Vec<bool> = roots.iter().map(|at| above(*at).is_none()).collect();
     for start in 0..candidates.len() {
+        if is_known[start] {
+            continue;
+        }
         let mut walked = Vec::new();
         let mut seen = BTreeSet::new();
         let mut at = start;
         let root = loop {
-            if let Some(known) = roots[at] {
-                break known;
+            if is_known[at] {
+                break roots[at];
             }
             if !seen.insert(at) {
                 // Parents in a circle; any of them is as good a root as the next.
@@ -240,9 +251,9 @@ fn roots(candidates: &[Candidate<'_>], parent: impl Fn(usize) -> Option<usize>) 
                 None => break at,
             }
         };
-        walked.into_iter().for_each(|at| roots[at] = Some(root));
+        walked.into_iter().for_each(|at| (roots[at], is_known[at]) = (root, true));
     }
-    roots.into_iter().enumerate().map(|(at, root)| root.unwrap_or(at)).collect()
+    roots
 }
 
 fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
@@ -250,9 +261,11 @@ fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
     order.sort_unstable_by_key(|at| (roots[*at], *at != roots[*at], *at));
     let family = |members: &[usize]| {
         let active_at = members.iter().filter_map(|at| candidates[*at].active_at).max();
-        Family { members: members.to_vec(), active_at, verdict: Verdict::Stays(Keep::Newer) }
+        Family { members: members.into(), active_at, verdict: Verdict::Stays(Keep::Newer) }
     };
-    order.chunk_by(|a, b| roots[*a] == roots[*b]).map(family).collect()
+    let mut families = Vec::with_capacity(roots.iter().enumerate().filter(|(at, root)| at == *root).count());
+    families.extend(order.chunk_by(|a, b| roots[*a] == roots[*b]).map(family));
+    families
 }
 
 /// Returns the strongest reason for which a session stays whatever the others do.
@@ -316,12 +329,16 @@ fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy
 }
 
 /// Keeps the sessions that kept ones came from, and those that these came from.
-fn keep_parents(families: &mut [Family], roots: &[usize], parent: impl Fn(usize) -> Option<usize>) {
-    let by_root: HashMap<usize, usize> = families.iter().enumerate().map(|(at, family)| (family.root(), at)).collect();
+fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usize) -> Option<usize>) {
+    // From here on each session's family is asked for, not its root.
+    let mut family_of = roots;
+    for (at, family) in families.iter().enumerate() {
+        family.members.iter().for_each(|member| family_of[*member] = at);
+    }
     let mut staying: Vec<usize> = (0..families.len()).filter(|at| !families[*at].goes()).collect();
     while let Some(at) = staying.pop() {
         for member in families[at].members.clone() {
-            let Some(above) = parent(member).and_then(|above| by_root.get(&roots[above]).copied()) else { continue };
+            let Some(above) = parent(member).map(|above| family_of[above]) else { continue };
             if families[above].goes() {
                 families[above].verdict = Verdict::Stays(Keep::Parent);
                 staying.push(above);

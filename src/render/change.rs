@@ -24,7 +24,8 @@ pub fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_
 
 fn item_text(out: &mut impl Write, env: &Env, styles: &Styles, item: &Item, done: Option<&Done>) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
-    let label = text::one_line(&item.label);
+    let label = item.about.to_string();
+    let label = text::one_line(&label);
     match done {
         Some(Done::Skipped(why)) => {
             return writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why));

@@ -1,8 +1,10 @@
 //! What a cleanup would remove or removed, and what it left and why.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -27,11 +29,11 @@ pub struct LeftToAgent {
     /// Whose it is.
     pub agent: AgentKind,
     /// The full id.
-    pub id: String,
+    pub id: Box<str>,
     /// When it was last active.
     pub active_at: Option<Timestamp>,
     /// Why, with the command that removes it.
-    pub reason: String,
+    pub reason: Arc<str>,
 }
 
 /// What became of the sessions that were archived before they went.
@@ -139,7 +141,7 @@ pub struct CleanupSummary<'a> {
 #[schemars(rename = "CleanupError", deny_unknown_fields)]
 pub struct ErrorJson<'a> {
     /// What it is about.
-    pub about: &'a str,
+    pub about: Cow<'a, str>,
     /// Why.
     pub reason: &'a str,
 }
@@ -164,11 +166,11 @@ impl<'a> Report<'a> {
             items().filter(|(item, done)| is_session(item.code) == of_sessions && done.is_some_and(is)).count()
         };
         let failures = items().filter_map(|(item, done)| match done {
-            Some(Done::Failed(why)) => Some(ErrorJson { about: &item.label, reason: why }),
+            Some(Done::Failed(why)) => Some(ErrorJson { about: item.about.to_string().into(), reason: why }),
             _ => None,
         });
-        let unplanned = self.unplanned.iter().map(|(about, reason)| ErrorJson { about, reason });
-        let unpurged = self.purged.failed.iter().map(|reason| ErrorJson { about: "trash", reason });
+        let unplanned = self.unplanned.iter().map(|(about, reason)| ErrorJson { about: about.into(), reason });
+        let unpurged = self.purged.failed.iter().map(|reason| ErrorJson { about: "trash".into(), reason });
         let change = self.change.summary();
         CleanupSummary {
             cutoff: self.cutoff,
@@ -207,7 +209,8 @@ impl<'a> Report<'a> {
 pub fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
     for (at, (item, done)) in report.change.items().enumerate() {
-        let label = text::one_line(&item.label);
+        let label = item.about.to_string();
+        let label = text::one_line(&label);
         match done {
             Some(Done::Skipped(why)) => writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why))?,
             Some(Done::Failed(why)) => writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why))?,
@@ -288,7 +291,7 @@ fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
     }
     if let Some(first) = summary.errors.first() {
         let reason = text::one_line(first.reason);
-        parts.push(format!("{} failed ({}: {reason})", summary.errors.len(), text::one_line(first.about)));
+        parts.push(format!("{} failed ({}: {reason})", summary.errors.len(), text::one_line(&first.about)));
     }
     (has_done || !summary.errors.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }

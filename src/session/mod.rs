@@ -195,7 +195,7 @@ pub struct Located {
     /// The full id.
     pub id: String,
     /// The transcript, the session's directory, or the database that holds it.
-    pub path: PathBuf,
+    pub path: Arc<Path>,
     /// A directory that belongs to it and lies beside it.
     pub side_dir: Option<PathBuf>,
     /// The session that made it, where its place tells.
@@ -554,7 +554,7 @@ pub(crate) mod tests {
             store: Arc::new(store),
             project: Some("-p".into()),
             id: id.to_owned(),
-            path: format!("/s/projects/-p/{id}.jsonl").into(),
+            path: PathBuf::from(format!("/s/projects/-p/{id}.jsonl")).into(),
             side_dir: None,
             parent_id: None,
             is_subagent: false,

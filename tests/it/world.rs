@@ -160,7 +160,7 @@ impl World {
     pub(crate) fn belongings_of(&self, path: &Path) -> rejoin::session::Belongings {
         let env = rejoin::env::Env::read(Some(&self.home())).expect("a home");
         let places = rejoin::scan::locate(&env, &[]).places;
-        let place = places.into_iter().find(|place| place.path == path).expect("a session at the path");
+        let place = places.into_iter().find(|place| *place.path == *path).expect("a session at the path");
         let agent = rejoin::agent::by_kind(place.agent()).expect("an agent");
         agent.belongings(&place).expect("what belongs to it")
     }

@@ -174,7 +174,7 @@ impl Agent for Amplifier {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.clone()], shared: Vec::new() })
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -247,7 +247,7 @@ fn add(found: &mut Found, store: &Arc<Store>, project: Option<&Arc<str>>, path: 
         // Top-level ids have no underscore (amplifier-app-cli, is_top_level_session); metadata may say otherwise.
         is_subagent: id.contains('_'),
         id,
-        path,
+        path: path.into(),
         side_dir: None,
         parent_id: None,
     });

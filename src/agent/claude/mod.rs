@@ -5,17 +5,18 @@
 mod ends;
 mod upkeep;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::{Ends, TAIL};
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::upkeep::{Link, Retention, Strays};
-use super::{Agent, Beginnings, Command, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::{
+    Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
+};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -110,7 +111,7 @@ impl Agent for Claude {
                     store: Arc::clone(store),
                     project: Some(Arc::clone(project)),
                     id: stem,
-                    path,
+                    path: path.into(),
                     side_dir,
                     parent_id: None,
                     is_subagent,
@@ -134,7 +135,7 @@ impl Agent for Claude {
                     store: Arc::clone(store),
                     project: Some(Arc::clone(project)),
                     id: id.to_owned(),
-                    path,
+                    path: path.into(),
                     side_dir,
                     parent_id: None,
                     is_subagent: false,
@@ -234,7 +235,7 @@ impl Agent for Claude {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.clone())
+        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
@@ -243,19 +244,16 @@ impl Agent for Claude {
         Ok(belongings(place, find, &Beginnings::of(&root.join("todos"))))
     }
 
-    fn belongings_of(&self, places: &[&Located]) -> Vec<Result<Belongings, String>> {
+    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
         // A look for each session in each directory costs more than a listing of each.
-        let roots: HashSet<&PathBuf> = places.iter().map(|place| &place.store.root).collect();
-        let dirs = OF_SESSION.iter().chain(&["debug", "todos"]);
-        let listed: HashMap<(&PathBuf, &str), Beginnings> = roots
-            .iter()
-            .flat_map(|root| dirs.clone().map(move |dir| ((*root, *dir), Beginnings::of(&root.join(dir)))))
-            .collect();
-        let of = |place: &&Located| {
-            let listed = |dir| &listed[&(&place.store.root, dir)];
-            Ok(belongings(place, |dir, name| listed(dir).named(name), listed("todos")))
+        let list = |root: &Path| -> HashMap<&str, Beginnings> {
+            OF_SESSION.iter().chain(&["debug", "todos"]).map(|dir| (*dir, Beginnings::of(&root.join(dir)))).collect()
         };
-        places.par_iter().map(of).collect()
+        let listed: BTreeMap<PathBuf, _> = roots.iter().map(|root| ((*root).to_owned(), list(root))).collect();
+        Box::new(move |place| {
+            let Some(listed) = listed.get(&place.store.root) else { return self.belongings(place) };
+            Ok(belongings(place, |dir, name| listed[dir].named(name), &listed["todos"]))
+        })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -314,13 +312,13 @@ const OF_SESSION: [&str; 5] = ["file-history", "session-env", "tasks", "uploads"
 
 /// Puts together what belongs to a session; `find` finds what has a name in a directory of the store.
 fn belongings(place: &Located, find: impl Fn(&'static str, &str) -> Option<PathBuf>, todos: &Beginnings) -> Belongings {
-    let mut own = vec![place.path.clone()];
+    let mut own = vec![place.path.to_path_buf()];
     own.extend(place.side_dir.clone());
     if place.is_subagent {
         // What the client notes of a sub-agent lies beside its transcript.
         own.push(place.path.with_extension("meta.json"));
     }
-    own.retain(|path| is_there(path));
+    own.retain(|path| **path == *place.path || is_there(path));
     if place.is_subagent {
         return Belongings { own, shared: Vec::new() };
     }
@@ -356,7 +354,7 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
                 store: Arc::clone(store),
                 project: Some(Arc::clone(project)),
                 id: stem.to_owned(),
-                path,
+                path: path.into(),
                 side_dir: None,
                 parent_id: Some(parent.to_owned()),
                 is_subagent: true,

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::Ends;
-use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::claude::is_session_id;
-use super::{Agent, Beginnings, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::{Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::env::Env;
 use crate::error::PathError;
 use crate::evidence;
@@ -192,20 +192,20 @@ impl Agent for Codex {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.clone())
+        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(belongings(place, &Beginnings::of(&place.store.root.join("shell_snapshots"))))
     }
 
-    fn belongings_of(&self, places: &[&Located]) -> Vec<Result<Belongings, String>> {
-        let roots: BTreeSet<&PathBuf> = places.iter().map(|place| &place.store.root).collect();
-        let snapshots: BTreeMap<&PathBuf, Beginnings> =
-            roots.into_iter().map(|root| (root, Beginnings::of(&root.join("shell_snapshots")))).collect();
-        let none = Beginnings::default();
-        let snapshots = |place: &Located| snapshots.get(&place.store.root).unwrap_or(&none);
-        places.par_iter().map(|place| Ok(belongings(place, snapshots(place)))).collect()
+    fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let list = |root: &Path| Beginnings::of(&root.join("shell_snapshots"));
+        let listed: BTreeMap<PathBuf, Beginnings> = roots.iter().map(|root| ((*root).to_owned(), list(root))).collect();
+        Box::new(move |place| match listed.get(&place.store.root) {
+            Some(snapshots) => Ok(belongings(place, snapshots)),
+            None => self.belongings(place),
+        })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -278,10 +278,10 @@ impl Agent for Codex {
 
     fn verify_all(&self, copies: &mut [&mut Copy], _env: &Env) {
         // Older versions take no lock; that they have the file open is all there is.
-        let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.clone()).collect();
+        let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.to_path_buf()).collect();
         let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
         for copy in copies.iter_mut().filter(|copy| copy.liveness == Liveness::Idle) {
-            if let Some(pid) = writers.get(&copy.place.path) {
+            if let Some(pid) = writers.get(&*copy.place.path) {
                 copy.liveness = Liveness::Live { pid: *pid };
             }
         }
@@ -289,12 +289,13 @@ impl Agent for Codex {
 }
 
 fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
-    let own = std::iter::once(place.path.clone()).chain(packed_twin(&place.path));
+    let own = std::iter::once(place.path.to_path_buf()).chain(packed_twin(&place.path));
     let (root, id) = (&place.store.root, &place.id);
     // The lock is left: who takes it away from a process that is just starting lets two write.
     let capabilities = root.join("tui-thread-reference-capabilities").join(id);
     let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
-    Belongings { own: own.filter(|path| is_there(path)).collect(), shared: shared.collect() }
+    let own = own.filter(|path| **path == *place.path || is_there(path));
+    Belongings { own: own.collect(), shared: shared.collect() }
 }
 
 /// Finds the rollouts of a store by name.
@@ -328,7 +329,7 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
             store: Arc::clone(store),
             project: None,
             id: id.to_owned(),
-            path: path.clone(),
+            path: path.as_path().into(),
             side_dir: None,
             parent_id: None,
             is_subagent: false,
@@ -411,7 +412,7 @@ mod tests {
         let store = Store { root: root.to_owned(), ..Codex.stores(&env).remove(0) };
         let found = Codex.locate(&Arc::new(store));
         let mut places: Vec<&Located> = found.places.iter().collect();
-        places.sort_by_key(|place| place.path != own[0]);
+        places.sort_by_key(|place| *place.path != *own[0]);
         assert_eq!(places.len(), 2);
         let belongings = places.iter().map(|place| Codex.belongings(place).expect("belongings")).collect::<Vec<_>>();
         assert_eq!(belongings[0], Belongings { own: own.to_vec(), shared: shared.to_vec() });

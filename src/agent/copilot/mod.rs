@@ -143,8 +143,8 @@ impl Agent for Copilot {
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
-        let own = [place.path.clone(), place.store.root.join(lock)];
-        Ok(Belongings { own: own.into_iter().filter(|path| is_there(path)).collect(), shared: Vec::new() })
+        let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));
+        Ok(Belongings { own: [place.path.to_path_buf()].into_iter().chain(lock).collect(), shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -182,7 +182,15 @@ impl Agent for Copilot {
 }
 
 fn place(store: &Arc<Store>, id: String, path: PathBuf) -> Located {
-    Located { store: Arc::clone(store), project: None, id, path, side_dir: None, parent_id: None, is_subagent: false }
+    Located {
+        store: Arc::clone(store),
+        project: None,
+        id,
+        path: path.into(),
+        side_dir: None,
+        parent_id: None,
+        is_subagent: false,
+    }
 }
 
 fn recorded(dir: PathBuf, source: &'static str, file: &str) -> Evidence {

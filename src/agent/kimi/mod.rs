@@ -176,9 +176,9 @@ impl Agent for Kimi {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        let mut own = vec![place.path.clone()];
-        own.extend(Files::of(place).legacy.filter(|legacy| *legacy != place.path));
-        own.retain(|path| is_there(path));
+        let mut own = vec![place.path.to_path_buf()];
+        own.extend(Files::of(place).legacy.filter(|legacy| **legacy != *place.path));
+        own.retain(|path| **path == *place.path || is_there(path));
         Ok(Belongings { own, shared: Vec::new() })
     }
 
@@ -269,7 +269,7 @@ fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Loc
         store: Arc::clone(store),
         project: Some(Arc::clone(project)),
         id: id.to_owned(),
-        path,
+        path: path.into(),
         side_dir: None,
         parent_id: None,
         is_subagent: false,

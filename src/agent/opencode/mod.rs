@@ -199,7 +199,7 @@ impl Agent for OpenCode {
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
-        if tree::is_in(place) { vec![place.path.clone()] } else { Vec::new() }
+        if tree::is_in(place) { vec![place.path.to_path_buf()] } else { Vec::new() }
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {

@@ -34,7 +34,7 @@ pub(super) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
                 store: Arc::clone(store),
                 project: None,
                 id: id.to_owned(),
-                path: entry.path(),
+                path: entry.path().into(),
                 side_dir: Some(messages_of(store, id)).filter(|dir| is_there(dir)),
                 parent_id: None,
                 is_subagent: false,
@@ -96,7 +96,7 @@ pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlF
 /// Returns the session's file, its messages with their parts, and its list of things to do.
 pub(super) fn belongings(place: &Located) -> Belongings {
     let storage = place.store.root.join("storage");
-    let mut own = vec![place.path.clone()];
+    let mut own = vec![place.path.to_path_buf()];
     for dir in files_in(&storage.join("message").join(&place.id)) {
         own.extend(dir.file_stem().map(|message| storage.join("part").join(message)));
     }

@@ -127,11 +127,11 @@ impl Agent for Pi {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.clone())
+        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.clone()], shared: Vec::new() })
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -213,7 +213,7 @@ fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
                 store: Arc::clone(store),
                 project: project.cloned(),
                 id: id.to_owned(),
-                path: entry.path(),
+                path: entry.path().into(),
                 side_dir: None,
                 parent_id: None,
                 is_subagent: false,

@@ -187,7 +187,7 @@ impl Agent for Vibe {
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         let mut shared: Vec<PathBuf> = lease_paths(place).into();
         shared.retain(|path| is_there(path));
-        Ok(Belongings { own: vec![place.path.clone()], shared })
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -224,7 +224,15 @@ impl Agent for Vibe {
 }
 
 fn place(store: &Arc<Store>, id: String, path: PathBuf) -> Located {
-    Located { store: Arc::clone(store), project: None, id, path, side_dir: None, parent_id: None, is_subagent: false }
+    Located {
+        store: Arc::clone(store),
+        project: None,
+        id,
+        path: path.into(),
+        side_dir: None,
+        parent_id: None,
+        is_subagent: false,
+    }
 }
 
 /// Tells whether a name can be an id, by the rule of Vibe's own lock.

@@ -123,12 +123,12 @@ pub(super) fn restore_dir_times(path: &Path, times: Times) {
 pub(super) fn record(step: &Step, item: usize, number: usize) -> Result<StepRecord, StepError> {
     let kept = format!("{item}-{number}");
     Ok(match step {
-        Step::Trash { path, stamp } => StepRecord::Trash { path: path.clone(), kept, stamp: stamp.clone() },
+        Step::Trash { path, stamp } => StepRecord::Trash { path: path.to_path_buf(), kept, stamp: stamp.clone() },
         Step::Write { path, contents, stamp } => {
             let mut read = Digesting { target: io::sink(), digest: Sha256::new() };
             write_contents(contents, &mut read).map_err(failed("cannot read what goes into", path))?;
             let sha256 = hex(&read.digest.finalize());
-            StepRecord::Write { path: path.clone(), kept, stamp: stamp.clone(), sha256 }
+            StepRecord::Write { path: path.clone(), kept, stamp: stamp.as_deref().cloned(), sha256 }
         }
         Step::MakeDir { path } => StepRecord::MakeDir { path: path.clone(), kept },
         Step::Put { from, path } => {

@@ -34,7 +34,7 @@ impl Bench<'_> {
         match (step, record) {
             (Step::Trash { path, stamp }, StepRecord::Trash { kept, .. }) => self.trash(path, stamp, kept),
             (Step::Write { path, contents, stamp }, StepRecord::Write { kept, sha256, .. }) => {
-                self.write(path, contents, stamp.as_ref(), (kept, sha256), &mut note)
+                self.write(path, contents, stamp.as_deref(), (kept, sha256), &mut note)
             }
             (Step::Put { from, path }, StepRecord::Put { kept, .. }) => self.put(from, path, kept, &mut note),
             (Step::MakeDir { path }, StepRecord::MakeDir { kept, .. }) => self.make_dir(path, kept, &mut note),

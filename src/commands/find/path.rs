@@ -47,7 +47,7 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
     let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
     let mut session = super::the_only(scan, &named.id)?;
     if session.copies.len() > 1 {
-        super::take_copy(&mut session, &CopySelector::Path(named.path), env)?;
+        super::take_copy(&mut session, &CopySelector::Path(named.path.to_path_buf()), env)?;
     }
     Ok(Target::Session(Box::new(session)))
 }

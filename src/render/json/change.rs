@@ -79,8 +79,8 @@ impl<'a> Report<'a> {
     /// Puts the items into the contract's form.
     pub fn items_json(&self) -> impl Iterator<Item = ChangeItemJson<'a>> {
         self.items().map(|(item, done)| ChangeItemJson {
-            agent: item.session.as_ref().map(|(agent, _)| *agent),
-            id: item.session.as_ref().map(|(_, id)| id.as_str()),
+            agent: item.about.session().map(|(agent, _)| agent),
+            id: item.about.session().map(|(_, id)| id),
             code: item.code,
             reason: &item.reason,
             steps: item.steps.iter().map(step).collect(),
