@@ -58,9 +58,12 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if removal.change.dry_run {
         let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
         print(args, &plan, &plan.report(args, None, &purged, false), ui)?;
+        let has_findings = !plan.change.items.is_empty() || !purged.runs.is_empty();
+        // Giving back the memory of each session by itself takes longer than it is worth.
+        std::mem::forget(plan);
         return match refusal {
             Some(refusal) => Err(refusal.into()),
-            None if args.exit_code && (!plan.change.items.is_empty() || !purged.runs.is_empty()) => Ok(Exit::Findings),
+            None if args.exit_code && has_findings => Ok(Exit::Findings),
             None => Ok(Exit::Ok),
         };
     }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use rayon::iter::ParallelIterator as _;
+use rayon::slice::ParallelSlice as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use smallvec::SmallVec;
@@ -221,6 +223,18 @@ impl Parts {
         self.add(tree.as_ref().map_or(&[], |tree| &tree[..]));
     }
 
+    fn item(&mut self, item: &Item) {
+        self.add(b"item");
+        match (&item.about, item.about.session()) {
+            (About::Other(words), _) => self.add(words.as_bytes()),
+            (_, session) => {
+                session.iter().flat_map(|(agent, id)| [agent.name(), id]).for_each(|part| self.add(part.as_bytes()));
+            }
+        }
+        self.add(item.code.as_bytes());
+        item.steps.iter().for_each(|step| self.step(step));
+    }
+
     fn step(&mut self, step: &Step) {
         match step {
             Step::Trash { path, stamp } => {
@@ -260,19 +274,17 @@ impl Parts {
 impl Change {
     /// Returns a short digest of all that the change would do; an equal one means an equal change.
     pub fn fingerprint(&self) -> String {
+        /// So many items are digested by one thread at a time.
+        const PART: usize = 1024;
+        let digest = |items: &[Item]| {
+            let mut parts = Parts::default();
+            items.iter().for_each(|item| parts.item(item));
+            parts.0.finalize()
+        };
+        let digests: Vec<_> = self.items.par_chunks(PART).map(digest).collect();
         let mut parts = Parts::default();
         parts.add(self.verb.as_bytes());
-        for item in &self.items {
-            parts.add(b"item");
-            match (&item.about, item.about.session()) {
-                (About::Other(words), _) => parts.add(words.as_bytes()),
-                (_, session) => {
-                    session.iter().flat_map(|(agent, id)| [agent.name(), id]).for_each(|it| parts.add(it.as_bytes()))
-                }
-            }
-            parts.add(item.code.as_bytes());
-            item.steps.iter().for_each(|step| parts.step(step));
-        }
+        digests.iter().for_each(|digest| parts.add(digest));
         hex(&parts.0.finalize()[..6])
     }
 
@@ -291,24 +303,74 @@ pub fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    const STAMP: Stamp =
+        Stamp { parent: (1, 2), device: 1, inode: 3, is_dir: false, size: 10, modified: (5, 0), tree: None };
+
+    fn item(steps: Vec<Step>) -> Item {
+        let about = About::Session(AgentKind::Claude, "a".into());
+        Item { about, seen: SmallVec::new(), code: "old", reason: "32 days old".into(), steps }
+    }
+
+    fn fingerprint(items: Vec<Item>) -> String {
+        Change { verb: "cleanup", items }.fingerprint()
+    }
+
     #[test]
     fn a_change_has_another_fingerprint_as_soon_as_anything_that_it_would_touch_differs() {
-        let stamp =
-            Stamp { parent: (1, 2), device: 1, inode: 3, is_dir: false, size: 10, modified: (5, 0), tree: None };
-        let change = |stamp: Stamp| Change {
-            verb: "cleanup",
-            items: vec![Item {
-                about: About::Session(AgentKind::Claude, "a".into()),
-                seen: SmallVec::new(),
-                code: "old",
-                reason: "32 days old".into(),
-                steps: vec![Step::Trash { path: Path::new("/x").into(), stamp }],
-            }],
-        };
-        let first = change(stamp.clone()).fingerprint();
-        assert_eq!(first.len(), 12);
-        assert_eq!(first, change(stamp.clone()).fingerprint());
-        assert_ne!(first, change(Stamp { modified: (6, 0), ..stamp.clone() }).fingerprint());
-        assert_ne!(first, change(Stamp { size: 11, ..stamp }).fingerprint());
+        let stamps = [
+            STAMP,
+            Stamp { parent: (2, 2), ..STAMP },
+            Stamp { parent: (1, 3), ..STAMP },
+            Stamp { device: 2, ..STAMP },
+            Stamp { inode: 4, ..STAMP },
+            Stamp { is_dir: true, ..STAMP },
+            Stamp { size: 11, ..STAMP },
+            Stamp { modified: (6, 0), ..STAMP },
+            Stamp { modified: (5, 1), ..STAMP },
+            Stamp { tree: Some([0; 16]), ..STAMP },
+        ];
+        let path = || PathBuf::from("/x");
+        let bytes = |text: &str| Contents::Bytes(text.into());
+        let joined = |paths: &[&str]| Contents::Joined(paths.iter().map(PathBuf::from).collect());
+        let write = |contents, stamp| Step::Write { path: path(), contents, stamp };
+        let mut steps: Vec<Step> =
+            stamps.iter().map(|stamp| Step::Trash { path: path().into(), stamp: stamp.clone() }).collect();
+        steps.extend([
+            Step::Trash { path: Path::new("/y").into(), stamp: STAMP },
+            write(bytes("a"), None),
+            write(bytes("b"), None),
+            write(bytes("a"), Some(Box::new(STAMP))),
+            write(joined(&["a"]), None),
+            write(joined(&["a", "b"]), None),
+            write(joined(&["ab"]), None),
+            Step::MakeDir { path: path() },
+            Step::Put { from: path(), path: "/y".into() },
+            Step::Put { from: "/y".into(), path: path() },
+        ]);
+        let mut all: Vec<String> = steps.iter().map(|step| fingerprint(vec![item(vec![step.clone()])])).collect();
+        assert_eq!(all[0].len(), 12);
+        assert_eq!(all[0], fingerprint(vec![item(vec![steps[0].clone()])]));
+        all.push(fingerprint(Vec::new()));
+        all.push(fingerprint(vec![item(Vec::new())]));
+        all.push(fingerprint(vec![item(steps[..2].to_vec())]));
+        all.push(fingerprint(steps[..2].iter().map(|step| item(vec![step.clone()])).collect()));
+        all.push(fingerprint(vec![Item { code: "all", ..item(Vec::new()) }]));
+        all.push(fingerprint(vec![Item { about: About::Other("claude a".into()), ..item(Vec::new()) }]));
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn a_journal_that_an_older_version_wrote_is_understood() {
+        let text = r#"{"parent":[1,2],"device":1,"inode":3,"is_dir":true,"size":10,"modified":[5,0],"tree":"00ff102030405060708090a0b0c0d0e0"}"#;
+        let stamp: Stamp = serde_json::from_str(text).expect("a stamp");
+        assert_eq!(stamp.tree.map(|tree| hex(&tree)).as_deref(), Some("00ff102030405060708090a0b0c0d0e0"));
+        assert_eq!(serde_json::to_string(&stamp).expect("text"), text);
+        let file = text.replace("00ff102030405060708090a0b0c0d0e0", "");
+        let stamp: Stamp = serde_json::from_str(&file).expect("a stamp");
+        assert_eq!((stamp.tree, serde_json::to_string(&stamp).expect("text")), (None, file));
+        assert!(serde_json::from_str::<Stamp>(&text.replace("00ff", "x")).is_err());
     }
 }

@@ -151,14 +151,14 @@ impl Briefs {
 
     /// Resolves a directory, each but once.
     fn resolved(&self, dir: &Path) -> Option<Resolved> {
-        let known = self.resolved.lock().ok()?.get(dir).cloned();
+        let known = self.resolved.read().ok()?.get(dir).cloned();
         known.unwrap_or_else(|| {
             let resolved = dir.canonicalize().and_then(|path| {
                 let metadata = path.metadata()?;
                 Ok(Resolved { path: path.into(), identity: (metadata.dev(), metadata.ino()) })
             });
             let resolved = resolved.ok();
-            if let Ok(mut known) = self.resolved.lock() {
+            if let Ok(mut known) = self.resolved.write() {
                 known.insert(dir.to_owned(), resolved.clone());
             }
             resolved

@@ -11,11 +11,12 @@ mod records;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use rayon::slice::ParallelSliceMut as _;
 
 use crate::env::Env;
 use crate::pins::Pins;
@@ -42,7 +43,7 @@ pub struct Briefs {
     /// The directories that sessions of Claude Code belong to.
     claude_dirs: BTreeSet<PathBuf>,
     /// Directories with their links resolved, and what they are.
-    resolved: Mutex<HashMap<PathBuf, Option<Resolved>>>,
+    resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }
@@ -62,7 +63,7 @@ impl Briefs {
                 }
                 Box::new(Brief::of(copy, filter))
             });
-        copies.sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
+        copies.par_sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
         let mut starts = Vec::with_capacity(copies.len() + 1);
         let key = |at: usize| copies.get(at).map(|copy| copy.key());
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::json::change::{ChangeItemJson, Report as ChangeReport};
+use super::json::change::{ChangeItemJson, ItemsJson, Report as ChangeReport};
 use super::json::{FORMAT_VERSION, HeaderJson, PathJson};
-use super::{text, write_line};
+use super::{text, write_line, write_lines};
 use crate::apply::run::Done;
 use crate::apply::trash::Purged;
 use crate::error::Refusal;
@@ -83,7 +83,8 @@ pub struct CleanupJson<'a> {
     /// `cleanup-plan` for a dry run, else `cleanup-outcome`.
     pub kind: &'a str,
     /// Every session that goes, and every record of a directory that no session needs any more.
-    pub items: Vec<ChangeItemJson<'a>>,
+    #[schemars(with = "Vec<ChangeItemJson>")]
+    pub items: ItemsJson<'a>,
     /// Sessions that would go, but only their agent can remove them.
     pub left_to_agent: &'a [LeftToAgent],
     #[serde(flatten)]
@@ -205,24 +206,29 @@ impl<'a> Report<'a> {
     }
 }
 
+/// Writes the line of one session.
+fn item(out: &mut impl Write, styles: &Styles, report: &Report<'_>, at: usize) -> io::Result<()> {
+    let Styles { warning, faint, .. } = styles;
+    let (item, done) = report.change.item(at);
+    let label = item.about.to_string();
+    let label = text::one_line(&label);
+    match done {
+        Some(Done::Skipped(why)) => writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why)),
+        Some(Done::Failed(why)) => writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why)),
+        _ => {
+            let verb = if done.is_some() { "removed" } else { "would remove" };
+            let size = text::size(item.steps.iter().map(Step::freed_bytes).sum());
+            let title = report.titles.get(at).and_then(Option::as_deref).map(text::one_line).unwrap_or_default();
+            let (code, reason) = (item.code, text::one_line(&item.reason));
+            writeln!(out, "{verb}  {label}  {size}  {title}  {faint}({code}: {reason}){faint:#}")
+        }
+    }
+}
+
 /// Writes a line a session, what stays and why, and a summary.
 pub fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
-    for (at, (item, done)) in report.change.items().enumerate() {
-        let label = item.about.to_string();
-        let label = text::one_line(&label);
-        match done {
-            Some(Done::Skipped(why)) => writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why))?,
-            Some(Done::Failed(why)) => writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why))?,
-            _ => {
-                let verb = if done.is_some() { "removed" } else { "would remove" };
-                let size = text::size(item.steps.iter().map(Step::freed_bytes).sum());
-                let title = report.titles.get(at).and_then(Option::as_deref).map(text::one_line).unwrap_or_default();
-                let (code, reason) = (item.code, text::one_line(&item.reason));
-                writeln!(out, "{verb}  {label}  {size}  {title}  {faint}({code}: {reason}){faint:#}")?;
-            }
-        }
-    }
+    write_lines(out, report.change.change.items.len(), |at, line| item(line, styles, report, at))?;
     for (about, why) in report.unplanned {
         writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(why))?;
     }
@@ -321,7 +327,7 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
     let answer = CleanupJson {
         format_version: FORMAT_VERSION,
         kind: report.kind(),
-        items: report.change.items_json().collect(),
+        items: ItemsJson(report.change),
         left_to_agent: report.its_agents,
         summary: report.summary(),
     };
@@ -338,6 +344,7 @@ pub fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
         rest: CleanupSummary<'a>,
     }
     write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: report.kind() })?;
-    report.change.items_json().try_for_each(|item| write_line(out, &item))?;
+    let change = report.change;
+    write_lines(out, change.change.items.len(), |at, line| write_line(line, &change.item_json(at)))?;
     write_line(out, &Summary { kind: "summary", left_to_agent: report.its_agents, rest: report.summary() })
 }

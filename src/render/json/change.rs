@@ -1,7 +1,7 @@
 //! The contract's form of what changes files: the plan, and what came of it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::apply::run::{Done, Outcome};
 use crate::plan::change::{Change, Item, Step};
@@ -27,6 +27,16 @@ pub struct ChangeItemJson<'a> {
     pub result: &'a str,
     /// Why it was skipped or failed; `null` when it was not.
     pub error: Option<&'a str>,
+}
+
+/// Items that are put in words one after the other: those of a large cleanup would need much memory.
+#[derive(Debug)]
+pub struct ItemsJson<'a>(pub Report<'a>);
+
+impl Serialize for ItemsJson<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.items_json())
+    }
 }
 
 /// One change to one path.
@@ -72,13 +82,23 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Returns what became of each item.
     pub fn items(&self) -> impl Iterator<Item = (&'a Item, Option<&'a Done>)> {
-        let done = self.outcome.map_or(&[][..], |outcome| outcome.done.as_slice());
-        self.change.items.iter().enumerate().map(|(at, item)| (item, done.get(at)))
+        (0..self.change.items.len()).map(|at| self.item(at))
+    }
+
+    /// Returns one item, and what became of it.
+    pub fn item(&self, at: usize) -> (&'a Item, Option<&'a Done>) {
+        (&self.change.items[at], self.outcome.and_then(|outcome| outcome.done.get(at)))
     }
 
     /// Puts the items into the contract's form.
     pub fn items_json(&self) -> impl Iterator<Item = ChangeItemJson<'a>> {
-        self.items().map(|(item, done)| ChangeItemJson {
+        (0..self.change.items.len()).map(|at| self.item_json(at))
+    }
+
+    /// Puts one item into the contract's form.
+    pub fn item_json(&self, at: usize) -> ChangeItemJson<'a> {
+        let (item, done) = self.item(at);
+        ChangeItemJson {
             agent: item.about.session().map(|(agent, _)| agent),
             id: item.about.session().map(|(_, id)| id),
             code: item.code,
@@ -95,7 +115,7 @@ impl<'a> Report<'a> {
                 Some(Done::Skipped(why) | Done::Failed(why)) => Some(why),
                 _ => None,
             },
-        })
+        }
     }
 
     /// Counts.
