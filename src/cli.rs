@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::ValueHint;
+use clap::builder::{NonEmptyStringValueParser, ValueHint};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::check::Code;
 use crate::complete;
 use crate::select::{CopySelector, Selector, SortKey};
-use crate::session::AgentKind;
+use crate::session::{AgentKind, Role};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
 ///
@@ -76,6 +76,11 @@ pub enum Command {
     List(ListArgs),
     /// Show everything that is known of a session
     Show(ShowArgs),
+    /// Find sessions by what was said in them
+    ///
+    /// Reads every message, newest session first, and shows what it finds as it finds it. In a pipe it is one line a
+    /// message, fields separated by tabs: agent, id, who speaks, when, the text with what is around it.
+    Search(SearchArgs),
     /// Resume a session with its agent, in the directory that it belongs to
     ///
     /// The agent replaces this program, so the exit status is the agent's. Without a SESSION, a
@@ -225,6 +230,54 @@ pub struct ListArgs {
 
     /// Show what is in the archive
     #[arg(long, conflicts_with = "counts")]
+    pub archived: bool,
+
+    /// The archive's directory, instead of the usual one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    pub from: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `search`.
+#[derive(Args, Debug)]
+pub struct SearchArgs {
+    /// The text to look for, as it stands there; without a capital letter, in any case
+    #[arg(value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub text: String,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields say it")]
+    pub filter: FilterArgs,
+
+    /// Only sessions of this directory and those below it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
+    pub dir: Option<PathBuf>,
+
+    /// Look through sub-agents, archived and empty sessions too
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Only what this one said (can be repeated)
+    #[arg(long, value_name = "ROLE", action = ArgAction::Append)]
+    pub role: Vec<Role>,
+
+    /// Tell capital and small letters apart
+    #[arg(long, short = 's')]
+    pub case_sensitive: bool,
+
+    /// Stop after N sessions
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// Show at most N messages of each session
+    #[arg(long, short, value_name = "N", default_value_t = 3)]
+    pub matches: usize,
+
+    /// Look through what is in the archive, instead of the stores
+    #[arg(long)]
     pub archived: bool,
 
     /// The archive's directory, instead of the usual one

@@ -34,6 +34,7 @@ pub mod removal;
 pub mod render;
 pub mod save;
 pub mod scan;
+pub mod search;
 pub mod select;
 pub mod session;
 pub mod signals;
@@ -99,6 +100,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match command {
         Command::List(args) => commands::list::run(args, env, ui),
         Command::Show(args) => commands::show::run(args, env, ui),
+        Command::Search(args) => commands::search::run(args, env, ui),
         Command::Resume(args) => commands::resume::run(args, env, ui),
         Command::Backfill(args) => commands::backfill::run(args, env, ui),
         Command::Save(args) => commands::save::run(args, env, ui),
@@ -123,6 +125,7 @@ fn wants_json(command: &Command) -> bool {
     match command {
         Command::List(args) => args.format.get() != Format::Table,
         Command::Show(args) => args.format.get() != Format::Table,
+        Command::Search(args) => args.format.get() != Format::Table,
         Command::Resume(args) => args.json,
         Command::Backfill(args) => args.format.get() != Format::Table,
         Command::Save(args) => args.json,

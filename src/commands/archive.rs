@@ -151,7 +151,7 @@ fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyh
 }
 
 /// A volume that is not mounted must not be taken for an empty one.
-fn no_archive(archive: &Archive) -> Refusal {
+pub(super) fn no_archive(archive: &Archive) -> Refusal {
     Refusal::new(Exit::NotFound, "no-archive", format!("there is no archive in {}", archive.root().display()))
 }
 

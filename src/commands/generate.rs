@@ -8,7 +8,7 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::{archive, cleanup, hook, json, pins, save, trash, undo};
+use crate::render::{archive, cleanup, hook, json, pins, save, search, trash, undo};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -33,9 +33,10 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// The schemas by name.
-const SCHEMAS: [&str; 23] = [
+const SCHEMAS: [&str; 24] = [
     "session-list",
     "session",
+    "search",
     "resume-plan",
     "last-launch",
     "backfill",
@@ -128,6 +129,7 @@ fn completions(shell: &str) -> anyhow::Result<Vec<u8>> {
 fn schema(name: &str) -> anyhow::Result<String> {
     let schema = match name {
         "session-list" => schema_for!(json::SessionListJson<'_>),
+        "search" => schema_for!(search::SearchJson<'_>),
         "session" => schema_for!(json::SessionDetailsJson<'_, Option<Vec<json::MessageJson<'_>>>>),
         "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
         "last-launch" => schema_for!(json::LastLaunchJson<'_>),

@@ -19,6 +19,7 @@ pub(crate) mod restore;
 pub(crate) mod resume;
 mod safe;
 pub(crate) mod save;
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod trash;
 pub(crate) mod undo;

@@ -11,6 +11,7 @@ pub mod list;
 pub mod pins;
 pub mod resume;
 pub mod save;
+pub mod search;
 pub mod show;
 pub mod table;
 pub mod text;

@@ -22,7 +22,7 @@ const WIDEST_DIR: usize = 40;
 /// Room for the marks on a narrow terminal.
 const NARROWEST_MARKS: usize = 14;
 /// What a table is fitted to where the terminal does not tell its width.
-const USUAL_WIDTH: u16 = 120;
+pub(super) const USUAL_WIDTH: u16 = 120;
 
 /// The columns in their order; narrow terminals do without some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

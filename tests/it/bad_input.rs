@@ -166,6 +166,12 @@ fn every_kind_of_trouble_in_one_home_is_survived() {
     assert!(sound.iter().all(|id| ids.contains(id)), "{ids:?}");
     let lines = world.rejoin(["list", "--format", "ndjson"]).code(0).stdout();
     assert!(lines.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    let (found, peak) = world.measured(["search", "a", "--all", "--matches", "1000"]);
+    assert!((1..MOST_KIB).contains(&peak), "{peak} KiB");
+    let printed = found.code(0).stdout();
+    assert!(!printed.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}', '\r', '\u{0}']), "{printed:?}");
+    assert!(printed.lines().count() > 3, "{printed}");
+    assert!(printed.lines().all(|line| line.matches('\t').count() == 4), "{printed}");
     open_again(&world);
 }
 

@@ -44,6 +44,7 @@ macro_rules! words {
 pub(crate) mod archive;
 pub(crate) mod changes;
 pub(crate) mod hooks;
+pub(crate) mod search;
 
 words!(Kind: Main Fork Exec Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);

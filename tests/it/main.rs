@@ -43,6 +43,7 @@ mod read_only;
 mod regression;
 mod resume;
 mod save;
+mod search;
 mod selectors;
 mod shapes;
 mod shown;

@@ -31,6 +31,8 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["undo", "--list", "--format", format],
             vec!["trash", "list", "--format", format],
             vec!["list", "--archived", "--format", format],
+            vec!["search", "e", "--all", "--format", format],
+            vec!["search", "e", "--archived", "--format", format],
             vec!["archive", "--verify", "--format", format],
             vec!["archive", "--all", "--dry-run", "--format", format],
         ]

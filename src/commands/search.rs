@@ -1,0 +1,134 @@
+//! `rejoin search`
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::apply::unpacked::Unpacked;
+use crate::archive::Archive;
+use crate::archive::store::Holdings;
+use crate::cli::{Format, SearchArgs};
+use crate::env::Env;
+use crate::error::{Exit, PathError};
+use crate::render::search::{self as render, Match, Summary};
+use crate::scan::{self, Wanted};
+use crate::search::{self, Found, Needle};
+use crate::select::{self, ShortIds, SortKey};
+use crate::session::{Copy, Problem, Session};
+use crate::ui::Ui;
+
+/// So many sessions are looked through before what was found is shown: the newest come at once.
+const PART: usize = 64;
+
+pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let archive = Archive::of(env, args.from.as_deref());
+    if !args.archived {
+        let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
+        let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+        let mut scan = scan::locate(env, &filter.agents).read_all(env, wanted);
+        scan.add_those_in_dirs(env, &filter, wanted);
+        let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive: None, env };
+        return search.all(scan.sessions, scan.problems, ui);
+    }
+    if args.from.is_some() && !archive.root().is_dir() {
+        return Err(super::archive::no_archive(&archive).into());
+    }
+    let mut holdings = archive.holdings();
+    let problems = std::mem::take(&mut holdings.problems);
+    let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
+    let sessions = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let archive = Some((&archive, &holdings));
+    let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive, env };
+    search.all(sessions, problems, ui)
+}
+
+struct Search<'a> {
+    args: &'a SearchArgs,
+    needle: Needle,
+    /// The archive that is looked through instead of the stores.
+    archive: Option<(&'a Archive, &'a Holdings)>,
+    env: &'a Env,
+}
+
+impl Search<'_> {
+    /// Looks through these sessions, newest activity first, and shows what is found as it is found.
+    fn all(&self, mut sessions: Vec<Session>, mut problems: Vec<Problem>, ui: &mut Ui) -> anyhow::Result<Exit> {
+        let Self { args, needle, env, .. } = self;
+        problems.iter().for_each(|problem| warn(problem, ui));
+        let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
+        let (format, styles) = (args.format.get(), ui.styles);
+        let for_terminal = format == Format::Table && env.stdout_is_terminal;
+        let short = for_terminal.then(|| ShortIds::of(&sessions));
+        sessions.retain(|session| filter.matches(session));
+        let matching = sessions.len();
+        sessions.retain(|session| filter.shows_kind(session));
+        let hidden = matching - sessions.len();
+        select::sort(&mut sessions, SortKey::Active, false);
+
+        let limit = args.limit.unwrap_or(usize::MAX);
+        let (mut matches, mut count, mut searched) = (Vec::new(), 0, 0);
+        if format == Format::Ndjson {
+            render::ndjson_header(ui.data())?;
+        }
+        for part in sessions.chunks(PART) {
+            if count >= limit {
+                break;
+            }
+            let looked: Vec<Result<Match<'_>, Problem>> = part.par_iter().map(|session| self.one(session)).collect();
+            searched += part.len();
+            for one in looked {
+                match one {
+                    Ok(one) if one.found.is_any() && count < limit => {
+                        count += 1;
+                        match (format, &short) {
+                            (Format::Json, _) => matches.push(one),
+                            (Format::Ndjson, _) => render::ndjson(ui.data(), &one)?,
+                            (Format::Table, Some(short)) => {
+                                render::text(ui.data(), env, &styles, short.get(one.session), &one)?;
+                            }
+                            (Format::Table, None) => render::lines(ui.data(), &one)?,
+                        }
+                    }
+                    Ok(_) => {}
+                    Err(problem) => {
+                        warn(&problem, ui);
+                        problems.push(problem);
+                    }
+                }
+            }
+            ui.flush()?;
+        }
+        let is_limited = count >= limit;
+        let summary = Summary { matching: count, searched, hidden, is_limited, problems: &problems };
+        match format {
+            Format::Json => render::json(ui.data(), needle, &matches, &summary)?,
+            Format::Ndjson => render::ndjson_summary(ui.data(), &summary)?,
+            Format::Table => {}
+        }
+        ui.flush()?;
+        if for_terminal {
+            render::notes(needle, &summary).iter().for_each(|note| ui.note(note));
+        }
+        Ok(Exit::Ok)
+    }
+
+    fn one<'s>(&self, session: &'s Session) -> Result<Match<'s>, Problem> {
+        let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
+        let Some((archive, holdings)) = self.archive else {
+            let found = self.look(session.copy()).map_err(|error| fail(error.reason()))?;
+            return Ok(Match { session, state: None, found });
+        };
+        let states = holdings.sessions.get(&(session.agent, session.id.clone()));
+        let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
+        let manifest = &newest.manifest;
+        let unpacked = Unpacked::of(manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
+        let found = self.look(&manifest.copy_in(unpacked.root())).map_err(|error| fail(error.reason()))?;
+        Ok(Match { session, state: Some(manifest.number), found })
+    }
+
+    fn look(&self, copy: &Copy) -> Result<Found, PathError> {
+        search::look(copy, &self.needle, &self.args.role, self.args.matches)
+    }
+}
+
+fn warn(problem: &Problem, ui: &mut Ui) {
+    ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
+}

@@ -1,0 +1,183 @@
+//! `search`: what was said is found, whoever said it and wherever it is kept.
+
+use serde_json::json;
+
+use crate::archive::wipe;
+use crate::contract::search::{Line, Search};
+use crate::contract::{Agent, Kind, Role};
+use crate::fixtures::{Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Pi, Qwen, Vibe, id};
+use crate::world::World;
+
+/// A directory that every machine has.
+const APP: &str = "/usr/bin";
+
+fn search(world: &World, args: &[&str]) -> Search {
+    world.rejoin(["search", "--json"].iter().chain(args)).code(0).stderr_eq("").json()
+}
+
+fn ids(answer: &Search) -> Vec<&str> {
+    answer.sessions.iter().map(|found| found.id.as_str()).collect()
+}
+
+#[test]
+fn what_was_said_is_found_in_the_sessions_of_every_agent() {
+    let world = World::new();
+    let (asked, said) = ("where is the quokka", "the Quokka sleeps");
+    world.add(Amplifier::session(id(1)).in_dir(APP).turn(asked, said));
+    world.add(Claude::session(id(2)).in_dir(APP).turn(asked, said));
+    world.add(Codex::session(id(3)).in_dir(APP).turn(asked, said));
+    world.add(Copilot::session(id(4)).in_dir(APP).turn(asked, said));
+    world.add(Gemini::session(id(5)).in_dir(APP).turn(asked, said));
+    let said_by = |role: &str, text: &str| json!({"id": role, "role": role, "content": text, "timestamp": "2026-02-01T10:00:00Z"});
+    let conversation = json!([said_by("user", asked), said_by("assistant", said)]);
+    world.add(Jido::session(id(6)).key("conversation", conversation));
+    world.add(Kimi::session(id(7)).in_dir(APP).turn(asked, said));
+    world.add(Pi::session(id(8)).in_dir(APP).turn(asked, said));
+    world.add(Qwen::session(id(9)).in_dir(APP).turn(asked, said));
+    world.add(Vibe::session(id(10)).in_dir(APP).turn(asked, said));
+    world.add(Claude::session(id(11)).in_dir(APP).turn("something else", "ok"));
+    let answer = search(&world, &["QUOKKA"]);
+    assert_eq!((answer.sessions.len(), answer.case_sensitive, answer.searched), (0, true, 11));
+    let answer = search(&world, &["quokka"]);
+    let mut found = ids(&answer);
+    found.sort_unstable();
+    assert_eq!(found, (1..=10).map(id).collect::<Vec<_>>());
+    for session in &answer.sessions {
+        assert_eq!((session.matches, session.messages.len()), (2, 2), "{session:?}");
+        let [first, second] = [0, 1].map(|at| &session.messages[at]);
+        assert_eq!((first.role, first.excerpt.as_str()), (Role::User, asked), "{session:?}");
+        assert_eq!((second.role, second.excerpt.as_str()), (Role::Assistant, said), "{session:?}");
+        assert!(first.number < second.number);
+    }
+    assert_eq!((answer.searched, answer.hidden, answer.limit_reached), (11, 0, false));
+}
+
+#[test]
+fn a_session_is_found_by_its_title_and_by_what_only_a_sub_agent_said_with_all() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("look", "ok").title("The walrus plan"));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "find the walrus", "none"));
+    let answer = search(&world, &["walrus"]);
+    assert_eq!((ids(&answer), answer.hidden), (vec![&*id(1)], 1));
+    let found = &answer.sessions[0];
+    assert_eq!((found.in_title, found.matches, found.title.as_deref()), (true, 0, Some("The walrus plan")));
+    let lines = world.rejoin(["search", "walrus"]).code(0).stdout();
+    assert_eq!(lines, format!("claude\t{}\ttitle\t\tThe walrus plan\n", id(1)));
+    let all = search(&world, &["walrus", "--all"]);
+    assert_eq!(all.sessions.len(), 2);
+    let subagent = all.sessions.iter().find(|found| found.kind == Kind::Subagent).expect("the sub-agent");
+    assert_eq!((subagent.agent, subagent.messages[0].excerpt.as_str()), (Agent::Claude, "find the walrus"));
+    // What somebody said is asked for, so a title is not it.
+    assert_eq!(search(&world, &["walrus", "--role", "user"]).sessions.len(), 0);
+}
+
+#[test]
+fn roles_limits_and_filters_narrow_it() {
+    let world = World::new();
+    let long = Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z");
+    world.add((0..5).fold(long, |session, _| session.turn("the otter swims", "an otter, yes")));
+    world.add(Claude::session(id(2)).in_dir("/usr/lib").at("2026-02-02T10:00:00Z").turn("an otter", "no"));
+    // The newest comes first.
+    assert_eq!(ids(&search(&world, &["otter"])), [id(2), id(1)]);
+    let first = search(&world, &["otter", "--limit", "1"]);
+    assert_eq!((ids(&first), first.limit_reached), (vec![&*id(2)], true));
+    let answer = search(&world, &["otter", "--dir", APP]);
+    assert_eq!((answer.sessions[0].matches, answer.sessions[0].messages.len()), (10, 3));
+    assert_eq!(search(&world, &["otter", "--agent", "codex"]).sessions.len(), 0);
+    let answer = search(&world, &["otter", "--dir", APP, "--role", "assistant", "--matches", "9"]);
+    assert_eq!((ids(&answer), answer.sessions[0].messages.len()), (vec![&*id(1)], 5));
+    assert_eq!(search(&world, &["otter", "--since", "2026-02-02"]).sessions.len(), 1);
+    assert_eq!(search(&world, &["Otter"]).sessions.len(), 0);
+    assert_eq!(search(&world, &["otter", "--case-sensitive"]).sessions.len(), 2);
+    // A text is no pattern.
+    assert_eq!(search(&world, &["o.ter"]).sessions.len(), 0);
+}
+
+#[test]
+fn what_is_only_in_the_archive_is_found_there() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("where is the heron", "at the lake"));
+    world.add(Codex::session(id(2)).in_dir(APP).turn("look", "the heron flew"));
+    world.rejoin(["archive", "--all"]).code(0);
+    wipe(&world);
+    assert_eq!(search(&world, &["heron"]).sessions.len(), 0);
+    let answer = search(&world, &["heron", "--archived"]);
+    let mut found = ids(&answer);
+    found.sort_unstable();
+    assert_eq!(found, [id(1), id(2)]);
+    assert!(answer.sessions.iter().all(|found| found.state == Some(1) && found.matches == 1), "{answer:?}");
+    // Nothing is left of what it was read from.
+    let state = world.home().join(".local/state/rejoin");
+    let left = std::fs::read_dir(state).into_iter().flatten().map(|entry| entry.expect("an entry").file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("rejoin-shown-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+    world.rejoin(["search", "heron", "--archived", "--from", "/nowhere"]).code(5);
+}
+
+#[test]
+fn a_damaged_archive_is_named_and_the_rest_is_looked_through() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("one heron", "ok"));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("another heron", "ok"));
+    world.rejoin(["archive", &id(1)]).code(0);
+    let chunks = |world: &World| -> Vec<std::path::PathBuf> {
+        let root = world.home().join(".local/share/rejoin/archive/blobs");
+        let files = walkdir::WalkDir::new(root).into_iter().map(|entry| entry.expect("an entry"));
+        files.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
+    };
+    let of_first = chunks(&world);
+    assert!(!of_first.is_empty());
+    world.rejoin(["archive", &id(2)]).code(0);
+    for chunk in of_first {
+        std::fs::remove_file(chunk).expect("a chunk");
+    }
+    let answer = world.rejoin(["search", "heron", "--archived", "--json"]).code(0);
+    assert!(answer.stderr().contains("damaged"), "{}", answer.stderr());
+    let found: Search = answer.json();
+    assert_eq!((ids(&found), found.problems.len()), (vec![&*id(2)], 1));
+}
+
+#[test]
+fn ndjson_has_a_header_a_line_a_session_and_a_summary() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("a heron", "ok"));
+    let text = world.rejoin(["search", "heron", "--format", "ndjson"]).code(0).stdout();
+    let lines: Vec<Line> = text.lines().map(crate::contract::parse).collect();
+    assert!(matches!(&lines[..], [Line::Header(_), Line::Match(_), Line::Summary(summary)] if summary.sessions == 1));
+    let nothing = world.rejoin(["search", "walrus"]).code(0).stderr_eq("");
+    assert_eq!(nothing.stdout(), "");
+}
+
+#[test]
+fn on_a_terminal_a_line_fits_and_nothing_hostile_reaches_it() {
+    let world = World::new();
+    let long = format!("{} \u{1b}]0;evil\u{7}\u{202e} ibis\tand\n{}", "word ".repeat(60), "more ".repeat(60));
+    world.add(Claude::session(id(1)).in_dir(APP).turn(&long, "an ibis"));
+    let text = world.on_terminal(60, ["search", "ibis", "--color", "never"]).code(0).stdout();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    assert!(lines[0].starts_with("claude ") && lines[1].starts_with("  user") && lines[2].starts_with("  assistant"));
+    assert!(lines[1].contains("ibis and more"), "{text}");
+    assert!(lines[1..3].iter().all(|line| line.chars().count() <= 60), "{text}");
+    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
+    let nothing = world.on_terminal(60, ["search", "dodo"]).code(0);
+    let all = [nothing.stdout(), nothing.stderr()].concat();
+    assert!(all.contains("Nothing says \"dodo\": 1 session looked through."), "{all}");
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_what_is_right() {
+    let world = World::new();
+    world.rejoin(["search"]).code(2);
+    world.rejoin(["search", ""]).code(2);
+    world.rejoin(["search", "x", "--from", "/tmp"]).code(2);
+    world.rejoin(["search", "x", "--role", "robot"]).code(2);
+}
+
+#[test]
+fn a_reader_that_is_gone_ends_it_quietly() {
+    let world = World::new();
+    for n in 1..=200 {
+        world.add(Claude::session(id(n)).in_dir(APP).turn(&"heron ".repeat(200), "ok"));
+    }
+    crate::pipes::leaves_early(&world, &["search", "heron", "--format", "ndjson", "--matches", "9"]);
+}
