@@ -46,3 +46,37 @@ impl Watcher {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Adds up what it is told.
+    #[derive(Debug, Default)]
+    pub(crate) struct Sum {
+        begun: AtomicUsize,
+        done: AtomicUsize,
+    }
+
+    impl Sum {
+        /// Returns how many were to be done, and how many were.
+        pub(crate) fn get(&self) -> (usize, usize) {
+            (self.begun.load(Ordering::Relaxed), self.done.load(Ordering::Relaxed))
+        }
+    }
+
+    impl Watch for Sum {
+        fn turn_to(&self, _: &'static str) {}
+
+        fn begin(&self, count: usize) {
+            self.begun.fetch_add(count, Ordering::Relaxed);
+        }
+
+        fn done(&self, count: usize) {
+            let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
+            assert!(done <= self.begun.load(Ordering::Relaxed), "more is done than was begun");
+        }
+    }
+}
