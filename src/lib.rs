@@ -42,6 +42,7 @@ pub mod stamp;
 pub mod survey;
 pub mod ui;
 pub mod wait;
+pub mod watch;
 pub mod written;
 
 pub use apply::session_info::{read_working_dir, write_session_info};

@@ -17,6 +17,7 @@ use crate::env::Env;
 use crate::evidence::ProjectDirs;
 use crate::select::Filter;
 use crate::session::{AgentKind, Copy, Evidence, Located, Pointer, Problem, Session, Store};
+use crate::watch::Watcher;
 
 /// Every copy of every agent by name, nothing opened yet.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ pub struct Places {
     pub places: Vec<Located>,
     /// What could not be looked into.
     pub problems: Vec<Problem>,
+    /// Who is told how many copies were read.
+    pub watcher: Watcher,
 }
 
 /// Sessions that were read.
@@ -92,10 +95,15 @@ fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
 }
 
 impl Places {
+    /// Tells somebody how many copies were read, whenever one was.
+    pub fn watched(self, watcher: Watcher) -> Self {
+        Self { watcher, ..self }
+    }
+
     /// Reads every copy.
     pub fn read_all(self, env: &Env, wanted: Wanted) -> Scan {
-        let Self { places, problems } = self;
-        read(env, places, &[], wanted, problems)
+        let Self { places, problems, watcher } = self;
+        read(env, places, &[], wanted, problems, &watcher)
     }
 
     /// Reads every copy, and keeps of each only what `digest` makes of it, so that many need little memory. What only
@@ -106,18 +114,19 @@ impl Places {
         wanted: Wanted,
         digest: impl Fn(Copy) -> T + Sync,
     ) -> (Vec<T>, Vec<Problem>) {
-        let Self { mut places, mut problems } = self;
+        let Self { mut places, mut problems, watcher } = self;
+        watcher.begin(places.len());
         let mut notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
         let mut digests = Vec::with_capacity(places.len());
         // Notes hold every copy of a database whole, so these come first and do not stay to the end.
         places.sort_by_cached_key(|place| notes.hold(place));
         let held = places.split_off(places.partition_point(|place| !notes.hold(place)));
-        digests.extend(read_each(env, held, &notes, wanted, &mut problems, &digest));
+        digests.extend(read_each(env, held, &notes, wanted, &mut problems, &watcher, &digest));
         notes.forget_copies();
         while !places.is_empty() {
             let part = places.split_off(places.len().saturating_sub(PART));
             places.shrink_to_fit();
-            digests.extend(read_each(env, part, &notes, wanted, &mut problems, &digest));
+            digests.extend(read_each(env, part, &notes, wanted, &mut problems, &watcher, &digest));
         }
         problems.sort();
         problems.dedup();
@@ -127,15 +136,24 @@ impl Places {
     /// Reads the copies that `is_wanted` picks, and of the others what it takes to know their directories.
     pub fn read_some(self, env: &Env, wanted: Wanted, is_wanted: impl Fn(&Located) -> bool) -> Scan {
         let (picked, others): (Vec<_>, Vec<_>) = self.places.into_iter().partition(is_wanted);
-        read(env, picked, &others, wanted, self.problems)
+        read(env, picked, &others, wanted, self.problems, &self.watcher)
     }
 }
 
-fn read(env: &Env, places: Vec<Located>, others: &[Located], wanted: Wanted, mut problems: Vec<Problem>) -> Scan {
+fn read(
+    env: &Env,
+    places: Vec<Located>,
+    others: &[Located],
+    wanted: Wanted,
+    mut problems: Vec<Problem>,
+    watcher: &Watcher,
+) -> Scan {
+    // Before the notes, for which databases are read whole.
+    watcher.begin(places.len());
     let notes = Notes::of(env, &places, others, wanted.counts, &mut problems);
-    let mut copies = read_copies(env, places, &notes, wanted, &mut problems);
-    add_project_evidence(env, &mut copies, others, &notes, wanted);
-    add_hashed_evidence(env, &mut copies);
+    let mut copies = read_copies(env, places, &notes, wanted, &mut problems, watcher);
+    add_project_evidence(env, &mut copies, others, &notes, wanted, watcher);
+    add_hashed_evidence(env, &mut copies, watcher);
 
     let mut sessions = group(copies, wanted);
     look_at_launch_dirs(&mut sessions);
@@ -204,16 +222,19 @@ fn read_copies(
     notes: &Notes,
     wanted: Wanted,
     problems: &mut Vec<Problem>,
+    watcher: &Watcher,
 ) -> Vec<Copy> {
-    read_each(env, places, notes, wanted, problems, |copy| copy)
+    read_each(env, places, notes, wanted, problems, watcher, |copy| copy)
 }
 
+/// Reads copies, and tells of each; how many they are is told by who asks for them.
 fn read_each<T: Send>(
     env: &Env,
     places: Vec<Located>,
     notes: &Notes,
     wanted: Wanted,
     problems: &mut Vec<Problem>,
+    watcher: &Watcher,
     digest: impl Fn(Copy) -> T + Sync,
 ) -> Vec<T> {
     let nothing = StoreNotes::default();
@@ -233,12 +254,20 @@ fn read_each<T: Send>(
         copy.map(&digest).map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
     };
     // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
-    let results: Vec<Result<T, Problem>> = places.into_par_iter().with_max_len(32).map(read).collect();
+    let results: Vec<Result<T, Problem>> =
+        places.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();
     results.into_iter().filter_map(|result| result.map_err(|problem| problems.push(problem)).ok()).collect()
 }
 
 /// Lets sessions that record no usable directory take it from the others of their project.
-fn add_project_evidence(env: &Env, copies: &mut [Copy], others: &[Located], notes: &Notes, wanted: Wanted) {
+fn add_project_evidence(
+    env: &Env,
+    copies: &mut [Copy],
+    others: &[Located],
+    notes: &Notes,
+    wanted: Wanted,
+    watcher: &Watcher,
+) {
     let lacks = |copy: &Copy| wanted.depth == Depth::Thorough || copy.launch_dir.is_none();
     if !copies.iter().any(lacks) {
         return;
@@ -257,8 +286,10 @@ fn add_project_evidence(env: &Env, copies: &mut [Copy], others: &[Located], note
         })
         .cloned()
         .collect();
+    watcher.begin(siblings.len());
     // A sibling that cannot be read gives no evidence; that is all it means here.
-    read_copies(env, siblings, notes, Wanted::GLANCE, &mut Vec::new()).iter().for_each(|copy| dirs.note(copy));
+    let siblings = read_copies(env, siblings, notes, Wanted::GLANCE, &mut Vec::new(), watcher);
+    siblings.iter().for_each(|copy| dirs.note(copy));
 
     copies.par_iter_mut().filter(|copy| lacks(copy)).for_each(|copy| {
         let Some(project) = copy.place.project.clone() else { return };
@@ -273,7 +304,7 @@ fn add_project_evidence(env: &Env, copies: &mut [Copy], others: &[Located], note
 }
 
 /// Finds the directory of a session whose project is named after a hash of it among those that are known.
-fn add_hashed_evidence(env: &Env, copies: &mut [Copy]) {
+fn add_hashed_evidence(env: &Env, copies: &mut [Copy], watcher: &Watcher) {
     let hashed = |copy: &Copy| {
         let agent = agent::by_kind(copy.place.agent()).filter(|_| copy.launch_dir.is_none())?;
         copy.place.project.clone().filter(|project| agent.is_hash(project)).map(|project| (agent, project))
@@ -284,9 +315,10 @@ fn add_hashed_evidence(env: &Env, copies: &mut [Copy]) {
     let read: HashSet<&Path> = copies.iter().map(|copy| &*copy.place.path).collect();
     let mut others = locate(env, &[]).places;
     others.retain(|place| !read.contains(&*place.path));
+    watcher.begin(others.len());
     let notes = Notes::of(env, &others, &[], false, &mut Vec::new());
     // What cannot be read names no directory; that is all it means here.
-    let others = read_copies(env, others, &notes, Wanted::GLANCE, &mut Vec::new());
+    let others = read_copies(env, others, &notes, Wanted::GLANCE, &mut Vec::new(), watcher);
     // Another session may have worked further down.
     let dirs: BTreeSet<PathBuf> = copies
         .iter()
@@ -362,8 +394,8 @@ pub fn tie(session: &mut Session, pointer: Pointer) {
 
 impl Scan {
     /// Adds the sessions that lie in no store but inside the directories that `filter` asks about, the caller's own,
-    /// and those in which the sessions that are known worked.
-    pub fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted) {
+    /// and those in which the sessions that are known worked; `watcher` is told how many of them were read.
+    pub fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted, watcher: &Watcher) {
         // The home that is looked at may be another machine's, in which the caller's directory means nothing.
         let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
         let asked: Vec<&Path> = filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect();
@@ -374,7 +406,7 @@ impl Scan {
                 (true, true) => dirs_of(&self.sessions),
                 // Only the agents that were asked for were read.
                 (true, false) => {
-                    others = locate(env, &[]).read_all(env, Wanted::GLANCE).sessions;
+                    others = locate(env, &[]).watched(watcher.clone()).read_all(env, Wanted::GLANCE).sessions;
                     dirs_of(&others)
                 }
             };
@@ -390,8 +422,9 @@ impl Scan {
             if found.places.is_empty() {
                 continue;
             }
+            watcher.begin(found.places.len());
             let notes = Notes::of(env, &found.places, &[], wanted.counts, &mut self.problems);
-            let mut copies = read_copies(env, found.places, &notes, wanted, &mut self.problems);
+            let mut copies = read_copies(env, found.places, &notes, wanted, &mut self.problems, watcher);
             let (of_agent, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());
             copies.extend(of_agent.into_iter().flat_map(|session| session.copies));
@@ -436,6 +469,29 @@ impl Scan {
 mod tests {
     use super::*;
     use crate::env::tests::fixed;
+    use crate::watch::tests::Sum;
+
+    #[test]
+    fn who_watches_is_told_of_each_copy_once_however_it_is_read() {
+        let mut env = fixed();
+        env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+        env.foreign_home = true;
+        let all = locate(&env, &[]).places.len();
+        let told = |read: &dyn Fn(Places)| {
+            let sum = Arc::new(Sum::default());
+            let watch: Arc<Sum> = Arc::clone(&sum);
+            read(locate(&env, &[]).watched(Watcher::new(watch)));
+            let (begun, done) = sum.get();
+            assert_eq!(begun, done);
+            done
+        };
+        assert_eq!(told(&|places| drop(places.digest(&env, Wanted::GLANCE, |_| ()))), all);
+        // A session without a directory makes that others are read for it.
+        assert!(told(&|places| drop(places.read_all(&env, Wanted::GLANCE))) >= all);
+        let one = AgentKind::Claude;
+        let some = told(&|places| drop(places.read_some(&env, Wanted::THOROUGH, |place| place.agent() == one)));
+        assert!((1..all).contains(&some), "{some} of {all}");
+    }
 
     #[test]
     fn without_sizes_everything_else_is_read_all_the_same() {

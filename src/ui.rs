@@ -11,13 +11,14 @@ use crate::cli::ColorWhen;
 use crate::env::Env;
 use crate::error::Refusal;
 use crate::render::text;
-use progress::Progress;
+use progress::{Pauses, Progress, Showing};
 
 /// Where a run writes.
 #[derive(Debug)]
 pub struct Ui {
     out: BufWriter<Stdout>,
     quiet: bool,
+    pauses: Pauses,
     /// How things look on standard output; plain unless it wants colours.
     pub styles: Styles,
     err_styles: Styles,
@@ -66,6 +67,7 @@ impl Ui {
         Self {
             out: BufWriter::with_capacity(64 * 1024, io::stdout()),
             quiet,
+            pauses: env.map(Pauses::from_env).unwrap_or_default(),
             styles: styles(wants(io::stdout().is_terminal())),
             err_styles: styles(wants(io::stderr().is_terminal())),
         }
@@ -87,9 +89,19 @@ impl Ui {
     }
 
     /// Begins to show how far something is, if somebody watches.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
     pub fn progress(&self, what: &'static str, total: usize) -> Progress {
-        Progress::new(what, total, !self.quiet && io::stderr().is_terminal())
+        Progress::new(what, total, self.pauses, self.is_watched())
+    }
+
+    /// Begins to show how far threads are, if somebody watches and they take long. It goes away with the value, which
+    /// must be before anything else is said.
+    pub fn watch(&self, what: &'static str) -> Showing {
+        Showing::new(what, self.pauses, self.is_watched())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+    fn is_watched(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
     }
 
     /// Hands on what was written so far.

@@ -56,8 +56,11 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
     let named = FilterArgs { agent: args.agent.clone(), older_than: args.older_than, ..FilterArgs::default() };
     let filter = super::filter(&named, args.dir.as_deref(), true, env);
     if args.sessions.is_empty() {
-        let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
-        scan.add_those_in_dirs(env, &filter, Wanted::GLANCE);
+        let showing = ui.watch("Reading");
+        let watcher = showing.watcher();
+        let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, Wanted::GLANCE);
+        scan.add_those_in_dirs(env, &filter, Wanted::GLANCE, &watcher);
+        drop(showing);
         super::warn_of_problems(ui, &scan);
         let inner = inner(&scan.sessions);
         let mut retentions = HashMap::new();
@@ -82,7 +85,9 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         }
     }
     let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
-    let others = scan::locate(env, &agents).read_all(env, Wanted::GLANCE).sessions;
+    let showing = ui.watch("Reading");
+    let others = scan::locate(env, &agents).watched(showing.watcher()).read_all(env, Wanted::GLANCE).sessions;
+    drop(showing);
     let inner = inner(&others);
     let mut known: HashSet<(AgentKind, String)> = HashSet::new();
     sessions.retain(|session| known.insert((session.agent, session.id.clone())));

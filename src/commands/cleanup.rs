@@ -133,13 +133,15 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let dirs = args.dir.as_deref().map(|dir| super::directory_names(dir, env)).unwrap_or_default();
     let filter = Filter { agents: args.agent.clone(), dirs, ..Filter::default() };
     // Every agent is read, because the fuses compare with all there is.
-    let mut briefs = Briefs::read(env, &[], &filter, policy.max_total.is_some());
+    let showing = ui.watch("Reading");
+    let mut briefs = Briefs::read(env, &[], &filter, policy.max_total.is_some(), showing.watcher());
     let archive = Archive::of(env, args.to.as_deref());
     let (families, fuses) = briefs.decide(&policy, &pins, &args.exclude, |briefs, families| match args.archive {
         // None of them goes that is not archived first.
         true => families.iter().map(|family| briefs.owned_key(family.root())).collect(),
         false => safe::archived(briefs, families, &archive, env),
     });
+    drop(showing);
     let mut planned = Planned { fuses, cutoff: policy.cutoff, ..Planned::default() };
     planned.archive = args.archive.then(|| archive.root().to_owned());
     planned.change.verb = "cleanup";

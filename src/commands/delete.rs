@@ -18,6 +18,7 @@ use crate::scan::Wanted;
 use crate::select::Filter;
 use crate::session::Session;
 use crate::ui::Ui;
+use crate::watch::Watcher;
 
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     removal::needs_somebody(&args.removal, env)?;
@@ -67,7 +68,7 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
     let pins = Pins::read(env)?;
     let agents: BTreeSet<_> = named.iter().map(|session| session.agent).collect();
     let agents: Vec<_> = agents.into_iter().collect();
-    let mut briefs = Briefs::read(env, &agents, &Filter::default(), false);
+    let mut briefs = Briefs::read(env, &agents, &Filter::default(), false, Watcher::default());
     let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
     let mut families: Vec<Vec<usize>> = Vec::new();
     for session in &named {

@@ -32,7 +32,10 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if args.fix && !args.dry_run {
         super::mend_first("doctor --fix", args.lock, env, ui)?;
     }
-    let mut survey = survey::collect(env, &Wanted { codes: codes.clone(), deep: args.deep, expires_within });
+    let showing = ui.watch("Reading");
+    let wanted = Wanted { codes: codes.clone(), deep: args.deep, expires_within };
+    let mut survey = survey::collect(env, &wanted, &showing.watcher());
+    drop(showing);
     survey.interrupted = interrupted(env);
     let findings = check::all(&survey, &codes, &filter);
 

@@ -15,9 +15,12 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         return super::archive::list(args, &filter, env, ui);
     }
     let wanted = Wanted { counts: args.counts, ..Wanted::GLANCE };
-    let mut scan = scan::locate(env, &filter.agents).read_all(env, wanted);
-    scan.add_those_in_dirs(env, &filter, wanted);
+    let showing = ui.watch("Reading");
+    let watcher = showing.watcher();
+    let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, wanted);
+    scan.add_those_in_dirs(env, &filter, wanted, &watcher);
     scan.add_pointers(env);
+    drop(showing);
     super::warn_of_problems(ui, &scan);
 
     let for_terminal = args.format.get() == Format::Table && env.stdout_is_terminal;

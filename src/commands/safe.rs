@@ -76,7 +76,7 @@ pub(super) fn archive(
 }
 
 fn read(places: Vec<Located>, env: &Env) -> Scan {
-    Places { places, problems: Vec::new() }.read_all(env, Wanted::GLANCE)
+    Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE)
 }
 
 /// Leaves out the sub-agents that lie in what belongs to another session.

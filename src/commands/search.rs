@@ -23,8 +23,11 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if !args.archived {
         let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-        let mut scan = scan::locate(env, &filter.agents).read_all(env, wanted);
-        scan.add_those_in_dirs(env, &filter, wanted);
+        let showing = ui.watch("Reading");
+        let watcher = showing.watcher();
+        let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, wanted);
+        scan.add_those_in_dirs(env, &filter, wanted, &watcher);
+        drop(showing);
         let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive: None, env };
         return search.all(scan.sessions, scan.problems, ui);
     }
@@ -68,11 +71,16 @@ impl Search<'_> {
         if format == Format::Ndjson {
             render::ndjson_header(ui.data())?;
         }
+        let showing = ui.watch("Searching");
+        let watcher = showing.watcher();
+        watcher.begin(sessions.len());
         for part in sessions.chunks(PART) {
             if count >= limit {
                 break;
             }
-            let looked: Vec<Result<Match<'_>, Problem>> = part.par_iter().map(|session| self.one(session)).collect();
+            let looked = part.par_iter().map(|session| self.one(session)).inspect(|_| watcher.done(1));
+            let looked: Vec<Result<Match<'_>, Problem>> = looked.collect();
+            showing.clear();
             searched += part.len();
             for one in looked {
                 match one {
@@ -96,6 +104,7 @@ impl Search<'_> {
             }
             ui.flush()?;
         }
+        drop(showing);
         let is_limited = count >= limit;
         let summary = Summary { matching: count, searched, hidden, is_limited, problems: &problems };
         match format {

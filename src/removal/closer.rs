@@ -68,9 +68,11 @@ impl Briefs {
         }
         let find = |(kind, roots): (&AgentKind, _)| Some((*kind, agent::by_kind(*kind)?.belongings_in(roots)));
         let find: BTreeMap<AgentKind, FindBelongings<'_>> = roots.iter().filter_map(find).collect();
+        self.watcher.turn_to("Looking closer");
+        self.watcher.begin(sessions.len());
         let open = OpenFiles::now();
-        let looked: Vec<Box<Closer>> =
-            sessions.par_iter().map(|at| Box::new(self.look_at(*at, &find, &open))).collect();
+        let look = |at: &usize| Box::new(self.look_at(*at, &find, &open));
+        let looked: Vec<Box<Closer>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
         drop((find, roots));
         self.closer.resize_with(self.len(), || None);
         sessions.iter().zip(looked).for_each(|(at, closer)| self.closer[*at] = Some(closer));

@@ -24,6 +24,7 @@ use crate::plan::retention::{Candidate, Family, Fuse, Policy, decide, fuses};
 use crate::scan::{self, Wanted};
 use crate::select::{Filter, Selector};
 use crate::session::{AgentKind, Liveness, Problem, SessionKind};
+use crate::watch::Watcher;
 use closer::{Closer, Resolved};
 
 pub use brief::Brief;
@@ -44,6 +45,8 @@ pub struct Briefs {
     claude_dirs: BTreeSet<PathBuf>,
     /// Directories with their links resolved, and what they are.
     resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
+    /// Who is told how many sessions were looked at.
+    watcher: Watcher,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }
@@ -51,25 +54,26 @@ pub struct Briefs {
 impl Briefs {
     /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `sizes`
     /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
-    pub fn read(env: &Env, agents: &[AgentKind], filter: &Filter, sizes: bool) -> Self {
+    /// `watcher` is told how many copies were read, and later how many sessions were looked at.
+    pub fn read(env: &Env, agents: &[AgentKind], filter: &Filter, sizes: bool, watcher: Watcher) -> Self {
         let claude_dirs: Mutex<BTreeSet<PathBuf>> = Mutex::default();
-        let (mut copies, problems) =
-            scan::locate(env, agents).digest(env, Wanted { sizes, ..Wanted::GLANCE }, |copy| {
-                let dir = copy.launch_dir.as_ref().filter(|_| copy.place.agent() == AgentKind::Claude);
-                if let (Some(dir), Ok(mut dirs)) = (dir, claude_dirs.lock())
-                    && !dirs.contains(&dir.value)
-                {
-                    dirs.insert(dir.value.clone());
-                }
-                Box::new(Brief::of(copy, filter))
-            });
+        let places = scan::locate(env, agents).watched(watcher.clone());
+        let (mut copies, problems) = places.digest(env, Wanted { sizes, ..Wanted::GLANCE }, |copy| {
+            let dir = copy.launch_dir.as_ref().filter(|_| copy.place.agent() == AgentKind::Claude);
+            if let (Some(dir), Ok(mut dirs)) = (dir, claude_dirs.lock())
+                && !dirs.contains(&dir.value)
+            {
+                dirs.insert(dir.value.clone());
+            }
+            Box::new(Brief::of(copy, filter))
+        });
         copies.par_sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
         let mut starts = Vec::with_capacity(copies.len() + 1);
         let key = |at: usize| copies.get(at).map(|copy| copy.key());
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
         starts.push(copies.len());
         let claude_dirs = claude_dirs.into_inner().unwrap_or_default();
-        Self { copies, starts, claude_dirs, problems, ..Self::default() }
+        Self { copies, starts, claude_dirs, problems, watcher, ..Self::default() }
     }
 
     /// Returns how many sessions there are.

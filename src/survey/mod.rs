@@ -22,6 +22,7 @@ use crate::error::PathError;
 use crate::process;
 use crate::scan::{self, Scan};
 use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
+use crate::watch::Watcher;
 
 pub use copies::CopyFacts;
 pub use gone::Gone;
@@ -93,11 +94,11 @@ pub struct InterruptedRun {
     pub journal: PathBuf,
 }
 
-/// Looks at everything that the wanted checks ask for.
-pub fn collect(env: &Env, wanted: &Wanted) -> Survey {
+/// Looks at everything that the wanted checks ask for; `watcher` is told of each copy and each transcript.
+pub fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
-    let mut scan = scan::locate(env, &[]).read_all(env, depth);
+    let mut scan = scan::locate(env, &[]).watched(watcher.clone()).read_all(env, depth);
     if wanted.has(&[Code::DanglingPointer]) {
         scan.add_pointers(env);
     }
@@ -110,7 +111,7 @@ pub fn collect(env: &Env, wanted: &Wanted) -> Survey {
         survey.copies = copies::look(&survey.scan);
     }
     if wanted.has(&[Code::TornTranscript, Code::BadLines]) {
-        survey.look_at_lines(wanted.deep);
+        survey.look_at_lines(wanted.deep, watcher);
     }
     if wanted.has(&[Code::MissingDirectory]) {
         survey.gone = gone::look(&survey.scan, env);
@@ -150,7 +151,9 @@ impl Survey {
         self.scan.sessions.iter_mut().for_each(Session::assess);
     }
 
-    fn look_at_lines(&mut self, deep: bool) {
+    fn look_at_lines(&mut self, deep: bool, watcher: &Watcher) {
+        watcher.turn_to("Reading lines");
+        watcher.begin(self.scan.sessions.len());
         let look = |(at, session): (usize, &Session)| {
             let agent = agent::by_kind(session.agent)?;
             let path = agent.transcript(&session.copy().place).filter(|path| lines::is_line_wise(path))?;
@@ -158,8 +161,9 @@ impl Survey {
             let lines = lines::look(&path, agent, is_subagent, deep);
             Some((at, path, lines))
         };
+        let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
         let looked: Vec<(usize, PathBuf, Result<Lines, PathError>)> =
-            self.scan.sessions.par_iter().enumerate().with_max_len(32).filter_map(look).collect();
+            sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
         for (at, path, lines) in looked {
             match lines {
                 Ok(lines) => {

@@ -123,4 +123,16 @@ fn there_is_no_progress_where_nobody_watches() {
     let world = world();
     let answer = world.rejoin(["cleanup", "--yes"]).code(0);
     assert!(!answer.stdout().contains('\r') && !answer.stderr().contains('\r'), "{}", answer.stderr());
+    // Without any pause a line would be shown if there were one.
+    for args in [
+        &["list"][..],
+        &["doctor"],
+        &["cleanup", "--all", "--allow-all", "--dry-run"],
+        &["archive", "--all"],
+        &["search", "x"],
+    ] {
+        let answer = world.with("REJOIN_PAUSE", "0").rejoin(args);
+        assert!(!answer.stdout().contains('\r') && answer.stdout().contains("claude"), "{args:?}: {}", answer.stdout());
+        assert_eq!(answer.stderr(), "", "{args:?}");
+    }
 }

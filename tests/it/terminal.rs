@@ -403,3 +403,34 @@ fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
     let (_, after) = output.rsplit_once("\r\x1b[K").expect("a line that is taken away");
     assert!(after.contains("1500 sessions moved to the trash") && !after.contains("Removing ["), "{after:.2000}");
 }
+
+#[test]
+fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_a_clean_line() {
+    let world = two_sessions();
+    let run = |args: &str, pause: &str| {
+        let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(args.split(' ')).env("REJOIN_PAUSE", pause);
+        Seat::run(&command, 80, 24).ends().1
+    };
+    for (args, whats, answer) in [
+        ("list", &["Reading"][..], "Fix the parser"),
+        ("search parser", &["Reading", "Searching"], "Fix the parser"),
+        ("doctor", &["Reading", "Reading lines"], "2 sessions"),
+        ("cleanup --all --allow-all --dry-run", &["Reading", "Looking closer"], "Fix the parser"),
+        ("archive --all --dry-run", &["Reading"], "Fix the parser"),
+        // What is refused is said on a clean line too.
+        ("cleanup --all --yes", &["Reading", "Looking closer"], "error:"),
+    ] {
+        let output = run(args, "0");
+        let (before, after) = output.rsplit_once("\r\x1b[K").expect("a line that is taken away");
+        for what in whats {
+            assert!(before.contains(&format!("\r\x1b[K{what} [")), "{args}: {what}: {output:?}");
+        }
+        assert!(before.ends_with("/2") && !before.contains('\n'), "{args}: {output:?}");
+        assert!(after.contains(answer), "{args}: {output:?}");
+        // Half a minute is enough for two sessions.
+        for quick in [run(args, "30000"), run(&format!("{args} --quiet"), "0")] {
+            assert!(!quick.contains("\x1b[K"), "{args}: {quick:?}");
+        }
+    }
+}

@@ -20,6 +20,7 @@ use crate::scan::{self, Places, Scan, Wanted};
 use crate::select::{self, Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::ui::Ui;
+use crate::watch::Watcher;
 
 /// More candidates than these help nobody.
 const MOST_CANDIDATES: usize = 20;
@@ -98,7 +99,7 @@ fn by_text(
         Resolution::None => {}
     }
     let mut scan = places.read_all(env, Wanted::GLANCE);
-    scan.add_those_in_dirs(env, filter, Wanted::GLANCE);
+    scan.add_those_in_dirs(env, filter, Wanted::GLANCE, &Watcher::default());
     // Only now are the ids known that lie in no store.
     let names = scan.sessions.iter().map(|session| Name {
         agent: session.agent,
@@ -114,7 +115,7 @@ fn by_text(
         }
         Resolution::Many(keys) => {
             let places = scan.sessions.into_iter().flat_map(|session| session.copies).map(|copy| copy.place);
-            let places = Places { places: places.collect(), problems: Vec::new() };
+            let places = Places { places: places.collect(), ..Places::default() };
             return Err(several(text, places, &keys, env).into());
         }
         Resolution::None => {}
@@ -189,7 +190,7 @@ fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusa
 /// Reads what `list` shows with these filters, in its order.
 pub(crate) fn listed(filter: &Filter, env: &Env, ui: &mut Ui) -> Vec<Session> {
     let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
-    scan.add_those_in_dirs(env, filter, Wanted::GLANCE);
+    scan.add_those_in_dirs(env, filter, Wanted::GLANCE, &Watcher::default());
     scan.add_pointers(env);
     crate::commands::warn_of_problems(ui, &scan);
     let mut sessions = scan.sessions;
