@@ -94,6 +94,11 @@ impl Agent for Gemini {
         registry(&store.root)
     }
 
+    fn notes_before_change(&self, _place: &Located, _env: &Env) -> StoreNotes {
+        // They only name directories, and there may be a file for each of thousands of projects.
+        StoreNotes::default()
+    }
+
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut copy = Copy::new(place);
         let modified = if is_document(&copy.place) { read_document(&mut copy)? } else { read_lines(&mut copy)? };

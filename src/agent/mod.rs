@@ -79,6 +79,11 @@ pub trait Agent: Sync {
         self.notes(store, env)
     }
 
+    /// Reads of the same what a last look at one copy needs, right before it is changed; a run may change many.
+    fn notes_before_change(&self, place: &Located, env: &Env) -> StoreNotes {
+        self.notes(&place.store, env)
+    }
+
     /// Reads what is known of a copy, from the two ends of its files.
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError>;
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io;
 use std::time::Duration;
 
-use super::journal::{Event, ItemRecord, Journal, Times};
+use super::journal::{Event, ItemRecord, Journal, StepRecord, Times};
 use super::shop::Shop;
 use super::step::{self, Bench, StepError};
 use super::tree;
@@ -92,8 +92,8 @@ fn run_in(shop: &Shop, change: &Change, env: &Env, watch: &mut dyn FnMut(usize))
         }
     };
     let mut done = Vec::with_capacity(records.len());
-    for (item, record) in change.items.iter().zip(&records) {
-        done.push(work.item(item, record.as_ref()));
+    for (number, (item, planned)) in change.items.iter().zip(records).enumerate() {
+        done.push(work.item(number, item, planned));
         watch(done.len());
     }
     // A run without its last line counts as cut off, which the next one mends.
@@ -120,52 +120,70 @@ struct Work<'a> {
     is_broken: Option<String>,
 }
 
+/// What was written down for an item.
+enum Planned {
+    /// Nothing but what its steps say, so that it need not be held for each of many items.
+    Plain,
+    /// What was made of its steps when they were planned.
+    Steps(Vec<StepRecord>),
+    /// Nothing can be done, for this reason.
+    Refused(String),
+}
+
 impl Work<'_> {
     /// Writes down all that is going to be done, before the first of it is.
-    fn plan(&mut self, change: &Change) -> Result<Vec<Result<ItemRecord, String>>, PathError> {
-        let mut records = Vec::with_capacity(change.items.len());
+    fn plan(&mut self, change: &Change) -> Result<Vec<Planned>, PathError> {
+        let mut planned = Vec::with_capacity(change.items.len());
         for (number, item) in change.items.iter().enumerate() {
-            let steps = item.steps.iter().enumerate().map(|(at, step)| step::record(step, number, at));
-            let steps = steps.collect::<Result<Vec<_>, StepError>>();
-            let record = ItemRecord {
+            let steps = records(item, number);
+            let refused = steps.as_ref().err().map(|error| Planned::Refused(error.to_string()));
+            let event = Event::Item(ItemRecord {
                 item: number,
                 label: item.about.to_string(),
                 agent: item.about.session().map(|(agent, _)| agent),
                 id: item.about.session().map(|(_, id)| id.to_owned()),
                 code: item.code.to_owned(),
                 reason: item.reason.to_string(),
-                steps: steps.as_ref().map(Clone::clone).unwrap_or_default(),
-            };
-            self.journal.write(&Event::Item(record.clone()))?;
-            records.push(steps.map(|_| record).map_err(|error| error.to_string()));
+                steps: steps.unwrap_or_default(),
+            });
+            self.journal.write(&event)?;
+            planned.push(match (refused, event) {
+                (Some(refused), _) => refused,
+                (None, Event::Item(record)) if !item.steps.iter().all(step::is_plain) => Planned::Steps(record.steps),
+                _ => Planned::Plain,
+            });
         }
         self.journal.sync()?;
-        Ok(records)
+        Ok(planned)
     }
 
-    fn item(&mut self, item: &Item, record: Result<&ItemRecord, &String>) -> Done {
-        let record = match record {
-            Ok(record) => record,
-            Err(why) => return Done::Skipped(why.clone()),
+    fn item(&mut self, number: usize, item: &Item, planned: Planned) -> Done {
+        let records = match planned {
+            Planned::Refused(why) => return Done::Skipped(why),
+            Planned::Steps(records) => records,
+            Planned::Plain => match records(item, number) {
+                Ok(records) => records,
+                Err(error) => return Done::Skipped(error.to_string()),
+            },
         };
         if let Some(why) = &self.is_broken {
             return Done::Failed(why.clone());
         }
         if let Some(why) = item.seen.iter().find_map(|seen| look_again(seen, self.env)) {
-            let _ = self.journal.write(&Event::Left { item: record.item, reason: why.clone() });
+            let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
             return Done::Skipped(why);
         }
         let mut times = Vec::with_capacity(item.steps.len());
-        for (at, (step, planned)) in item.steps.iter().zip(&record.steps).enumerate() {
+        for (at, (step, planned)) in item.steps.iter().zip(&records).enumerate() {
             let dir_times = step::dir_times(planned.path());
             times.push(dir_times);
-            if let Err(error) = self.journal.write(&Event::Start { item: record.item, step: at, dir_times }) {
+            if let Err(error) = self.journal.write(&Event::Start { item: number, step: at, dir_times }) {
                 // Without a journal nothing could be taken back later.
                 let why = error.to_string();
                 self.is_broken = Some(why.clone());
-                return self.take_back(record, &times[..at], Done::Failed(why));
+                return self.take_back(number, &records, &times[..at], Done::Failed(why));
             }
-            let (journal, kept) = (&mut self.journal, format!("{}-{at}", record.item));
+            let (journal, kept) = (&mut self.journal, format!("{number}-{at}"));
             let mut note = |(device, inode)| {
                 let made = Event::Made { kept: kept.clone(), device, inode };
                 journal.write(&made).map_err(|error| io::Error::other(error.to_string()))
@@ -175,13 +193,13 @@ impl Work<'_> {
                     StepError::Changed(why) => Done::Skipped(why.clone()),
                     StepError::Failed { .. } => Done::Failed(error.to_string()),
                 };
-                return self.take_back(record, &times, done);
+                return self.take_back(number, &records, &times, done);
             }
         }
-        if let Err(error) = self.journal.write(&Event::Done { item: record.item }) {
+        if let Err(error) = self.journal.write(&Event::Done { item: number }) {
             let why = error.to_string();
             self.is_broken = Some(why.clone());
-            return self.take_back(record, &times, Done::Failed(why));
+            return self.take_back(number, &records, &times, Done::Failed(why));
         }
         Done::Done
     }
@@ -189,12 +207,12 @@ impl Work<'_> {
     /// Takes back the steps of an item that were begun, the last first, so that nothing of it is left.
     ///
     /// `times` are those of each step's directory before it.
-    fn take_back(&mut self, record: &ItemRecord, times: &[Option<Times>], done: Done) -> Done {
-        for (planned, times) in record.steps.iter().zip(times).rev() {
+    fn take_back(&mut self, number: usize, records: &[StepRecord], times: &[Option<Times>], done: Done) -> Done {
+        for (planned, times) in records.iter().zip(times).rev() {
             if let Err(error) = self.bench.take_back(planned) {
                 let (Done::Skipped(why) | Done::Failed(why)) = &done else { return done };
                 let reason = format!("{why}; and it could not be put back: {error}");
-                let _ = self.journal.write(&Event::Stuck { item: record.item, reason: reason.clone() });
+                let _ = self.journal.write(&Event::Stuck { item: number, reason: reason.clone() });
                 return Done::Failed(reason);
             }
             if let Some(times) = times {
@@ -202,9 +220,13 @@ impl Work<'_> {
             }
         }
         let (Done::Skipped(reason) | Done::Failed(reason)) = &done else { return done };
-        let _ = self.journal.write(&Event::Left { item: record.item, reason: reason.clone() });
+        let _ = self.journal.write(&Event::Left { item: number, reason: reason.clone() });
         done
     }
+}
+
+fn records(item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
+    item.steps.iter().enumerate().map(|(at, step)| step::record(step, number, at)).collect()
 }
 
 /// Looks at a copy right before it is changed; returns why it must be left alone.
@@ -215,7 +237,7 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
         return Some("it no longer lies in its store".to_owned());
     }
-    let notes = agent.notes(&seen.place.store, env);
+    let notes = agent.notes_before_change(&seen.place, env);
     let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false };
     let copy = match agent.read(Located::clone(&seen.place), &context) {
         Ok(copy) => copy,

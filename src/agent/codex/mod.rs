@@ -93,24 +93,19 @@ impl Agent for Codex {
         if let Err(error) = names {
             notes.problems.push(Problem { reason: error.reason(), path: index });
         }
-        threads::add(store, env, &mut notes);
-        let mut found = Found::default();
-        let mut table = None;
-        for (entry, kind) in found.entries(&store.root.join(LOCKS)) {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let Some(id) = name.strip_suffix(".lock").filter(|id| kind.is_file() && is_session_id(id)) else {
-                continue;
-            };
-            let liveness = match table.get_or_insert_with(Locks::read).holder(&entry.path()) {
-                Lock::Free => continue,
-                Lock::HeldBy(pid) => Liveness::Live { pid },
-                Lock::Held => Liveness::Maybe {
-                    why: "its writer lock is held by a process that cannot be seen from here".to_owned(),
-                },
-            };
-            notes.locked.insert(id.to_owned(), liveness);
-        }
-        notes.problems.append(&mut found.problems);
+        threads::add(store, None, env, &mut notes);
+        add_locks(store, &mut notes);
+        notes
+    }
+
+    fn notes_before_change(&self, place: &Located, env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        // Names change nothing, and to list all rows and locks for each of many sessions would take for ever.
+        threads::add(&place.store, Some(&place.id), env, &mut notes);
+        let lock = place.store.root.join(LOCKS).join(format!("{}.lock", place.id));
+        let is_there = lock.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        let used = is_there.then(|| writer(&lock, &Locks::read())).flatten();
+        notes.locked.extend(used.map(|used| (place.id.clone(), used)));
         notes
     }
 
@@ -284,6 +279,32 @@ impl Agent for Codex {
             if let Some(pid) = writers.get(&*copy.place.path) {
                 copy.liveness = Liveness::Live { pid: *pid };
             }
+        }
+    }
+}
+
+/// Notes which sessions a client is writing to.
+fn add_locks(store: &Store, notes: &mut StoreNotes) {
+    let mut found = Found::default();
+    let mut table = None;
+    for (entry, kind) in found.entries(&store.root.join(LOCKS)) {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let id = name.strip_suffix(".lock").filter(|id| kind.is_file() && is_session_id(id));
+        let used =
+            id.and_then(|id| Some((id.to_owned(), writer(&entry.path(), table.get_or_insert_with(Locks::read))?)));
+        notes.locked.extend(used);
+    }
+    notes.problems.append(&mut found.problems);
+}
+
+/// Tells by the lock of a session whether a client is writing to it; the file stays when it is not.
+fn writer(lock: &Path, table: &Locks) -> Option<Liveness> {
+    match table.holder(lock) {
+        Lock::Free => None,
+        Lock::HeldBy(pid) => Some(Liveness::Live { pid }),
+        Lock::Held => {
+            let why = "its writer lock is held by a process that cannot be seen from here".to_owned();
+            Some(Liveness::Maybe { why })
         }
     }
 }

@@ -15,11 +15,11 @@ pub(super) const THREADS: &str = "threads";
 /// Longer names and paths are none.
 const MOST_BYTES: u32 = 4096;
 
-/// Adds what the table says to the notes on a store.
-pub(super) fn add(store: &Store, env: &Env, notes: &mut StoreNotes) {
+/// Adds what the table says to the notes on a store: of every session, or of one.
+pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreNotes) {
     // It is not needed: without SQLite the rollouts have to do.
     let Some(path) = find(store, env).filter(|_| cfg!(feature = "sqlite")) else { return };
-    match sqlite::read(&path, rows) {
+    match sqlite::read(&path, |db| rows(db, id)) {
         Ok(rows) => {
             for Row { id, name, cwd } in rows {
                 if let Some(name) = name {
@@ -42,7 +42,7 @@ struct Row {
     cwd: Option<String>,
 }
 
-fn rows(db: &Db) -> Result<Vec<Row>, QueryError> {
+fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
     db.require("threads", &["id"])?;
     let known = db.columns("threads")?;
     let bounded = |column: &str| match known.contains(column) {
@@ -57,8 +57,9 @@ fn rows(db: &Db) -> Result<Vec<Row>, QueryError> {
         ),
     };
     let mut rows = Vec::new();
-    let sql = format!("SELECT {}, {name}, {} FROM threads", bounded("id"), bounded("cwd"));
-    db.query(&sql, &[], |row| {
+    let of_one = if id.is_some() { " WHERE id = ?1" } else { "" };
+    let sql = format!("SELECT {}, {name}, {} FROM threads{of_one}", bounded("id"), bounded("cwd"));
+    db.query(&sql, id.as_slice(), |row| {
         if let Some(id) = row.filled(0) {
             rows.push(Row { id, name: row.filled(1), cwd: row.filled(2) });
         }

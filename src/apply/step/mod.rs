@@ -138,6 +138,11 @@ pub(super) fn record(step: &Step, item: usize, number: usize) -> Result<StepReco
     })
 }
 
+/// Tells whether the record of a step is made of the step alone, and so of nothing that may change meanwhile.
+pub(super) fn is_plain(step: &Step) -> bool {
+    matches!(step, Step::Trash { .. } | Step::MakeDir { .. })
+}
+
 fn write_contents(contents: &Contents, to: &mut dyn io::Write) -> io::Result<()> {
     match contents {
         Contents::Bytes(bytes) => to.write_all(bytes),
