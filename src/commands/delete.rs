@@ -10,7 +10,7 @@ use crate::cli::{DeleteArgs, FilterArgs, Format};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::pins::Pins;
-use crate::plan::change::Change;
+use crate::plan::change::{About, Change};
 use crate::removal::Briefs;
 use crate::render::change as render;
 use crate::render::json::change::Report;
@@ -99,7 +99,11 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
     for (_, leaving) in briefs.leave(outer) {
         let reason = leaving.title.as_deref().unwrap_or("named").into();
         let item = leaving.item("named", reason);
-        change.items.push(item.map_err(|(about, why)| refuse(format!("{about} cannot be removed: {why}")))?);
+        let why = |(about, why): (About, String)| {
+            let session = about.session().map(|(agent, id)| format!("{agent} session {id}"));
+            refuse(format!("{} cannot be removed: {why}", session.unwrap_or_else(|| about.to_string())))
+        };
+        change.items.push(item.map_err(why)?);
     }
     Ok(change)
 }

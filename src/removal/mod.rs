@@ -115,11 +115,6 @@ impl Briefs {
         first..first + count
     }
 
-    /// Returns what people call a session.
-    pub fn title(&self, at: usize) -> Option<&str> {
-        self.copies(at).iter().find_map(|copy| copy.title.as_deref())
-    }
-
     /// Returns what a session's copies and all that belongs to them need on disk, in bytes.
     pub fn size_bytes(&self, at: usize) -> u64 {
         self.copies(at).iter().map(|copy| copy.size_bytes).sum()
