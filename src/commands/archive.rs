@@ -61,7 +61,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, Wanted::GLANCE);
         scan.add_those_in_dirs(env, &filter, Wanted::GLANCE, &watcher);
         drop(showing);
-        super::warn_of_problems(ui, &scan);
+        super::warn_of_problems(ui, &scan.problems);
         let inner = inner(&scan.sessions);
         let mut retentions = HashMap::new();
         let until = args.expiring.map(|days| env.now + SignedDuration::from_hours(24 * i64::from(days)));
@@ -167,9 +167,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
         return Err(no_archive(&archive).into());
     }
     let holdings = archive.holdings();
-    for problem in &holdings.problems {
-        ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
-    }
+    super::warn_of_problems(ui, &holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     let short = ShortIds::of(&sessions);

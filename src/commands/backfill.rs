@@ -61,7 +61,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
 /// Reads every Amplifier session that a person would resume.
 fn all(env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
     let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, Wanted::THOROUGH);
-    super::warn_of_problems(ui, &scan);
+    super::warn_of_problems(ui, &scan.problems);
     problems.append(&mut scan.problems);
     scan.sessions.retain(|session| !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty));
     scan.sessions

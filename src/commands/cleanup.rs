@@ -150,9 +150,7 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let is_claudes = filter.agents.is_empty() || filter.agents.contains(&crate::session::AgentKind::Claude);
     let cutoff = policy.cutoff.filter(|_| is_claudes && !policy.only_empty);
     let records = cutoff.map(|cutoff| cwd_records(&mut briefs, cutoff, &filter, &pins, env)).unwrap_or_default();
-    for problem in &briefs.problems {
-        ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
-    }
+    super::warn_of_problems(ui, &briefs.problems);
     let going = families.into_iter().filter(Family::goes).collect();
     planned.add(briefs, going, policy.only_empty);
     planned.titles.extend(records.iter().map(|_| None));

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     scan.add_those_in_dirs(env, &filter, wanted, &watcher);
     scan.add_pointers(env);
     drop(showing);
-    super::warn_of_problems(ui, &scan);
+    super::warn_of_problems(ui, &scan.problems);
 
     let for_terminal = args.format.get() == Format::Table && env.stdout_is_terminal;
     let short = for_terminal.then(|| ShortIds::of(&scan.sessions));

@@ -28,9 +28,8 @@ use crate::cli::{FilterArgs, LockArgs};
 use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::pins::Pins;
-use crate::scan::Scan;
 use crate::select::{self, Filter, Selector};
-use crate::session::Session;
+use crate::session::{Problem, Session};
 use crate::ui::Ui;
 use std::path::Path;
 
@@ -55,8 +54,8 @@ fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
 }
 
 /// Says what could not be read, one line each.
-fn warn_of_problems(ui: &mut Ui, scan: &Scan) {
-    for problem in &scan.problems {
+fn warn_of_problems(ui: &mut Ui, problems: &[Problem]) {
+    for problem in problems {
         ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
     }
 }

@@ -55,7 +55,7 @@ impl Search<'_> {
     /// Looks through these sessions, newest activity first, and shows what is found as it is found.
     fn all(&self, mut sessions: Vec<Session>, mut problems: Vec<Problem>, ui: &mut Ui) -> anyhow::Result<Exit> {
         let Self { args, needle, env, .. } = self;
-        problems.iter().for_each(|problem| warn(problem, ui));
+        super::warn_of_problems(ui, &problems);
         let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
         let (format, styles) = (args.format.get(), ui.styles);
         let for_terminal = format == Format::Table && env.stdout_is_terminal;
@@ -67,7 +67,7 @@ impl Search<'_> {
         select::sort(&mut sessions, SortKey::Active, false);
 
         let limit = args.limit.unwrap_or(usize::MAX);
-        let (mut matches, mut count, mut searched) = (Vec::new(), 0, 0);
+        let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
         if format == Format::Ndjson {
             render::ndjson_header(ui.data())?;
         }
@@ -84,7 +84,9 @@ impl Search<'_> {
             searched += part.len();
             for one in looked {
                 match one {
-                    Ok(one) if one.found.is_any() && count < limit => {
+                    Ok(one) if !one.found.is_any() => {}
+                    Ok(_) if count >= limit => beyond += 1,
+                    Ok(one) => {
                         count += 1;
                         match (format, &short) {
                             (Format::Json, _) => matches.push(one),
@@ -95,9 +97,8 @@ impl Search<'_> {
                             (Format::Table, None) => render::lines(ui.data(), &one)?,
                         }
                     }
-                    Ok(_) => {}
                     Err(problem) => {
-                        warn(&problem, ui);
+                        super::warn_of_problems(ui, std::slice::from_ref(&problem));
                         problems.push(problem);
                     }
                 }
@@ -105,7 +106,7 @@ impl Search<'_> {
             ui.flush()?;
         }
         drop(showing);
-        let is_limited = count >= limit;
+        let is_limited = beyond > 0 || searched < sessions.len();
         let summary = Summary { matching: count, searched, hidden, is_limited, problems: &problems };
         match format {
             Format::Json => render::json(ui.data(), needle, &matches, &summary)?,
@@ -136,8 +137,4 @@ impl Search<'_> {
     fn look(&self, copy: &Copy) -> Result<Found, PathError> {
         search::look(copy, &self.needle, &self.args.role, self.args.matches)
     }
-}
-
-fn warn(problem: &Problem, ui: &mut Ui) {
-    ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
 }

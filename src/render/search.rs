@@ -39,7 +39,7 @@ pub struct Summary<'a> {
     pub searched: usize,
     /// How many passed the filters but are not looked through without `--all`.
     pub hidden: usize,
-    /// Whether there may be more, because `--limit` was reached.
+    /// Whether there is or may be more, because `--limit` was reached.
     pub is_limited: bool,
     /// What could not be read.
     pub problems: &'a [Problem],
@@ -63,7 +63,7 @@ pub struct SearchJson<'a> {
     pub searched: usize,
     /// How many passed the filters but are not looked through without `--all`.
     pub hidden: usize,
-    /// Whether there may be more, because `--limit` was reached.
+    /// Whether there is or may be more, because `--limit` was reached.
     pub limit_reached: bool,
     /// What could not be read.
     pub problems: Vec<ProblemJson<'a>>,

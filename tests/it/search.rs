@@ -81,6 +81,8 @@ fn roles_limits_and_filters_narrow_it() {
     assert_eq!(ids(&search(&world, &["otter"])), [id(2), id(1)]);
     let first = search(&world, &["otter", "--limit", "1"]);
     assert_eq!((ids(&first), first.limit_reached), (vec![&*id(2)], true));
+    // Nothing is beyond a limit that all of them fit in.
+    assert!(!search(&world, &["otter", "--limit", "2"]).limit_reached);
     let answer = search(&world, &["otter", "--dir", APP]);
     assert_eq!((answer.sessions[0].matches, answer.sessions[0].messages.len()), (10, 3));
     assert_eq!(search(&world, &["otter", "--agent", "codex"]).sessions.len(), 0);

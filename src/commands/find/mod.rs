@@ -133,7 +133,7 @@ fn by_text(
     match titled.as_slice() {
         [only] => Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?))),
         [] => {
-            crate::commands::warn_of_problems(ui, &scan);
+            crate::commands::warn_of_problems(ui, &scan.problems);
             let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
             let message = format!("no {of}session has an id that begins with {text}, or a title with it");
             let refusal = Refusal::new(Exit::NotFound, "not-found", message);
@@ -192,7 +192,7 @@ pub(crate) fn listed(filter: &Filter, env: &Env, ui: &mut Ui) -> Vec<Session> {
     let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
     scan.add_those_in_dirs(env, filter, Wanted::GLANCE, &Watcher::default());
     scan.add_pointers(env);
-    crate::commands::warn_of_problems(ui, &scan);
+    crate::commands::warn_of_problems(ui, &scan.problems);
     let mut sessions = scan.sessions;
     sessions.retain(|session| filter.matches(session) && session.copy().kind.is_listed());
     select::sort(&mut sessions, SortKey::Active, false);
