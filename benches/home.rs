@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
-use rejoin::format::jido_signature::Key;
+use rejoin::jido_signature::Key;
 
 mod amplifier;
 mod claude;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use jiff::{SignedDuration, Timestamp};
-use rejoin::format::jido_signature::{APP_SALTS, derive_key, sign};
+use rejoin::jido_signature::{APP_SALTS, derive_key, sign};
 
 /// The machine whose name is part of the signature of a JidoCode session.
 const HOST: &str = "examplehost";

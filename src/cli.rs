@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use clap::builder::{NonEmptyStringValueParser, ValueHint};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use clap_complete::ArgValueCandidates;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::Code;
-use crate::complete;
-use crate::select::{CopySelector, Selector, SortKey};
+use crate::doctor::code::Code;
+use crate::session::select::{CopySelector, Selector, SortKey};
 use crate::session::{AgentKind, Role};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
@@ -25,19 +23,17 @@ use crate::session::{AgentKind, Role};
     disable_help_subcommand = true,
     arg_required_else_help = true
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it, and a text here would replace the program's own help")]
     pub global: Global,
 
     #[command(subcommand)]
-    #[expect(missing_docs, reason = "its variants say it")]
     pub command: Command,
 }
 
 /// Options of every command.
 #[derive(Args, Clone, Debug)]
-pub struct Global {
+pub(crate) struct Global {
     /// Look at DIR as the home directory, and ignore the agents' own variables
     ///
     /// For containers, mounted volumes, backups and tests.
@@ -55,7 +51,7 @@ pub struct Global {
 
 /// When colours are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ColorWhen {
+pub(crate) enum ColorWhen {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
     /// Always.
@@ -66,7 +62,7 @@ pub enum ColorWhen {
 
 /// What the program can do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// List sessions, newest activity first
     ///
     /// On a terminal it is a table. In a pipe it is one line a session without a header, fields
@@ -149,7 +145,7 @@ pub enum Command {
 
 /// How an answer is printed.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct FormatArgs {
+pub(crate) struct FormatArgs {
     /// How to print the answer
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
@@ -161,14 +157,14 @@ pub struct FormatArgs {
 
 impl FormatArgs {
     /// Returns the format that was asked for.
-    pub fn get(self) -> Format {
+    pub(crate) fn get(self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
 }
 
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// For people on a terminal, separated by tabs in a pipe.
     Table,
     /// One JSON object.
@@ -179,7 +175,7 @@ pub enum Format {
 
 /// Which sessions are looked at.
 #[derive(Args, Clone, Debug, Default)]
-pub struct FilterArgs {
+pub(crate) struct FilterArgs {
     /// Only sessions of this agent (can be repeated)
     #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
     pub agent: Vec<AgentKind>,
@@ -199,9 +195,8 @@ pub struct FilterArgs {
 
 /// Arguments of `list`.
 #[derive(Args, Debug)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub filter: FilterArgs,
 
     /// Only sessions of this directory and those below it
@@ -237,19 +232,17 @@ pub struct ListArgs {
     pub from: Option<PathBuf>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `search`.
 #[derive(Args, Debug)]
-pub struct SearchArgs {
+pub(crate) struct SearchArgs {
     /// The text to look for, as it stands there; without a capital letter, in any case
     #[arg(value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub text: String,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub filter: FilterArgs,
 
     /// Only sessions of this directory and those below it
@@ -285,20 +278,18 @@ pub struct SearchArgs {
     pub from: Option<PathBuf>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `show`.
 #[derive(Args, Debug)]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// Which session: an id or its beginning, AGENT:ID, `latest`, its place in the list, its title, its
     /// file or directory, or an app's directory with a Leo pointer
-    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
+    #[arg(value_name = "SESSION")]
     pub session: Selector,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub filter: FilterArgs,
 
     /// Use this copy of several: its number in the list of candidates, or its path
@@ -326,21 +317,19 @@ pub struct ShowArgs {
     pub state: Option<u64>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `resume`.
 #[derive(Args, Debug)]
-pub struct ResumeArgs {
+pub(crate) struct ResumeArgs {
     /// Which session: an id or its beginning, AGENT:ID, `latest`, its place in the list, its title, its
     /// file or directory, or an app's directory with a Leo pointer; without it, a terminal shows a list to pick
     /// from
-    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
+    #[arg(value_name = "SESSION")]
     pub session: Option<Selector>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub filter: FilterArgs,
 
     /// Use this copy of several: its number in the list of candidates, or its path
@@ -396,10 +385,9 @@ pub struct ResumeArgs {
 
 /// Arguments of `backfill`.
 #[derive(Args, Debug)]
-pub struct BackfillArgs {
+pub(crate) struct BackfillArgs {
     /// Session ids or beginnings of them, or sessions' directories
-    #[arg(value_name = "SESSION", required_unless_present = "all", conflicts_with = "all",
-          add = ArgValueCandidates::new(complete::session_ids))]
+    #[arg(value_name = "SESSION", required_unless_present = "all", conflicts_with = "all")]
     pub sessions: Vec<Selector>,
 
     /// Look at every Amplifier session
@@ -415,17 +403,15 @@ pub struct BackfillArgs {
     pub dry_run: bool,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// How long a change waits for another one.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct LockArgs {
+pub(crate) struct LockArgs {
     /// Wait at most so long for another rejoin that is changing something
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     pub lock_timeout: Duration,
@@ -433,7 +419,7 @@ pub struct LockArgs {
 
 /// How a change is made.
 #[derive(Args, Clone, Debug)]
-pub struct ChangeArgs {
+pub(crate) struct ChangeArgs {
     /// Print what would be done, and its fingerprint; change nothing
     #[arg(long, short = 'n')]
     pub dry_run: bool,
@@ -443,17 +429,15 @@ pub struct ChangeArgs {
     pub apply: Option<String>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 }
 
 /// Arguments of `archive`.
 #[derive(Args, Debug)]
-pub struct ArchiveArgs {
+pub(crate) struct ArchiveArgs {
     /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or their files or directories
     #[arg(value_name = "SESSION", required_unless_present_any = ["older_than", "expiring", "all", "verify"],
-          conflicts_with_all = ["older_than", "expiring", "all", "verify"],
-          add = ArgValueCandidates::new(complete::session_ids))]
+          conflicts_with_all = ["older_than", "expiring", "all", "verify"])]
     pub sessions: Vec<Selector>,
 
     /// Sessions not active since then: an age such as 30d, or a date
@@ -497,17 +481,15 @@ pub struct ArchiveArgs {
     pub dry_run: bool,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `restore`.
 #[derive(Args, Debug)]
-pub struct RestoreArgs {
+pub(crate) struct RestoreArgs {
     /// Which archived session: its id or the beginning of it, AGENT:ID, or its title
     #[arg(value_name = "SESSION")]
     pub session: Selector,
@@ -533,19 +515,17 @@ pub struct RestoreArgs {
     pub from: Option<PathBuf>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub change: ChangeArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `dedupe`.
 #[derive(Args, Debug)]
-pub struct DedupeArgs {
+pub(crate) struct DedupeArgs {
     /// Which session: its id or the beginning of it, AGENT:ID, its title, or one of its files or directories
-    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::session_ids))]
+    #[arg(value_name = "SESSION")]
     pub session: Selector,
 
     /// The copy to keep: its number in `rejoin show SESSION`, or its path
@@ -557,17 +537,15 @@ pub struct DedupeArgs {
     pub agent: Vec<AgentKind>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub change: ChangeArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `cleanup`.
 #[derive(Args, Debug)]
-pub struct CleanupArgs {
+pub(crate) struct CleanupArgs {
     /// What was last active before then goes: an age such as 30d, or a date; 30d unless --max-total or --all says
     /// what goes
     #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with = "all")]
@@ -618,7 +596,6 @@ pub struct CleanupArgs {
     pub trash_keep: Age,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub removal: RemovalArgs,
 
     /// With --dry-run: end with status 4 if there is something to do
@@ -626,15 +603,13 @@ pub struct CleanupArgs {
     pub exit_code: bool,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// How sessions are removed.
 #[derive(Args, Clone, Debug)]
-pub struct RemovalArgs {
+pub(crate) struct RemovalArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub change: ChangeArgs,
 
     /// Do not ask; needed where there is no terminal
@@ -648,9 +623,9 @@ pub struct RemovalArgs {
 
 /// Arguments of `delete`.
 #[derive(Args, Debug)]
-pub struct DeleteArgs {
+pub(crate) struct DeleteArgs {
     /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or files or directories of sessions
-    #[arg(value_name = "SESSION", required = true, add = ArgValueCandidates::new(complete::session_ids))]
+    #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<Selector>,
 
     /// Only sessions of this agent (can be repeated)
@@ -658,20 +633,17 @@ pub struct DeleteArgs {
     pub agent: Vec<AgentKind>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub removal: RemovalArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `pin`.
 #[derive(Args, Debug)]
-pub struct PinArgs {
+pub(crate) struct PinArgs {
     /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or files or directories of sessions
-    #[arg(value_name = "SESSION", required_unless_present = "list",
-          add = ArgValueCandidates::new(complete::session_ids))]
+    #[arg(value_name = "SESSION", required_unless_present = "list")]
     pub sessions: Vec<Selector>,
 
     /// Only sessions of this agent (can be repeated)
@@ -683,33 +655,29 @@ pub struct PinArgs {
     pub list: bool,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `unpin`.
 #[derive(Args, Debug)]
-pub struct UnpinArgs {
+pub(crate) struct UnpinArgs {
     /// Which sessions: ids or beginnings of them, or AGENT:ID; they may be gone
     #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
     pub sessions: Vec<Selector>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `undo`.
 #[derive(Args, Debug)]
-pub struct UndoArgs {
+pub(crate) struct UndoArgs {
     /// Which run, as in the output of --list
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
@@ -719,25 +687,22 @@ pub struct UndoArgs {
     pub list: bool,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `trash`.
 #[derive(Args, Debug)]
-pub struct TrashArgs {
+pub(crate) struct TrashArgs {
     #[command(subcommand)]
-    #[expect(missing_docs, reason = "its variants say it")]
     pub command: TrashCommand,
 }
 
 /// What can be done with the trash.
 #[derive(Debug, Subcommand)]
-pub enum TrashCommand {
+pub(crate) enum TrashCommand {
     /// List what is in the trash, newest first
     List(TrashListArgs),
     /// Put one thing back where it was
@@ -750,7 +715,7 @@ pub enum TrashCommand {
 
 impl TrashCommand {
     /// Returns how the answer is printed.
-    pub fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         match self {
             Self::List(args) => args.format.get(),
             Self::Restore(args) => args.format.get(),
@@ -761,31 +726,28 @@ impl TrashCommand {
 
 /// Arguments of `trash list`.
 #[derive(Args, Debug)]
-pub struct TrashListArgs {
+pub(crate) struct TrashListArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `trash restore`.
 #[derive(Args, Debug)]
-pub struct TrashRestoreArgs {
+pub(crate) struct TrashRestoreArgs {
     /// What: RUN/ITEM as in the output of `trash list`, or the id of a session or its beginning
     #[arg(value_name = "ENTRY")]
     pub entry: String,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `trash purge`.
 #[derive(Args, Debug)]
-pub struct TrashPurgeArgs {
+pub(crate) struct TrashPurgeArgs {
     /// Only what these runs took away
     #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "all"])]
     pub runs: Vec<String>,
@@ -803,17 +765,15 @@ pub struct TrashPurgeArgs {
     pub yes: bool,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Mend what can be mended without losing anything, and list what needs a decision
     #[arg(long, conflicts_with_all = ["list_checks", "strict"])]
     pub fix: bool,
@@ -827,7 +787,6 @@ pub struct DoctorArgs {
     pub apply: Option<String>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     /// Make only this check (can be repeated)
@@ -859,16 +818,14 @@ pub struct DoctorArgs {
     pub expires_within: u16,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub format: FormatArgs,
 }
 
 /// Arguments of `save`.
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true)]
-pub struct SaveArgs {
+pub(crate) struct SaveArgs {
     #[command(subcommand)]
-    #[expect(missing_docs, reason = "its variants say it")]
     pub what: Save,
 
     /// Never fail: what goes wrong is a warning, and the exit code is 0
@@ -882,7 +839,7 @@ pub struct SaveArgs {
 
 /// What can be saved.
 #[derive(Debug, Subcommand)]
-pub enum Save {
+pub(crate) enum Save {
     /// Record the working directory of an Amplifier session in its session-info.json
     SessionInfo {
         /// The session's directory; it is made if it is missing
@@ -932,15 +889,14 @@ pub enum Save {
 /// Arguments of `hook`.
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true)]
-pub struct HookArgs {
+pub(crate) struct HookArgs {
     #[command(subcommand)]
-    #[expect(missing_docs, reason = "its variants say it")]
     pub what: Hook,
 }
 
 /// What `hook` does.
 #[derive(Debug, Subcommand)]
-pub enum Hook {
+pub(crate) enum Hook {
     /// Take an event of Claude Code from standard input
     ///
     /// It remembers the directory that a session works in, states it after a compaction, and forgets it when the
@@ -958,7 +914,7 @@ pub enum Hook {
 
 /// Arguments of `hook install` and `hook uninstall`.
 #[derive(Args, Clone, Debug)]
-pub struct HookSettingsArgs {
+pub(crate) struct HookSettingsArgs {
     /// Whose settings
     #[arg(long, value_name = "AGENT", default_value = "claude")]
     pub agent: HookAgent,
@@ -972,7 +928,6 @@ pub struct HookSettingsArgs {
     pub dry_run: bool,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields say it")]
     pub lock: LockArgs,
 
     /// Print one JSON object
@@ -982,7 +937,7 @@ pub struct HookSettingsArgs {
 
 /// Arguments of `hook status`.
 #[derive(Args, Clone, Debug)]
-pub struct HookStatusArgs {
+pub(crate) struct HookStatusArgs {
     /// Whose settings
     #[arg(long, value_name = "AGENT", default_value = "claude")]
     pub agent: HookAgent,
@@ -998,14 +953,14 @@ pub struct HookStatusArgs {
 
 /// An agent whose hooks can be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HookAgent {
+pub(crate) enum HookAgent {
     /// Claude Code.
     Claude,
 }
 
 /// A settings.json of Claude Code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HookScope {
+pub(crate) enum HookScope {
     /// Every project of the user: settings.json in Claude Code's own directory.
     User,
     /// Whoever works on this project: .claude/settings.json in the current directory.
@@ -1016,7 +971,7 @@ pub enum HookScope {
 
 /// Arguments of `generate`.
 #[derive(Args, Debug)]
-pub struct GenerateArgs {
+pub(crate) struct GenerateArgs {
     /// What to print
     #[arg(value_name = "WHAT")]
     pub what: Generated,
@@ -1028,7 +983,7 @@ pub struct GenerateArgs {
 
 /// What can be printed for packagers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Generated {
+pub(crate) enum Generated {
     /// A man page.
     Man,
     /// A completion script.
@@ -1039,7 +994,7 @@ pub enum Generated {
 
 /// Arguments of `help`.
 #[derive(Args, Debug)]
-pub struct HelpArgs {
+pub(crate) struct HelpArgs {
     /// A command, or the topic `exit-codes`
     #[arg(value_name = "TOPIC")]
     pub topic: Vec<String>,
@@ -1047,7 +1002,7 @@ pub struct HelpArgs {
 
 /// A point in time that was given as an age or as a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Age {
+pub(crate) enum Age {
     /// So long before now.
     Before(SignedDuration),
     /// At that time.
@@ -1056,7 +1011,7 @@ pub enum Age {
 
 impl Age {
     /// Returns the point in time, seen from `now`.
-    pub fn from_now(self, now: Timestamp) -> Timestamp {
+    pub(crate) fn from_now(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Before(age) => now.checked_sub(age).unwrap_or(Timestamp::MIN),
             Self::At(at) => at,

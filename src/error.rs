@@ -56,7 +56,7 @@ impl Exit {
 }
 
 /// Every exit code with its meaning, in the words of `rejoin help exit-codes` and of the man pages.
-pub const EXIT_CODES: &[(u8, &str)] = &[
+pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done; an empty list is success"),
     (1, "failed"),
     (2, "wrong usage; a removal that needs --yes where nobody can be asked"),
@@ -85,7 +85,7 @@ impl From<Exit> for ExitCode {
 /// An operation on a path that the system refused.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {}", path.display(), reason(source))]
-pub struct PathError {
+pub(crate) struct PathError {
     /// What was tried, as a verb: "read", "write".
     pub action: &'static str,
     /// Where.
@@ -96,23 +96,23 @@ pub struct PathError {
 
 impl PathError {
     /// Names what was tried and where.
-    pub fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(crate) fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self { action, path: path.to_owned(), source }
     }
 
     /// Returns the system's reason alone, in lower case and without its number.
-    pub fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         reason(&self.source)
     }
 
     /// Returns the kind of the system's error.
-    pub fn kind(&self) -> io::ErrorKind {
+    pub(crate) fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
 }
 
 /// Returns the system's words for an error: "permission denied", not "Permission denied (os error 13)".
-pub fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut chars = text.chars();
@@ -126,7 +126,7 @@ pub fn reason(error: &io::Error) -> String {
 /// An error that a user can do something about: what, where, why, and what to type next.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// How the run ends because of it.
     pub exit: Exit,
     /// Stable name for scripts, kebab-case.
@@ -141,7 +141,7 @@ pub struct Refusal {
 
 /// One of several sessions or copies that a selector could mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// Which agent's session it is.
     pub agent: String,
     /// The full id.
@@ -168,27 +168,27 @@ pub struct Candidate {
 
 impl Refusal {
     /// Makes an error that ends the run with `exit`.
-    pub fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
         Self { exit, code, message: message.into(), hint: None, candidates: Vec::new() }
     }
 
     /// Adds what to type next.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Adds what the user can choose from.
     #[must_use]
-    pub fn candidates(mut self, candidates: Vec<Candidate>) -> Self {
+    pub(crate) fn candidates(mut self, candidates: Vec<Candidate>) -> Self {
         self.candidates = candidates;
         self
     }
 }
 
 /// Tells whether an error is a pipe that the reader has closed, which is a quiet success.
-pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
         // JSON's errors keep the system's error to themselves.

@@ -9,52 +9,39 @@ use std::ffi::OsString;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-pub mod agent;
-pub mod apply;
-pub mod archive;
-pub mod check;
-pub mod choose;
-pub mod cli;
+mod agent;
+mod archive;
+mod change;
+mod cli;
 mod commands;
-mod complete;
-pub mod env;
-pub mod error;
-pub mod evidence;
-pub mod format;
-pub mod fsio;
-pub mod hook;
-pub mod launch;
-pub mod launch_log;
-pub mod moved;
-pub mod picker;
-pub mod pins;
-pub mod plan;
-pub mod process;
-pub mod removal;
-pub mod render;
-pub mod save;
-pub mod scan;
-pub mod search;
-pub mod select;
-pub mod session;
-pub mod signals;
-pub mod stamp;
-pub mod survey;
-pub mod ui;
-pub mod wait;
-pub mod watch;
-pub mod written;
+mod doctor;
+mod error;
+mod format;
+mod hook;
+mod launch;
+mod save;
+mod scan;
+mod session;
+mod system;
+mod view;
 
-pub use apply::session_info::{read_working_dir, write_session_info};
+#[doc(hidden)]
+pub use agent::jido::signature as jido_signature;
+pub use error::Exit;
+pub use save::write::session_info::{read_working_dir, write_session_info};
 
 use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs};
-use env::Env;
-use error::{Exit, Refusal, is_closed_pipe};
-use ui::Ui;
+use error::{Refusal, is_closed_pipe};
+use system::env::Env;
+use view::render;
+use view::ui::Ui;
 
 /// Runs the program with these arguments, the first of which is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(exit) = commands::complete::answer(&args) {
+        return exit;
+    }
     // The agent waits, and with a cold cache the definition of all commands alone takes longer than the event.
     if let Some(event) = commands::hook::plain_event(&args) {
         return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use rejoin::format::jido_signature::{APP_SALTS, derive_key, sign};
+use rejoin::jido_signature::{APP_SALTS, derive_key, sign};
 
 use super::{Generator, Project};
 

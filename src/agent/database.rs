@@ -10,12 +10,13 @@ use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
 use super::{Found, ReadContext, StoreNotes};
-use crate::env::Env;
 use crate::error::PathError;
-use crate::evidence;
-use crate::format::sqlite::{self, Db, Query, QueryError, Row};
+use crate::format::sqlite;
+use crate::format::sqlite::{Db, Query, QueryError, Row};
 use crate::format::turn::Turn;
+use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
 
 /// What takes more than this many bytes in one field is an image or worse, and is left in the database.
 pub(super) const MOST_BYTES: u32 = 8 * 1024 * 1024;

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::Found;
-use crate::env::Env;
 use crate::error::PathError;
 use crate::format::json::{Text, local_instant};
-use crate::fsio;
 use crate::session::{AgentKind, Pointer};
+use crate::system::env::Env;
+use crate::system::fsio;
 
 /// The pointer's name in an app's directory.
-pub const FILE_NAME: &str = ".agent_session.json";
+pub(crate) const FILE_NAME: &str = ".agent_session.json";
 /// Sessions of fewer bytes are failed starts, by Leo's own rule.
-pub const MEANINGFUL_BYTES: u64 = 5_000;
+pub(crate) const MEANINGFUL_BYTES: u64 = 5_000;
 /// Where Leo keeps apps unless told otherwise.
 const OUTPUT_DIR: &str = "/workspace/app";
 /// The file holds the tasks of a reprompter at most.
@@ -44,7 +44,7 @@ struct Context<'a> {
 }
 
 /// Reads the pointer of an app's directory; `None` when there is none.
-pub fn pointer_in(dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
+pub(crate) fn pointer_in(dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
     read(&dir.join(FILE_NAME), dir, env)
 }
 
@@ -72,12 +72,12 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
 }
 
 /// Encodes a directory as Leo does when it looks for sessions; Claude Code's rule is another one.
-pub fn project_of(dir: &Path) -> String {
+pub(crate) fn project_of(dir: &Path) -> String {
     dir.to_string_lossy().replace('/', "-")
 }
 
 /// Finds the pointers in Leo's own places and in every directory that a session records.
-pub fn pointers<'a>(env: &Env, known: impl Iterator<Item = &'a Path>) -> (Vec<Pointer>, Found) {
+pub(crate) fn pointers<'a>(env: &Env, known: impl Iterator<Item = &'a Path>) -> (Vec<Pointer>, Found) {
     let mut found = Found::default();
     let mut dirs: Vec<PathBuf> = known.map(Path::to_owned).collect();
     let mut roots = vec![env.home.join("workspace/app")];
@@ -112,7 +112,7 @@ pub fn pointers<'a>(env: &Env, known: impl Iterator<Item = &'a Path>) -> (Vec<Po
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
-    use crate::env::tests::fixed;
+    use crate::system::env::tests::fixed;
 
     fn pointer(text: &str) -> Pointer {
         let dir = tempfile::tempdir().expect("a directory");

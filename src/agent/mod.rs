@@ -12,19 +12,20 @@ use std::sync::{Arc, Mutex};
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::env::Env;
 use crate::error::{PathError, reason};
 use crate::format::compare::compare;
-use crate::launch::{Plan, Request};
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
 };
+use crate::system::env::Env;
+use command::{Command, Plan, Request, as_last_argument, as_prompt_option};
 use upkeep::{Fold, Link, Retention, Strays};
 
-mod amplifier;
-pub mod cat;
+pub(crate) mod amplifier;
+pub(crate) mod cat;
 pub(crate) mod claude;
 mod codex;
+pub(crate) mod command;
 mod copilot;
 mod crush;
 mod database;
@@ -32,18 +33,18 @@ mod gemini;
 mod goose;
 pub(crate) mod jido;
 mod kimi;
-pub mod leo;
+pub(crate) mod leo;
 mod opencode;
 mod pi;
 mod qwen;
-pub mod upkeep;
+pub(crate) mod upkeep;
 mod vibe;
 
 /// Tells what belongs to a copy, as [`Agent::belongings`] does.
-pub type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
+pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
-pub trait Agent: Sync {
+pub(crate) trait Agent: Sync {
     /// Returns which agent it is.
     fn kind(&self) -> AgentKind;
 
@@ -204,40 +205,8 @@ pub trait Agent: Sync {
     }
 }
 
-/// How an agent's program is started for a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// The program and its arguments; nothing passes through a shell.
-    pub argv: Vec<String>,
-    /// Arguments that come last, after those that a user adds.
-    pub last: Vec<String>,
-    /// Variables that would make the agent misbehave.
-    pub unset: Vec<&'static str>,
-    /// What to type once the agent runs, where it takes no id on its command line.
-    pub then_type: Option<String>,
-}
-
-/// Returns a prompt as the last argument, which a program must not take for an option.
-fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
-    match prompt {
-        Some(prompt) if prompt.starts_with('-') => vec!["--".to_owned(), prompt.to_owned()],
-        Some(prompt) => vec![prompt.to_owned()],
-        None => Vec::new(),
-    }
-}
-
-/// Returns a prompt as the value of an option, for agents that take it so; one that looks like an option itself is
-/// tied to it.
-fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
-    match prompt {
-        Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
-        Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
-        None => Vec::new(),
-    }
-}
-
 /// Returns every agent.
-pub fn all() -> &'static [&'static dyn Agent] {
+pub(crate) fn all() -> &'static [&'static dyn Agent] {
     &[
         &amplifier::Amplifier,
         &claude::Claude,
@@ -256,18 +225,18 @@ pub fn all() -> &'static [&'static dyn Agent] {
 }
 
 /// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
-pub fn by_kind(kind: AgentKind) -> Option<&'static dyn Agent> {
+pub(crate) fn by_kind(kind: AgentKind) -> Option<&'static dyn Agent> {
     all().iter().copied().find(|agent| agent.kind() == kind)
 }
 
 /// Returns the plan of a new session of Claude Code in a directory.
-pub fn claude_anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
+pub(crate) fn claude_anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
     claude::anew(dir, request, env)
 }
 
 /// How much of a copy is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// As little as `list` needs.
     Glance,
     /// Every source of a launch directory, even where a stronger one has spoken.
@@ -276,7 +245,7 @@ pub enum Depth {
 
 /// What reading a copy may draw on.
 #[derive(Clone, Copy, Debug)]
-pub struct ReadContext<'a> {
+pub(crate) struct ReadContext<'a> {
     /// The world outside.
     pub env: &'a Env,
     /// What the store's small files say.
@@ -296,7 +265,7 @@ impl ReadContext<'_> {
 
 /// What the small files of a store say of its sessions.
 #[derive(Clone, Debug, Default)]
-pub struct StoreNotes {
+pub(crate) struct StoreNotes {
     /// Processes that registered themselves, by session id.
     pub live: HashMap<String, Vec<LiveRecord>>,
     /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
@@ -313,14 +282,14 @@ pub struct StoreNotes {
 
 impl StoreNotes {
     /// Notes what could not be read.
-    pub fn problem(&mut self, path: &Path, why: impl Into<String>) {
+    pub(crate) fn problem(&mut self, path: &Path, why: impl Into<String>) {
         self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
     }
 }
 
 /// A process that registered itself as the user of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveRecord {
+pub(crate) struct LiveRecord {
     /// Its process id.
     pub pid: u32,
     /// When it started, in clock ticks since boot, which tells a reused id from it.
@@ -329,7 +298,7 @@ pub struct LiveRecord {
 
 /// What a walk through a store gave.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub(crate) struct Found {
     /// Every copy.
     pub places: Vec<Located>,
     /// What could not be looked into.
@@ -338,18 +307,18 @@ pub struct Found {
 
 impl Found {
     /// Adds what another walk gave.
-    pub fn extend(&mut self, other: Self) {
+    pub(crate) fn extend(&mut self, other: Self) {
         self.places.extend(other.places);
         self.problems.extend(other.problems);
     }
 
     /// Notes what could not be read.
-    pub fn problem(&mut self, path: &Path, why: impl Into<String>) {
+    pub(crate) fn problem(&mut self, path: &Path, why: impl Into<String>) {
         self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
     }
 
     /// Lists a directory with the types of its entries; a missing one is empty, links are left out.
-    pub fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
+    pub(crate) fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
         let listing = match std::fs::read_dir(dir) {
             Ok(listing) => listing,
             Err(error) => {
@@ -371,7 +340,7 @@ impl Found {
     }
 
     /// Walks the directories right below `root` in parallel; each is a project with its name.
-    pub fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
+    pub(crate) fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
         let mut found = Self::default();
         let projects: Vec<PathBuf> =
             found.entries(root).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();

@@ -14,7 +14,7 @@ use crate::session::{AgentKind, Copy, Problem};
 
 /// Something in a store that is part of no session there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stray {
+pub(crate) struct Stray {
     /// Whose store it is.
     pub agent: AgentKind,
     /// What it is.
@@ -31,7 +31,7 @@ pub struct Stray {
 
 /// What a stray is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StrayKind {
+pub(crate) enum StrayKind {
     /// What belonged to a session that is not where it should lie.
     Belongings,
     /// The temporary file of a writer.
@@ -42,7 +42,7 @@ pub enum StrayKind {
 
 /// What a look for strays gave.
 #[derive(Clone, Debug, Default)]
-pub struct Strays {
+pub(crate) struct Strays {
     /// Everything that was found.
     pub strays: Vec<Stray>,
     /// What could not be looked into.
@@ -51,11 +51,9 @@ pub struct Strays {
 
 /// When an agent deletes sessions by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// How long it keeps them.
+pub(crate) struct Retention {
+    /// How long it keeps them after the last change of the transcript's file.
     pub period: SignedDuration,
-    /// What the period is counted from.
-    pub counts_from: RetentionStart,
     /// Where the period is written, or would be: the file and the key.
     pub setting: (PathBuf, &'static str),
     /// Whether it is written there; else it is the agent's default.
@@ -64,27 +62,14 @@ pub struct Retention {
 
 impl Retention {
     /// Returns from when on the agent deletes a copy, where that is known.
-    pub fn expiry(&self, copy: &Copy) -> Option<Timestamp> {
-        let start = match self.counts_from {
-            RetentionStart::FileTime => copy.modified_at?,
-            RetentionStart::Activity => copy.active_at.as_ref()?.value,
-        };
-        start.checked_add(self.period).ok()
+    pub(crate) fn expiry(&self, copy: &Copy) -> Option<Timestamp> {
+        copy.modified_at?.checked_add(self.period).ok()
     }
-}
-
-/// What the period of a retention is counted from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RetentionStart {
-    /// The last change of the transcript's file.
-    FileTime,
-    /// The newest time inside the session.
-    Activity,
 }
 
 /// How a record names itself and the one that it follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Link<'a> {
+pub(crate) struct Link<'a> {
     /// Its own id.
     pub id: Option<Cow<'a, str>>,
     /// The id of the record that it follows.
@@ -93,7 +78,7 @@ pub struct Link<'a> {
 
 /// What becomes of a directory that holds only the log of a session that is kept elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fold {
+pub(crate) enum Fold {
     /// Every record of it is in the other log too.
     AllKnown,
     /// Every record of it is newer than the last one of the other log.
@@ -103,7 +88,7 @@ pub enum Fold {
 }
 
 /// Tells whether a line is a JSON object in UTF-8, without reading anything of it.
-pub fn is_object(line: &[u8]) -> bool {
+pub(crate) fn is_object(line: &[u8]) -> bool {
     // What the parser passes over it does not check to be UTF-8, but Amplifier gives up a file for one such line.
     line.trim_ascii_start().starts_with(b"{")
         && std::str::from_utf8(line).is_ok()
@@ -126,12 +111,12 @@ pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
 }
 
 /// Tells whether a name is one of this program's own temporary files.
-pub fn is_own_temporary(name: &str) -> bool {
+pub(crate) fn is_own_temporary(name: &str) -> bool {
     name.starts_with(".rejoin-") && name.ends_with(".tmp")
 }
 
 /// Returns when a file was last changed, whatever it is.
-pub fn modified_at(path: &Path) -> Option<Timestamp> {
+pub(crate) fn modified_at(path: &Path) -> Option<Timestamp> {
     path.symlink_metadata().and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
 }
 
@@ -158,7 +143,7 @@ pub(super) fn temporary_in(
 }
 
 /// Describes a temporary file.
-pub fn temporary(agent: AgentKind, path: PathBuf) -> Stray {
+pub(crate) fn temporary(agent: AgentKind, path: PathBuf) -> Stray {
     let bytes = path.symlink_metadata().map_or(0, |metadata| metadata.len());
     Stray {
         agent,

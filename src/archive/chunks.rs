@@ -8,12 +8,12 @@ use std::io::{self, Read};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::plan::change::hex;
+use crate::change::plan::change::hex;
 
 /// How many bytes of a file are stored together.
-pub const CHUNK_BYTES: usize = 1024 * 1024;
+pub(crate) const CHUNK_BYTES: usize = 1024 * 1024;
 /// A blob cannot be larger: what cannot be compressed grows by less than this.
-pub const MAX_BLOB_BYTES: u64 = CHUNK_BYTES as u64 + 64 * 1024;
+pub(crate) const MAX_BLOB_BYTES: u64 = CHUNK_BYTES as u64 + 64 * 1024;
 
 /// The magic number of a skippable frame and the length of its content, both in little-endian order.
 const SEAL_HEAD: [u8; 8] = [0x5a, 0x2a, 0x4d, 0x18, 32, 0, 0, 0];
@@ -22,7 +22,7 @@ const SEAL_BYTES: usize = SEAL_HEAD.len() + 32;
 const LEVEL: i32 = 3;
 
 /// Shows the chunks of a file in order, each of [`CHUNK_BYTES`] but for the last.
-pub fn each_chunk<E: From<io::Error>>(
+pub(crate) fn each_chunk<E: From<io::Error>>(
     reader: &mut impl Read,
     mut see: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -38,17 +38,17 @@ pub fn each_chunk<E: From<io::Error>>(
 }
 
 /// Returns the SHA-256 of some bytes, in hexadecimal: the name of a chunk.
-pub fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 /// Tells whether a text is the digest of something, so that it can be a part of a file's name.
-pub fn is_digest(text: &str) -> bool {
+pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 /// Packs a chunk into a blob.
-pub fn pack(chunk: &[u8]) -> io::Result<Vec<u8>> {
+pub(crate) fn pack(chunk: &[u8]) -> io::Result<Vec<u8>> {
     let mut blob = zstd::bulk::compress(chunk, LEVEL)?;
     let seal = Sha256::digest(&blob);
     blob.extend_from_slice(&SEAL_HEAD);
@@ -57,7 +57,7 @@ pub fn pack(chunk: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Unpacks a blob whose chunk has this digest; the error says what is wrong with it.
-pub fn unpack(blob: &[u8], name: &str) -> Result<Vec<u8>, &'static str> {
+pub(crate) fn unpack(blob: &[u8], name: &str) -> Result<Vec<u8>, &'static str> {
     let at = blob.len().checked_sub(SEAL_BYTES).ok_or("it was cut off")?;
     let (frame, seal) = blob.split_at(at);
     if seal[..SEAL_HEAD.len()] != SEAL_HEAD || seal[SEAL_HEAD.len()..] != *Sha256::digest(frame) {

@@ -10,14 +10,14 @@ use sha2::{Digest as _, Sha256};
 use super::manifest::{Node, Role};
 use super::store::{Archive, Holdings};
 use crate::agent;
-use crate::fsio;
-use crate::plan::change::hex;
+use crate::change::plan::change::hex;
 use crate::session::{AgentKind, Session};
+use crate::system::fsio;
 
 /// Returns those of the sessions of which everything that belongs to them is in the archive with its present content.
 ///
 /// The files and the blobs are read to their ends, so a damaged archive holds nothing.
-pub fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
+pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
     let holdings = archive.holdings();
     let is_held = |session: &&&Session| is_held(session, &holdings, archive);
     sessions.par_iter().filter(is_held).map(|session| (session.agent, session.id.clone())).collect()

@@ -8,11 +8,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::chunks::is_digest;
-use crate::format::path_text::{self, PathText};
+use crate::format::path_text;
+use crate::format::path_text::PathText;
 use crate::session::{AgentKind, Choice, Copy, Fact, Located, Session, SessionKind, Store};
 
 /// The version of the format that this program writes; the major number changes when an older program cannot read it.
-pub const FORMAT_VERSION: &str = "1.0";
+pub(crate) const FORMAT_VERSION: &str = "1.0";
 /// The kind that every manifest names.
 const KIND: &str = "archived-session";
 /// Where facts come from that were read from a manifest.
@@ -20,7 +21,7 @@ const SOURCE: &str = "archive";
 
 /// One state of one session, as it was archived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
+pub(crate) struct Manifest {
     /// The version of the format.
     pub format_version: String,
     /// `archived-session`.
@@ -51,7 +52,7 @@ pub struct Manifest {
 
 /// Where a copy of the session was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CopyAt {
+pub(crate) struct CopyAt {
     /// The number of its store, counted from 0.
     pub store: usize,
     /// Its path below the store's root.
@@ -61,8 +62,7 @@ pub struct CopyAt {
 
 /// What a list shows of a session; each as [`Copy`](struct@Copy) has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the model's copy says what each is")]
-pub struct Facts {
+pub(crate) struct Facts {
     pub kind: SessionKind,
     pub title: Option<String>,
     pub first_prompt: Option<String>,
@@ -86,7 +86,7 @@ pub struct Facts {
 
 /// A file, a directory or a link of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The number of its store, counted from 0.
     pub store: usize,
     /// Its path below the store's root.
@@ -106,7 +106,7 @@ pub struct Entry {
 /// How an entry belongs to its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub(crate) enum Role {
     /// The agent needs it to find the session, and it is there for others too: put back only where it is missing.
     Companion,
     /// It belongs to the session, whichever copy is meant.
@@ -118,7 +118,7 @@ pub enum Role {
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Node {
+pub(crate) enum Node {
     /// A regular file.
     File {
         /// Its bytes.
@@ -140,7 +140,7 @@ pub enum Node {
 
 impl Facts {
     /// Takes over what was counted in a copy.
-    pub fn count(&mut self, copy: &Copy) {
+    pub(crate) fn count(&mut self, copy: &Copy) {
         (self.prompts, self.replies) = (copy.prompts, copy.replies);
         self.model = copy.model.as_ref().map(|model| model.value.clone());
     }
@@ -148,7 +148,7 @@ impl Facts {
 
 impl Manifest {
     /// Describes a session; its entries are still to be added.
-    pub fn of(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
+    pub(crate) fn of(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
         let copy = session.copy();
         let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
         let dir = |fact: &Option<Fact<PathBuf>>| fact.as_ref().map(|fact| PathText(fact.value.clone()));
@@ -189,7 +189,7 @@ impl Manifest {
     }
 
     /// Reads a manifest; the error says why it cannot be used.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Head {
             format_version: String,
@@ -240,7 +240,7 @@ impl Manifest {
     }
 
     /// Returns every file with its size and its chunks.
-    pub fn files(&self) -> impl Iterator<Item = (&Entry, u64, &[String])> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Entry, u64, &[String])> {
         self.entries.iter().filter_map(|entry| match &entry.node {
             Node::File { size, chunks, .. } => Some((entry, *size, chunks.as_slice())),
             _ => None,
@@ -248,12 +248,12 @@ impl Manifest {
     }
 
     /// Returns the bytes of all files.
-    pub fn size_bytes(&self) -> u64 {
+    pub(crate) fn size_bytes(&self) -> u64 {
         self.files().map(|(_, size, _)| size).sum()
     }
 
     /// Returns the file at a path.
-    pub fn file(&self, root: &Path, path: &Path) -> Option<(u64, &str, &[String])> {
+    pub(crate) fn file(&self, root: &Path, path: &Path) -> Option<(u64, &str, &[String])> {
         let store = self.stores.iter().position(|store| store.0 == root)?;
         let entry = self.entries.iter().find(|entry| entry.store == store && entry.path == path)?;
         match &entry.node {
@@ -263,7 +263,7 @@ impl Manifest {
     }
 
     /// Returns when the transcript of the first copy was modified, or the directory that it is.
-    pub fn copy_modified(&self) -> Option<Timestamp> {
+    pub(crate) fn copy_modified(&self) -> Option<Timestamp> {
         let at = self.copies.first()?;
         let entry = self.entries.iter().find(|entry| entry.store == at.store && entry.path == at.path)?;
         Timestamp::new(entry.modified.0, i32::try_from(entry.modified.1).ok()?).ok()
@@ -272,7 +272,7 @@ impl Manifest {
     /// Tells whether another one holds the very same files, with the same modes and times.
     ///
     /// Of what is there for other sessions too only the paths count, for it changes with those.
-    pub fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         fn entry(entry: &Entry) -> (usize, &Path, Option<&Entry>) {
             (entry.store, &entry.path, Some(entry).filter(|entry| entry.role != Role::Companion))
         }
@@ -282,12 +282,12 @@ impl Manifest {
     }
 
     /// Returns where an entry was when it was archived.
-    pub fn original(&self, entry: &Entry) -> PathBuf {
+    pub(crate) fn original(&self, entry: &Entry) -> PathBuf {
         self.stores[entry.store].0.join(&entry.path)
     }
 
     /// Returns the session as a list shows it, each copy at its place of that time.
-    pub fn session(&self) -> Session {
+    pub(crate) fn session(&self) -> Session {
         let copies = self.copies.iter().map(|at| self.copy(at, self.stores[at.store].0.clone())).collect();
         Session {
             agent: self.agent,
@@ -302,7 +302,7 @@ impl Manifest {
     }
 
     /// Returns the first copy as if its store were in another directory, where everything of that store was unpacked.
-    pub fn copy_in(&self, root: &Path) -> Copy {
+    pub(crate) fn copy_in(&self, root: &Path) -> Copy {
         let mut copy = self.copy(&self.copies[0], root.to_owned());
         let (store, path) = (self.copies[0].store, &self.copies[0].path);
         let transcript = self.files().find(|(entry, _, _)| entry.store == store && entry.path == *path);

@@ -2,11 +2,14 @@
 //!
 //! Reading only; `apply::archive` writes and `apply::restore` puts back. docs/archive.md fixes the format.
 
-pub mod chunks;
-pub mod held;
-pub mod manifest;
-pub mod store;
-pub mod verify;
+pub(crate) mod chunks;
+pub(crate) mod held;
+pub(crate) mod manifest;
+pub(crate) mod restore;
+pub(crate) mod store;
+pub(crate) mod unpacked;
+pub(crate) mod verify;
+pub(crate) mod write;
 
-pub use manifest::Manifest;
-pub use store::{Archive, Snapshot};
+pub(crate) use manifest::Manifest;
+pub(crate) use store::{Archive, Snapshot};

@@ -9,10 +9,10 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::chunks::{MAX_BLOB_BYTES, digest, is_digest, unpack};
 use super::manifest::Manifest;
-use crate::env::Env;
 use crate::error::reason;
-use crate::fsio;
 use crate::session::{AgentKind, Problem};
+use crate::system::env::Env;
+use crate::system::fsio;
 
 /// A manifest of a session with a million files is smaller.
 const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
@@ -21,13 +21,13 @@ const LONGEST_ID: usize = 128;
 
 /// An archive on disk; it need not exist.
 #[derive(Clone, Debug)]
-pub struct Archive {
+pub(crate) struct Archive {
     root: PathBuf,
 }
 
 /// One archived state of a session.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// Its manifest's file.
     pub path: PathBuf,
     /// What that says.
@@ -36,7 +36,7 @@ pub struct Snapshot {
 
 /// What an archive holds.
 #[derive(Debug, Default)]
-pub struct Holdings {
+pub(crate) struct Holdings {
     /// The states of each session, the oldest first.
     pub sessions: BTreeMap<(AgentKind, String), Vec<Snapshot>>,
     /// Manifests that are damaged or cannot be read.
@@ -45,7 +45,7 @@ pub struct Holdings {
 
 /// Why a chunk cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BlobFault {
+pub(crate) enum BlobFault {
     /// There is no such blob.
     Missing,
     /// There is one, but it is not what it should be, for this reason.
@@ -63,32 +63,32 @@ impl std::fmt::Display for BlobFault {
 
 impl Archive {
     /// Returns the archive in a directory, or the usual one: `archive` in the data directory.
-    pub fn of(env: &Env, dir: Option<&Path>) -> Self {
+    pub(crate) fn of(env: &Env, dir: Option<&Path>) -> Self {
         Self { root: dir.map_or_else(|| env.data_dir().join("archive"), |dir| env.absolute(dir)) }
     }
 
     /// Returns its directory.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
     /// Returns the directory of all blobs.
-    pub fn blobs(&self) -> PathBuf {
+    pub(crate) fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
     }
 
     /// Returns the file of the chunk with this digest.
-    pub fn blob(&self, name: &str) -> PathBuf {
+    pub(crate) fn blob(&self, name: &str) -> PathBuf {
         self.blobs().join(name.get(..2).unwrap_or_default()).join(format!("{name}.zst"))
     }
 
     /// Returns the directory of a session's manifests.
-    pub fn session_dir(&self, agent: AgentKind, id: &str) -> PathBuf {
+    pub(crate) fn session_dir(&self, agent: AgentKind, id: &str) -> PathBuf {
         self.root.join("sessions").join(agent.name()).join(dir_name(id))
     }
 
     /// Reads a chunk and checks it.
-    pub fn chunk(&self, name: &str) -> Result<Vec<u8>, BlobFault> {
+    pub(crate) fn chunk(&self, name: &str) -> Result<Vec<u8>, BlobFault> {
         let blob = fsio::read_if_present(&self.blob(name), MAX_BLOB_BYTES);
         match blob.map_err(|error| BlobFault::Damaged(error.reason()))? {
             Some(blob) => unpack(&blob, name).map_err(|why| BlobFault::Damaged(why.to_owned())),
@@ -97,7 +97,7 @@ impl Archive {
     }
 
     /// Reads every manifest; what is damaged is a problem, and no archive is an empty one.
-    pub fn holdings(&self) -> Holdings {
+    pub(crate) fn holdings(&self) -> Holdings {
         let mut problems = Vec::new();
         let mut paths = Vec::new();
         for (agent, kind) in entries(&self.root.join("sessions"), &mut problems) {
@@ -109,7 +109,7 @@ impl Archive {
     }
 
     /// Reads the manifests of one session.
-    pub fn snapshots(&self, agent: AgentKind, id: &str) -> Holdings {
+    pub(crate) fn snapshots(&self, agent: AgentKind, id: &str) -> Holdings {
         let mut problems = Vec::new();
         let paths = manifests_in(&self.session_dir(agent, id), &mut problems);
         Holdings::read(paths, problems)
@@ -137,18 +137,18 @@ impl Holdings {
     }
 
     /// Returns every state of every session.
-    pub fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
+    pub(crate) fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
         self.sessions.values().flatten()
     }
 
     /// Returns the newest state of a session.
-    pub fn newest(&self, agent: AgentKind, id: &str) -> Option<&Snapshot> {
+    pub(crate) fn newest(&self, agent: AgentKind, id: &str) -> Option<&Snapshot> {
         self.sessions.get(&(agent, id.to_owned()))?.last()
     }
 }
 
 /// Returns the name of a manifest's file: its number, and the digest of its bytes.
-pub fn manifest_name(number: u64, bytes: &[u8]) -> String {
+pub(crate) fn manifest_name(number: u64, bytes: &[u8]) -> String {
     format!("{number:06}-{}.json", digest(bytes))
 }
 

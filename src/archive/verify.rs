@@ -10,7 +10,7 @@ use crate::session::AgentKind;
 
 /// What a check of a whole archive gave.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// How many sessions there are.
     pub sessions: usize,
     /// How many states of them.
@@ -27,7 +27,7 @@ pub struct Verdict {
 
 /// Something that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(crate) struct Fault {
     /// What is wrong.
     pub kind: FaultKind,
     /// The file in the archive.
@@ -40,7 +40,7 @@ pub struct Fault {
 
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FaultKind {
+pub(crate) enum FaultKind {
     /// A manifest is damaged or cannot be read.
     Manifest,
     /// A blob is damaged or cannot be read.
@@ -51,7 +51,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// Returns the word of the JSON contract.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Manifest => "damaged-manifest",
             Self::Blob => "damaged-blob",
@@ -62,7 +62,7 @@ impl FaultKind {
 
 /// A file of a session that cannot be put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hurt {
+pub(crate) struct Hurt {
     /// Whose session.
     pub agent: AgentKind,
     /// The full id.
@@ -74,7 +74,7 @@ pub struct Hurt {
 }
 
 /// Reads every manifest and every blob; a fault of one keeps nothing else from being checked.
-pub fn verify(archive: &Archive) -> Verdict {
+pub(crate) fn verify(archive: &Archive) -> Verdict {
     let holdings = archive.holdings();
     let mut verdict =
         Verdict { sessions: holdings.sessions.len(), snapshots: holdings.snapshots().count(), ..Verdict::default() };

@@ -6,23 +6,29 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::find::{self, Target};
-use super::messages::{self, Messages, Stream};
 use crate::agent;
 use crate::agent::upkeep::Retention;
-use crate::apply::archive::{self as apply, Manner};
-use crate::apply::unpacked::Unpacked;
+use crate::archive::unpacked::Unpacked;
 use crate::archive::verify;
+use crate::archive::write as apply;
+use crate::archive::write::Manner;
 use crate::archive::{Archive, Snapshot};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
-use crate::env::Env;
+use crate::commands::find;
+use crate::commands::find::Target;
+use crate::commands::messages;
+use crate::commands::messages::{Messages, Stream};
 use crate::error::{Exit, Refusal};
-use crate::render::archive::{self as render, ArchivedList, Shown};
-use crate::render::{show, table};
-use crate::scan::{self, Wanted};
-use crate::select::{self, Filter, ShortIds};
+use crate::scan;
+use crate::scan::Wanted;
+use crate::session::select;
+use crate::session::select::{Filter, ShortIds};
 use crate::session::{AgentKind, Session, SessionKind};
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::render::archive as render;
+use crate::view::render::archive::{ArchivedList, Shown};
+use crate::view::render::{show, table};
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.to.as_deref());

@@ -2,17 +2,22 @@
 
 use std::time::Duration;
 
-use super::find::{self, Target};
-use crate::agent::{self};
-use crate::apply::backfill::{self as apply, Done};
+use crate::agent;
+use crate::change::apply::backfill as apply;
+use crate::change::apply::backfill::Done;
+use crate::change::plan::backfill;
+use crate::change::plan::backfill::{Action, Item};
 use crate::cli::{BackfillArgs, FilterArgs, Format};
-use crate::env::Env;
+use crate::commands::find;
+use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
-use crate::plan::backfill::{self, Action, Item};
-use crate::render::backfill::{self as render, Report};
-use crate::scan::{self, Wanted};
+use crate::scan;
+use crate::scan::Wanted;
 use crate::session::{AgentKind, Problem, Session, SessionKind};
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::render::backfill as render;
+use crate::view::render::backfill::Report;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.dir.is_some() && args.sessions.len() > 1 {

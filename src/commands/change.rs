@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use crate::apply::run::{self, Outcome};
+use crate::change::apply::run;
+use crate::change::apply::run::Outcome;
+use crate::change::plan::change::Change;
 use crate::cli::{ChangeArgs, Format, FormatArgs};
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::plan::change::Change;
-use crate::render::change as render;
-use crate::render::json::change::Report;
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::render::change as render;
+use crate::view::render::json::change::Report;
+use crate::view::ui::Ui;
 
 /// Shows a change or applies it, and prints what came of it.
 pub(super) fn carry_out(

@@ -8,22 +8,24 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{change, removal, safe};
-use crate::apply::journal::Run;
-use crate::apply::run::{Outcome, run_watched};
-use crate::apply::shop::History;
-use crate::apply::trash::{self, Purge, Purged};
 use crate::archive::Archive;
+use crate::change::apply::journal::Run;
+use crate::change::apply::run::{Outcome, run_watched};
+use crate::change::apply::shop::History;
+use crate::change::apply::trash;
+use crate::change::apply::trash::{Purge, Purged};
+use crate::change::pins::Pins;
+use crate::change::plan::change::Change;
+use crate::change::plan::retention::{Family, Fuse, Keep, Policy, Verdict};
+use crate::change::removal::{Briefs, cwd_records, day};
 use crate::cli::{Age, CleanupArgs, Format};
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::pins::Pins;
-use crate::plan::change::Change;
-use crate::plan::retention::{Family, Fuse, Keep, Policy, Verdict};
-use crate::removal::{Briefs, cwd_records, day};
-use crate::render::cleanup::{self as render, Archived, LeftToAgent, Report};
-use crate::render::json::change::Report as ChangeReport;
-use crate::select::Filter;
-use crate::ui::Ui;
+use crate::session::select::Filter;
+use crate::system::env::Env;
+use crate::view::render::cleanup as render;
+use crate::view::render::cleanup::{Archived, LeftToAgent, Report};
+use crate::view::render::json::change::Report as ChangeReport;
+use crate::view::ui::Ui;
 
 /// What goes by age unless something else is asked for.
 const USUAL_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);

@@ -1,12 +1,13 @@
 //! `rejoin dedupe`
 
-use super::find::{self, Target};
-use crate::apply::repair;
 use crate::cli::{DedupeArgs, FilterArgs};
-use crate::env::Env;
+use crate::commands::find;
+use crate::commands::find::Target;
+use crate::doctor::repair;
 use crate::error::{Exit, Refusal};
 use crate::scan::Wanted;
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if !args.change.dry_run {

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use super::find::{self, Target};
 use super::{change, removal};
 use crate::agent;
-use crate::apply::run::run_watched;
+use crate::change::apply::run::run_watched;
+use crate::change::pins::Pins;
+use crate::change::plan::change::{About, Change};
+use crate::change::removal::Briefs;
 use crate::cli::{DeleteArgs, FilterArgs, Format};
-use crate::env::Env;
+use crate::commands::find;
+use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
-use crate::pins::Pins;
-use crate::plan::change::{About, Change};
-use crate::removal::Briefs;
-use crate::render::change as render;
-use crate::render::json::change::Report;
 use crate::scan::Wanted;
-use crate::select::Filter;
 use crate::session::Session;
-use crate::ui::Ui;
-use crate::watch::Watcher;
+use crate::session::select::Filter;
+use crate::system::env::Env;
+use crate::system::watch::Watcher;
+use crate::view::render::change as render;
+use crate::view::render::json::change::Report;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     removal::needs_somebody(&args.removal, env)?;

@@ -4,19 +4,25 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::apply::journal::State;
-use crate::apply::repair;
-use crate::apply::shop::{self, History};
-use crate::check::{self, Code, Finding, Severity};
+use crate::change::apply::journal::State;
+use crate::change::apply::shop;
+use crate::change::apply::shop::History;
 use crate::cli::{ChangeArgs, DoctorArgs, Format};
-use crate::env::Env;
+use crate::doctor::check;
+use crate::doctor::check::Finding;
+use crate::doctor::code::{Code, Severity};
+use crate::doctor::repair;
+use crate::doctor::survey;
+use crate::doctor::survey::{InterruptedRun, Survey, Wanted};
 use crate::error::Exit;
-use crate::render::change::{self as render_change, Fix};
-use crate::render::doctor::{self as render, Report};
-use crate::render::json::change::Report as ChangeReport;
-use crate::select::Filter;
-use crate::survey::{self, InterruptedRun, Survey, Wanted};
-use crate::ui::Ui;
+use crate::session::select::Filter;
+use crate::system::env::Env;
+use crate::view::render::change as render_change;
+use crate::view::render::change::Fix;
+use crate::view::render::doctor as render;
+use crate::view::render::doctor::Report;
+use crate::view::render::json::change::Report as ChangeReport;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list_checks {

@@ -8,8 +8,8 @@ use schemars::schema_for;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::render::{archive, cleanup, hook, json, pins, save, search, trash, undo};
-use crate::ui::Ui;
+use crate::view::render::{archive, cleanup, hook, json, pins, save, search, trash, undo};
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     let names = names(args.what);

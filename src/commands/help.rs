@@ -6,7 +6,7 @@ use clap::CommandFactory as _;
 
 use crate::cli::{Cli, HelpArgs};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::ui::Ui;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &HelpArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut command = Cli::command().bin_name("rejoin");

@@ -6,16 +6,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::apply::{self, settings as files};
 use crate::cli::{ColorWhen, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
-use crate::env::{self, Env, Program};
 use crate::error::{Exit, Refusal};
+use crate::format::text::{one_line, shell_word};
 use crate::hook::claude::Task;
-use crate::hook::settings::{self, Without};
+use crate::hook::install as files;
+use crate::hook::settings;
+use crate::hook::settings::Without;
 use crate::hook::{amplifier, claude};
-use crate::render::hook::{self as render, Change, Scope};
-use crate::render::text::{one_line, shell_word};
-use crate::ui::Ui;
+use crate::save::write;
+use crate::system::env;
+use crate::system::env::{Env, Program};
+use crate::view::render::hook as render;
+use crate::view::render::hook::{Change, Scope};
+use crate::view::ui::Ui;
 
 /// Tells whether an event is answered and nothing else is asked for, which is how agents call this program.
 pub(crate) fn plain_event(args: &[OsString]) -> Option<Hook> {
@@ -70,16 +74,16 @@ fn claude(ui: &mut Ui) -> anyhow::Result<()> {
     match event.task {
         Task::Record => {
             if let Some(dir) = &event.dir {
-                apply::cwd_record::record(project, &event.session_id, dir)?;
+                write::cwd_record::record(project, &event.session_id, dir)?;
             }
         }
         Task::Answer => {
-            if let Some(dir) = apply::cwd_record::recorded(project, &event.session_id)? {
+            if let Some(dir) = write::cwd_record::recorded(project, &event.session_id)? {
                 let answer = claude::answer(&dir).context("the recorded directory does not fit into an answer")?;
                 say(&answer, ui)?;
             }
         }
-        Task::Forget => apply::cwd_record::forget(project, &event.session_id)?,
+        Task::Forget => write::cwd_record::forget(project, &event.session_id)?,
     }
     Ok(())
 }
@@ -87,7 +91,7 @@ fn claude(ui: &mut Ui) -> anyhow::Result<()> {
 fn amplifier(ui: &mut Ui) -> anyhow::Result<()> {
     let input = ui.read_bytes(amplifier::MAX_INPUT).context("cannot read the event")?;
     if let Some(save) = amplifier::read(&input)? {
-        apply::transcript::from_list(&save.session_dir, save.messages)?;
+        write::transcript::from_list(&save.session_dir, save.messages)?;
     }
     Ok(())
 }

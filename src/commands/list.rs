@@ -1,13 +1,16 @@
 //! `rejoin list`
 
 use crate::cli::{Format, ListArgs};
-use crate::env::Env;
 use crate::error::Exit;
-use crate::render::list::{self as render, Listing};
-use crate::render::table;
-use crate::scan::{self, Wanted};
-use crate::select::{self, ShortIds};
-use crate::ui::Ui;
+use crate::scan;
+use crate::scan::Wanted;
+use crate::session::select;
+use crate::session::select::ShortIds;
+use crate::system::env::Env;
+use crate::view::render::list as render;
+use crate::view::render::list::Listing;
+use crate::view::render::table;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);

@@ -11,9 +11,9 @@ use serde::{Serialize, Serializer};
 use crate::agent;
 use crate::cli::ShowArgs;
 use crate::error::PathError;
-use crate::render::json::{MessageJson, ShowSummaryJson};
-use crate::render::write_line;
 use crate::session::{Copy, Message};
+use crate::view::render::json::{MessageJson, ShowSummaryJson};
+use crate::view::render::write_line;
 
 /// Which messages were asked for.
 pub(super) enum Messages {

@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod backfill;
 mod change;
 pub(crate) mod cleanup;
+pub(crate) mod complete;
 pub(crate) mod dedupe;
 pub(crate) mod delete;
 pub(crate) mod doctor;
@@ -24,13 +25,14 @@ pub(crate) mod show;
 pub(crate) mod trash;
 pub(crate) mod undo;
 
+use crate::change::pins::Pins;
 use crate::cli::{FilterArgs, LockArgs};
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::pins::Pins;
-use crate::select::{self, Filter, Selector};
+use crate::session::select;
+use crate::session::select::{Filter, Selector};
 use crate::session::{Problem, Session};
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::ui::Ui;
 use std::path::Path;
 
 /// Turns the options of a command into a filter; directories get every name that records may use.
@@ -70,7 +72,7 @@ fn mark_pins(sessions: &mut [Session], env: &Env, ui: &mut Ui) {
 
 /// Puts back what earlier runs left half done, so that the plan is made of what is whole.
 fn mend_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
-    let mended = crate::apply::undo::mend_first(env, verb, lock.lock_timeout)?;
+    let mended = crate::change::apply::undo::mend_first(env, verb, lock.lock_timeout)?;
     note_mended(ui, &mended);
     Ok(())
 }

@@ -1,16 +1,19 @@
 //! `rejoin pin` and `rejoin unpin`
 
-use super::find::{self, Target};
-use crate::apply::pins::update;
+use crate::change::apply::pins::update;
+use crate::change::pins::Pins;
 use crate::cli::{FilterArgs, Format, FormatArgs, PinArgs, UnpinArgs};
-use crate::env::Env;
+use crate::commands::find;
+use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
-use crate::pins::Pins;
-use crate::render::pins::{self as render, Pin};
 use crate::scan::Wanted;
-use crate::select::{self, Name, Resolution, Selector};
 use crate::session::AgentKind;
-use crate::ui::Ui;
+use crate::session::select;
+use crate::session::select::{Name, Resolution, Selector};
+use crate::system::env::Env;
+use crate::view::render::pins as render;
+use crate::view::render::pins::Pin;
+use crate::view::ui::Ui;
 
 pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {

@@ -1,12 +1,13 @@
 //! What the verbs that remove sessions share: who is asked, and what becomes of the trash.
 
-use crate::apply::run::Outcome;
-use crate::apply::trash::{self, Purge, Purged};
+use crate::change::apply::run::Outcome;
+use crate::change::apply::trash;
+use crate::change::apply::trash::{Purge, Purged};
 use crate::cli::RemovalArgs;
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::render::text;
-use crate::ui::Ui;
+use crate::format::text;
+use crate::system::env::Env;
+use crate::view::ui::Ui;
 
 /// Refuses at once where a yes will be needed and nobody can be asked: a cron job should fail on its first day.
 pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusal> {

@@ -4,17 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::find;
-use crate::agent::upkeep::{Retention, RetentionStart};
-use crate::agent::{self, Agent};
-use crate::apply::restore::{self, Restore};
-use crate::apply::unpacked::damaged;
+use crate::agent;
+use crate::agent::Agent;
+use crate::agent::upkeep::Retention;
+use crate::archive::restore;
+use crate::archive::restore::Restore;
 use crate::archive::store::Holdings;
+use crate::archive::unpacked::damaged;
 use crate::archive::{Archive, Manifest};
 use crate::cli::{FilterArgs, RestoreArgs};
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
 use crate::session::{SessionKind, Store};
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if !args.change.dry_run {
@@ -30,8 +32,8 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let mut restore = Restore::new(&archive, env);
     let (roots, store) = roots(args, manifest, agent, env)?;
     let retention = agent.retention(&store, env);
-    let is_swept = retention.as_ref().is_some_and(|retention| retention.counts_from == RetentionStart::FileTime);
-    let now = (is_swept && !args.keep_times).then(|| (env.now.as_second(), i64::from(env.now.subsec_nanosecond())));
+    let now = (retention.is_some() && !args.keep_times)
+        .then(|| (env.now.as_second(), i64::from(env.now.subsec_nanosecond())));
     check(manifest, &archive)?;
     let is_missing = restore.add(manifest, &roots, now).map_err(|taken| in_the_way(manifest, &taken))?;
     for made in made_by(manifest, &holdings) {
@@ -132,11 +134,7 @@ fn say(manifest: &Manifest, retention: Option<&Retention>, is_now: bool, is_left
         ui.note("Its copies in other stores are left out.");
     }
     let Some(retention) = retention.filter(|_| !is_now) else { return };
-    let newest = match retention.counts_from {
-        RetentionStart::FileTime => manifest.copy_modified(),
-        RetentionStart::Activity => manifest.facts.active_at,
-    };
-    let expiry = newest.and_then(|at| at.checked_add(retention.period).ok());
+    let expiry = manifest.copy_modified().and_then(|at| at.checked_add(retention.period).ok());
     if expiry.is_some_and(|at| at <= env.now) {
         ui.warn(&format!("{agent} will delete it again when it is next started."));
     }

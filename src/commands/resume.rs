@@ -5,20 +5,23 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::find::{self, Answer, Target};
-use crate::apply::launch_log;
+use crate::agent::command::Request;
 use crate::cli::ResumeArgs;
-use crate::env::Env;
+use crate::commands::find;
+use crate::commands::find::{Answer, Target};
 use crate::error::{Exit, Refusal};
+use crate::launch;
+use crate::launch::log;
+use crate::launch::log::append;
 use crate::launch::resume::{Options, Resume};
-use crate::launch::{self, Request};
-use crate::launch_log as log;
-use crate::render::json::LastLaunchJson;
-use crate::render::resume as render;
+use crate::launch::wait;
+use crate::launch::written;
+use crate::launch::written::Snapshot;
 use crate::scan::Wanted;
-use crate::ui::Ui;
-use crate::wait;
-use crate::written::{self, Snapshot};
+use crate::system::env::Env;
+use crate::view::render::json::LastLaunchJson;
+use crate::view::render::resume as render;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.last_launch {
@@ -85,7 +88,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     resume.check_start()?;
     ui.note(&render::announcement(&resume, env));
     ui.flush()?;
-    if let Err(error) = launch_log::append(&log::file(env), &resume.launch(&dir, env)) {
+    if let Err(error) = append::append(&log::file(env), &resume.launch(&dir, env)) {
         ui.warn(&format!("cannot note the launch: {error}"));
     }
     if args.wait {

@@ -3,17 +3,18 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::archive::inner;
-use crate::apply::archive::{self as apply, Done, Manner};
+use crate::archive::write as apply;
+use crate::archive::write::{Done, Manner};
 use crate::archive::{Archive, held};
+use crate::change::plan::change::Item;
+use crate::change::plan::retention::Family;
+use crate::change::removal::Briefs;
 use crate::cli::LockArgs;
-use crate::env::Env;
-use crate::plan::change::Item;
-use crate::plan::retention::Family;
-use crate::removal::Briefs;
-use crate::render::cleanup::Archived;
 use crate::scan::{Places, Scan, Wanted};
 use crate::session::{AgentKind, Located, Session};
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::render::cleanup::Archived;
+use crate::view::ui::Ui;
 
 type Key = (AgentKind, String);
 

@@ -6,18 +6,19 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::value::RawValue;
 
+use crate::agent::amplifier::session_info;
+use crate::agent::jido::records::MAX_FILE_BYTES;
+use crate::agent::jido::signature::{APP_SALTS, derive_key};
 use crate::agent::{claude, jido};
-use crate::apply;
 use crate::cli::{Save, SaveArgs};
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::format::jido::MAX_FILE_BYTES;
-use crate::format::jido_signature::{APP_SALTS, derive_key};
-use crate::format::session_info;
-use crate::fsio;
-use crate::render::save::{self as render, Saved};
 use crate::save;
-use crate::ui::Ui;
+use crate::save::write;
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::view::render::save as render;
+use crate::view::render::save::Saved;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let saved = match &args.what {
@@ -40,13 +41,13 @@ pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 fn session_info(session_dir: &Path, working_dir: &Path, env: &Env) -> anyhow::Result<Saved> {
     let session_dir = env.absolute(session_dir);
     fsio::create_dirs(&session_dir)?;
-    apply::session_info::record(&session_dir, &env.resolve(working_dir), env.now)?;
+    write::session_info::record(&session_dir, &env.resolve(working_dir), env.now)?;
     Ok(Saved::new("session-info", session_dir.join(session_info::FILE_NAME)))
 }
 
 fn transcript(session_dir: &Path, is_lenient: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
     let session_dir = env.absolute(session_dir);
-    let outcome = apply::transcript::from_reader(&session_dir, &mut ui.input(), is_lenient)
+    let outcome = write::transcript::from_reader(&session_dir, &mut ui.input(), is_lenient)
         .with_context(|| format!("cannot save the transcript in {}", session_dir.display()))?;
     if outcome.counts.unusable > 0 {
         ui.warn(&format!("{} messages are not objects and were passed over", outcome.counts.unusable));
@@ -81,7 +82,7 @@ fn leo(
         (None, None) => return Err(refused("the current directory is gone; name one with --cwd").into()),
     };
     let entry = save::leo::Entry { session_id, app_dir: &app_dir, cwd: &cwd, context };
-    let outcome = apply::pointer::save(&entry, env.now, &env.zone)?;
+    let outcome = write::pointer::save(&entry, env.now, &env.zone)?;
     if outcome.was_unusable {
         ui.warn(&format!("{} was not a JSON object, so nothing of it was kept", outcome.path.display()));
     }
@@ -94,12 +95,12 @@ fn jido(env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
     let session = save::jido::judge(&document)?;
     let root = jido::root(env);
     let in_use = |path: &Path| refused(format!("the session {} is saved already: {}", session.id, path.display()));
-    if let Some(path) = apply::jido::in_use(&root, &session.id) {
+    if let Some(path) = write::jido::in_use(&root, &session.id) {
         return Err(in_use(&path).into());
     }
-    let key = derive_key(APP_SALTS[0], &apply::jido::secret(&root)?, jido::short_name(&env.hostname));
+    let key = derive_key(APP_SALTS[0], &write::jido::secret(&root)?, jido::short_name(&env.hostname));
     let signed = save::jido::signed(&document, &key)?;
-    let path = apply::jido::save(&root, &signed)?.ok_or_else(|| in_use(&jido::file_of(&root, &session.id)))?;
+    let path = write::jido::save(&root, &signed)?.ok_or_else(|| in_use(&jido::file_of(&root, &session.id)))?;
     Ok(Saved::new("jido", path))
 }
 

@@ -2,18 +2,22 @@
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::apply::unpacked::Unpacked;
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
+use crate::archive::unpacked::Unpacked;
 use crate::cli::{Format, SearchArgs};
-use crate::env::Env;
 use crate::error::{Exit, PathError};
-use crate::render::search::{self as render, Match, Summary};
-use crate::scan::{self, Wanted};
-use crate::search::{self, Found, Needle};
-use crate::select::{self, ShortIds, SortKey};
+use crate::scan;
+use crate::scan::Wanted;
+use crate::scan::search;
+use crate::scan::search::{Found, Needle};
+use crate::session::select;
+use crate::session::select::{ShortIds, SortKey};
 use crate::session::{Copy, Problem, Session};
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::render::search as render;
+use crate::view::render::search::{Match, Summary};
+use crate::view::ui::Ui;
 
 /// So many sessions are looked through before what was found is shown: the newest come at once.
 const PART: usize = 64;

@@ -5,18 +5,21 @@ use std::io::Write;
 
 use serde::{Serialize, Serializer};
 
-use super::find::{self, Target};
-use super::messages::{self, Messages, Stream};
-use crate::agent::{self};
+use crate::agent;
+use crate::agent::command::Request;
 use crate::cli::{Format, ShowArgs};
-use crate::env::Env;
+use crate::commands::find;
+use crate::commands::find::Target;
+use crate::commands::messages;
+use crate::commands::messages::{Messages, Stream};
 use crate::error::{Exit, Refusal};
-use crate::launch::{self, Request};
-use crate::render::json::{EvidenceJson, FORMAT_VERSION, SessionDetailsJson, SessionJson};
-use crate::render::show;
+use crate::launch;
 use crate::scan::Wanted;
 use crate::session::Session;
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::render::json::{EvidenceJson, FORMAT_VERSION, SessionDetailsJson, SessionJson};
+use crate::view::render::show;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, None, true, env);

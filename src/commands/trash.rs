@@ -1,13 +1,15 @@
 //! `rejoin trash`
 
-use crate::apply::shop::History;
-use crate::apply::trash::{self, Entry, Purge};
-use crate::apply::undo::{self, Which};
+use crate::change::apply::shop::History;
+use crate::change::apply::trash;
+use crate::change::apply::trash::{Entry, Purge};
+use crate::change::apply::undo;
+use crate::change::apply::undo::Which;
 use crate::cli::{Format, TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
-use crate::env::Env;
 use crate::error::{Candidate, Exit, Refusal};
-use crate::render::trash as render;
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::render::trash as render;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &TrashArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match &args.command {

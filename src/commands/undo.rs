@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::apply::shop::{History, is_busy};
-use crate::apply::undo::{self, Undone, Which};
+use crate::change::apply::shop::{History, is_busy};
+use crate::change::apply::undo;
+use crate::change::apply::undo::{Undone, Which};
 use crate::cli::{Format, UndoArgs};
-use crate::env::Env;
+use crate::doctor::survey::sweeps;
 use crate::error::Exit;
-use crate::render::undo as render;
-use crate::survey::sweeps;
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::render::undo as render;
+use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {

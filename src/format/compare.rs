@@ -7,7 +7,7 @@ use crate::error::PathError;
 use crate::session::Comparison;
 
 /// Compares two line-wise files; a last line without a newline does not count, for it may be half written.
-pub fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
+pub(crate) fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
     let open = |path: &Path| -> Result<Lines, PathError> {
         Jsonl::open(path)?.into_lines().map_err(|error| PathError::new("read", path, error))
     };
@@ -31,7 +31,7 @@ pub fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
 }
 
 /// Compares two conversations that were read already.
-pub fn compare_lists<T: PartialEq>(ours: &[T], theirs: &[T]) -> Comparison {
+pub(crate) fn compare_lists<T: PartialEq>(ours: &[T], theirs: &[T]) -> Comparison {
     let common = ours.iter().zip(theirs).take_while(|(our, their)| our == their).count();
     let count = common as u64;
     match (common == ours.len(), common == theirs.len()) {

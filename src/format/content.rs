@@ -11,7 +11,7 @@ use super::json::Text;
 
 /// One part of a message's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block<'a> {
+pub(crate) enum Block<'a> {
     /// Plain text.
     Text(Cow<'a, str>),
     /// A call of a tool, with its arguments as JSON.
@@ -44,7 +44,7 @@ struct RawBlock<'a> {
 }
 
 /// Splits a content value into its blocks; what cannot be read counts as nothing.
-pub fn blocks(content: Option<&RawValue>) -> Vec<Block<'_>> {
+pub(crate) fn blocks(content: Option<&RawValue>) -> Vec<Block<'_>> {
     let Some(raw) = content.map(RawValue::get) else { return Vec::new() };
     match raw.as_bytes().first() {
         Some(b'"') => {
@@ -79,7 +79,7 @@ fn block(raw: &RawValue) -> Block<'_> {
 }
 
 /// Returns all text of a content value, its blocks joined by newlines.
-pub fn plain_text(content: Option<&RawValue>) -> String {
+pub(crate) fn plain_text(content: Option<&RawValue>) -> String {
     let mut text = String::new();
     for block in blocks(content) {
         if let Block::Text(part) = block {
@@ -95,7 +95,7 @@ pub fn plain_text(content: Option<&RawValue>) -> String {
 /// Tells whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.
 ///
 /// They flatten blanks and may put an ellipsis where they cut.
-pub fn is_beginning_of(title: &str, prompt: &str) -> bool {
+pub(crate) fn is_beginning_of(title: &str, prompt: &str) -> bool {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = flat(title);
     let title = ["…", "...", "[...]"].iter().find_map(|end| title.strip_suffix(end)).unwrap_or(&title);

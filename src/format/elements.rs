@@ -6,14 +6,14 @@ use std::path::Path;
 
 use super::jsonl::LONGEST_LINE;
 use crate::error::PathError;
-use crate::fsio;
+use crate::system::fsio;
 
 /// Small, because often only the first elements are wanted.
 const BUFFER: usize = 16 * 1024;
 
 /// How reading an array ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// Every element was shown.
     Whole,
     /// `see` broke, or the budget was used up.
@@ -26,7 +26,7 @@ pub enum End {
 /// lowered by what was read.
 ///
 /// `None` stands for an element that is too long to look into.
-pub fn each_element(
+pub(crate) fn each_element(
     path: &Path,
     budget: &mut u64,
     see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>,

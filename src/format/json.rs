@@ -12,26 +12,26 @@ use serde_json::value::RawValue;
 
 /// A field that should be a string; anything else counts as absent instead of spoiling its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text<'a>(Option<Cow<'a, str>>);
+pub(crate) struct Text<'a>(Option<Cow<'a, str>>);
 
 impl<'a> Text<'a> {
     /// Returns the string, if it is one.
-    pub fn get(&self) -> Option<&str> {
+    pub(crate) fn get(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
     /// Returns the string if it is one and is not blank.
-    pub fn filled(&self) -> Option<&str> {
+    pub(crate) fn filled(&self) -> Option<&str> {
         self.get().filter(|text| !text.trim().is_empty())
     }
 
     /// Returns the string, owned only where it has to be.
-    pub fn into_inner(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn into_inner(self) -> Option<Cow<'a, str>> {
         self.0
     }
 
     /// Returns the time that the string states, if it is one.
-    pub fn instant(&self) -> Option<Timestamp> {
+    pub(crate) fn instant(&self) -> Option<Timestamp> {
         self.get().and_then(instant)
     }
 }
@@ -87,7 +87,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
 /// A field that should be `true`; anything else counts as `false`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flag(pub bool);
+pub(crate) struct Flag(pub bool);
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -97,19 +97,19 @@ impl<'de> Deserialize<'de> for Flag {
 }
 
 /// Reads an object inside another; whatever else is there counts as one without fields.
-pub fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+pub(crate) fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
 /// Reads a list of anything; whatever else is there counts as an empty one.
-pub fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
+pub(crate) fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
     inner(raw)
 }
 
 /// Writes an object, a member a line with an indent of two spaces, and every value as it is.
 ///
 /// A pretty printer would re-indent foreign values and change their numbers.
-pub fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<String> {
+pub(crate) fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<String> {
     let lines: Option<Vec<String>> = fields
         .iter()
         .map(|(key, value)| Some(format!("  {}: {}", serde_json::to_string(key).ok()?, value.get())))
@@ -118,12 +118,12 @@ pub fn object_lines(fields: &IndexMap<String, Box<RawValue>>) -> Option<String> 
 }
 
 /// Reads an RFC 3339 time with an offset or `Z`.
-pub fn instant(text: &str) -> Option<Timestamp> {
+pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     text.trim().parse().ok()
 }
 
 /// Reads a time that is a number: so many seconds since 1970, or fractions of them as `per_second` says.
-pub fn epoch(value: Option<&RawValue>, per_second: u32) -> Option<Timestamp> {
+pub(crate) fn epoch(value: Option<&RawValue>, per_second: u32) -> Option<Timestamp> {
     let number: f64 = value?.get().parse().ok()?;
     let micros = number / f64::from(per_second) * 1e6;
     // A number beyond the calendar is cut to the largest there is, which no time is.
@@ -132,7 +132,7 @@ pub fn epoch(value: Option<&RawValue>, per_second: u32) -> Option<Timestamp> {
 }
 
 /// Reads a time that may lack a zone, which then is the writer's local one.
-pub fn local_instant(text: &str, zone: &TimeZone) -> Option<Timestamp> {
+pub(crate) fn local_instant(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     instant(text).or_else(|| {
         let civil: DateTime = text.trim().parse().ok()?;
         civil.to_zoned(zone.clone()).ok().map(|zoned| zoned.timestamp())

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 /// A member of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member<'a> {
+pub(crate) struct Member<'a> {
     /// Its key; one that holds half a surrogate pair, which no text can, is left as it is written.
     pub key: Cow<'a, str>,
     /// From the key's first quote to the value's end.
@@ -19,14 +19,14 @@ pub struct Member<'a> {
 }
 
 /// Checks that a text is one JSON value and returns where it stands.
-pub fn check(text: &str) -> Result<Range<usize>, serde_json::Error> {
+pub(crate) fn check(text: &str) -> Result<Range<usize>, serde_json::Error> {
     let _: &RawValue = serde_json::from_str(text)?;
     let start = skip_blanks(text.as_bytes(), 0);
     Ok(start..value_end(text.as_bytes(), start))
 }
 
 /// Returns the members of the object that begins at `start`, in order; none if there is no object.
-pub fn members(text: &str, start: usize) -> Vec<Member<'_>> {
+pub(crate) fn members(text: &str, start: usize) -> Vec<Member<'_>> {
     let bytes = text.as_bytes();
     let mut members = Vec::new();
     if bytes.get(start) != Some(&b'{') {
@@ -44,7 +44,7 @@ pub fn members(text: &str, start: usize) -> Vec<Member<'_>> {
 }
 
 /// Returns the elements of the list that begins at `start`; none if there is no list.
-pub fn elements(text: &str, start: usize) -> Vec<Range<usize>> {
+pub(crate) fn elements(text: &str, start: usize) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut elements = Vec::new();
     if bytes.get(start) != Some(&b'[') {
@@ -64,7 +64,7 @@ pub fn elements(text: &str, start: usize) -> Vec<Range<usize>> {
 }
 
 /// Decodes a string that is given with its quotes.
-pub fn decoded(json: &str) -> Cow<'_, str> {
+pub(crate) fn decoded(json: &str) -> Cow<'_, str> {
     let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(json);
     if !inner.contains('\\') {
         return Cow::Borrowed(inner);
@@ -73,7 +73,7 @@ pub fn decoded(json: &str) -> Cow<'_, str> {
 }
 
 /// Returns the first position from `at` on that holds no white space of JSON's.
-pub fn skip_blanks(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
     let blanks = bytes.get(at..).unwrap_or_default().iter();
     at + blanks.take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
 }

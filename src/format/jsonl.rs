@@ -18,7 +18,7 @@ use memchr::{memchr, memmem, memrchr};
 use zstd::Decoder;
 
 use crate::error::PathError;
-use crate::fsio;
+use crate::system::fsio;
 
 /// The first look from either end, unless more of the end is wanted.
 const FIRST_WINDOW: usize = 8 * 1024;
@@ -27,9 +27,9 @@ const LAST_WINDOW: usize = 1024 * 1024;
 /// How much a window grows at a time.
 const GROWTH: usize = 8;
 /// The longest line that is looked into when a file is streamed.
-pub const LONGEST_LINE: usize = 8 * 1024 * 1024;
+pub(crate) const LONGEST_LINE: usize = 8 * 1024 * 1024;
 /// How the name of a packed file ends.
-pub const PACKED: &str = "zst";
+pub(crate) const PACKED: &str = "zst";
 /// How far a packed file is unpacked for a look at its end; the end of a larger one is not known.
 const MOST_UNPACKED: u64 = 64 * 1024 * 1024;
 /// What is kept of the end of a packed file: no series of windows reaches further back.
@@ -37,7 +37,7 @@ const KEPT_END: usize = 2 * LAST_WINDOW;
 
 /// A line-wise file that is open for reading.
 #[derive(Debug)]
-pub struct Jsonl {
+pub(crate) struct Jsonl {
     file: File,
     /// What was unpacked of a packed file.
     unpacked: Option<Unpacked>,
@@ -62,7 +62,7 @@ struct Unpacked {
 
 impl Jsonl {
     /// Opens a regular file, never a link, a FIFO or a device.
-    pub fn open(path: &Path) -> Result<Self, PathError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
         let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
@@ -75,7 +75,7 @@ impl Jsonl {
     }
 
     /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
-    pub fn open_if_present(path: &Path) -> Result<Option<Self>, PathError> {
+    pub(crate) fn open_if_present(path: &Path) -> Result<Option<Self>, PathError> {
         match Self::open(path) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -85,32 +85,32 @@ impl Jsonl {
 
     /// Says how much of the end will be looked at in any case: it is then read at once, and with it the
     /// whole of a file that is no larger.
-    pub fn with_tail(self, tail: usize) -> Self {
+    pub(crate) fn with_tail(self, tail: usize) -> Self {
         Self { tail, ..self }
     }
 
     /// Returns the size on disk in bytes at the time of opening.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
     /// Tells whether the file has no bytes.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Returns what [`Jsonl::from_start`] has looked at: lines, and most often the beginning of another one.
-    pub fn beginning(&self) -> &[u8] {
+    pub(crate) fn beginning(&self) -> &[u8] {
         &self.head
     }
 
     /// Returns the modification time.
-    pub fn modified(&self) -> Option<Timestamp> {
+    pub(crate) fn modified(&self) -> Option<Timestamp> {
         self.modified
     }
 
     /// Reads the whole file at once, for one that is known to be small.
-    pub fn whole(&mut self) -> io::Result<&[u8]> {
+    pub(crate) fn whole(&mut self) -> io::Result<&[u8]> {
         let wanted = usize::try_from(self.end).map_err(io::Error::other)?;
         if self.head.len() < wanted {
             self.grow_head(wanted)?;
@@ -121,7 +121,7 @@ impl Jsonl {
     /// Shows lines from the start until `see` returns `true` or the window is at its limit.
     ///
     /// Returns whether every line of the file was shown.
-    pub fn from_start(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> io::Result<bool> {
+    pub(crate) fn from_start(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> io::Result<bool> {
         let mut start = 0;
         loop {
             while let Some(length) = memchr(b'\n', &self.head[start..]) {
@@ -150,7 +150,7 @@ impl Jsonl {
     /// Shows lines from the end backwards until `see` returns `true` or the window is at its limit.
     ///
     /// The second argument of `see` tells whether the line was ended by a newline.
-    pub fn from_end(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> io::Result<()> {
+    pub(crate) fn from_end(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> io::Result<()> {
         if self.is_cut() {
             return Ok(());
         }
@@ -194,7 +194,7 @@ impl Jsonl {
 
     /// Returns the last line that holds some bytes, where the windows from the end did not reach it: it looks at no
     /// more than `limit` bytes of the end, and finds no line of more than 128 KiB.
-    pub fn last_line_with(&self, bytes: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn last_line_with(&self, bytes: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
         let (lowest, reach) = (self.end.saturating_sub(limit), 64 * 1024);
         let mut start = self.end;
         while start > lowest && self.unpacked.is_none() {
@@ -214,12 +214,12 @@ impl Jsonl {
     }
 
     /// Turns to reading the whole file from its start, line by line.
-    pub fn into_lines(self) -> io::Result<Lines> {
+    pub(crate) fn into_lines(self) -> io::Result<Lines> {
         self.lines_within(u64::MAX)
     }
 
     /// Reads the file from its start, line by line, but no more bytes than `limit`.
-    pub fn lines_within(&self, limit: u64) -> io::Result<Lines> {
+    pub(crate) fn lines_within(&self, limit: u64) -> io::Result<Lines> {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
         let source = match self.unpacked {
@@ -231,7 +231,7 @@ impl Jsonl {
     }
 
     /// Returns the bytes of a line that [`Lines`] showed before; fewer when the file shrank since.
-    pub fn again(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
+    pub(crate) fn again(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
         self.read_range(start, start.saturating_add(length as u64))
     }
 
@@ -346,7 +346,7 @@ impl std::fmt::Debug for Source {
 /// Shows each line of a file until `see` breaks; `None` stands for one that is too long to look into.
 ///
 /// A file that is not there has no lines.
-pub fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
+pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(()) };
     let fail = |error| PathError::new("read", path, error);
     let mut lines = file.into_lines().map_err(fail)?;
@@ -360,7 +360,7 @@ pub fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<
 
 /// A whole file, one line at a time; it holds one line at most.
 #[derive(Debug)]
-pub struct Lines {
+pub(crate) struct Lines {
     reader: BufReader<io::Take<Source>>,
     line: Vec<u8>,
     number: u64,
@@ -369,7 +369,7 @@ pub struct Lines {
 
 /// One line of a streamed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Counted from 1.
     pub number: u64,
     /// Where it begins in the file, in bytes.
@@ -382,7 +382,7 @@ pub struct Line<'a> {
 
 impl Lines {
     /// Returns the next line that is not empty.
-    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             self.line.clear();
             self.line.shrink_to(LONGEST_LINE / 8);

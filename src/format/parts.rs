@@ -36,7 +36,7 @@ struct Response<'a> {
 }
 
 /// Splits a content value into its parts; what cannot be read counts as nothing.
-pub fn parts(content: Option<&RawValue>) -> Vec<Block<'_>> {
+pub(crate) fn parts(content: Option<&RawValue>) -> Vec<Block<'_>> {
     let Some(content) = content else { return Vec::new() };
     match content.get().as_bytes().first() {
         Some(b'[') => {
@@ -69,7 +69,7 @@ fn part(raw: &RawValue) -> Block<'_> {
 }
 
 /// Reads a call of a tool: an object with `name` and `args`.
-pub fn tool_call(raw: &RawValue) -> Block<'_> {
+pub(crate) fn tool_call(raw: &RawValue) -> Block<'_> {
     let call: Call<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
     Block::ToolCall {
         name: call.name.filled().unwrap_or("tool").to_owned(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A path that is written and read in this form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct PathText(#[serde(with = "self")] pub PathBuf);
+pub(crate) struct PathText(#[serde(with = "self")] pub PathBuf);
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]

@@ -15,7 +15,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::error::PathError;
-use crate::fsio;
+use crate::system::fsio;
 
 /// How often a database that is changed while it is read is read again, and how often of these without locks.
 const TRIES: usize = 300;
@@ -31,7 +31,7 @@ static LOCKS: RwLock<()> = RwLock::new(());
 
 /// Why a query gave nothing.
 #[derive(Debug, thiserror::Error)]
-pub enum QueryError {
+pub(crate) enum QueryError {
     /// The database lacks what this program needs to understand it.
     #[error("{0}, so it is of a version that rejoin does not know")]
     Unknown(String),
@@ -74,7 +74,7 @@ impl QueryError {
 /// # Errors
 ///
 /// The file cannot be opened, is no database, is damaged, is of an unknown shape, or stays locked.
-pub fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
+pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
     let fail = |why: String| PathError::new("read", path, io::Error::other(why));
     for attempt in 0..TRIES {
         let is_restless = attempt >= TRIES_WITHOUT_LOCKS;
@@ -185,7 +185,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-pub use connection::{Db, Query, Row};
+pub(crate) use connection::{Db, Query, Row};
 
 #[cfg(feature = "sqlite")]
 mod connection {
@@ -203,7 +203,7 @@ mod connection {
 
     /// A database, opened for reading.
     #[derive(Debug)]
-    pub struct Db(Connection);
+    pub(crate) struct Db(Connection);
 
     impl Db {
         pub(super) fn open(path: &Path, way: Way) -> Result<Self, QueryError> {
@@ -229,7 +229,7 @@ mod connection {
         }
 
         /// Returns the names of a table's columns; none when there is no such table.
-        pub fn columns(&self, table: &str) -> Result<HashSet<String>, QueryError> {
+        pub(crate) fn columns(&self, table: &str) -> Result<HashSet<String>, QueryError> {
             let sql = "SELECT info.name FROM sqlite_schema, pragma_table_info(sqlite_schema.name) AS info \
                        WHERE sqlite_schema.type = 'table' AND sqlite_schema.name = ?1";
             let mut statement = self.0.prepare(sql)?;
@@ -238,7 +238,7 @@ mod connection {
         }
 
         /// Checks that a table has these columns, without which nothing can be said.
-        pub fn require(&self, table: &str, columns: &[&str]) -> Result<(), QueryError> {
+        pub(crate) fn require(&self, table: &str, columns: &[&str]) -> Result<(), QueryError> {
             let known = self.columns(table)?;
             if known.is_empty() {
                 return Err(QueryError::Unknown(format!("it has no table {table}")));
@@ -249,23 +249,8 @@ mod connection {
             }
         }
 
-        /// Shows columns of the rows of a table; a column that the table lacks is `NULL` in every row.
-        ///
-        /// `rest` is what follows the table's name in the query and must name only columns that were required.
-        pub fn select(
-            &self,
-            table: &str,
-            columns: &[&str],
-            rest: &str,
-            values: &[&str],
-            mut see: impl FnMut(&Row<'_>),
-        ) -> Result<(), QueryError> {
-            let sql = format!("SELECT {} FROM \"{table}\" {rest}", self.column_list(table, "", columns)?);
-            self.query(&sql, values, &mut see)
-        }
-
         /// Returns columns for a query, each with a prefix such as `t.`; one that the table lacks is `NULL`.
-        pub fn column_list(&self, table: &str, prefix: &str, columns: &[&str]) -> Result<String, QueryError> {
+        pub(crate) fn column_list(&self, table: &str, prefix: &str, columns: &[&str]) -> Result<String, QueryError> {
             let known = self.columns(table)?;
             let column =
                 |name: &&str| if known.contains(*name) { format!("{prefix}\"{name}\"") } else { "NULL".to_owned() };
@@ -273,23 +258,23 @@ mod connection {
         }
 
         /// Shows the rows that a query gives.
-        pub fn query(&self, sql: &str, values: &[&str], see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+        pub(crate) fn query(&self, sql: &str, values: &[&str], see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
             self.prepare(sql)?.rows(values, see)
         }
 
         /// Makes a query that is asked many times.
-        pub fn prepare(&self, sql: &str) -> Result<Query<'_>, QueryError> {
+        pub(crate) fn prepare(&self, sql: &str) -> Result<Query<'_>, QueryError> {
             Ok(Query(self.0.prepare(sql)?))
         }
     }
 
     /// A query, made once and asked with values.
     #[derive(Debug)]
-    pub struct Query<'a>(Statement<'a>);
+    pub(crate) struct Query<'a>(Statement<'a>);
 
     impl Query<'_> {
         /// Shows the rows that it gives for these values.
-        pub fn rows(&mut self, values: &[&str], mut see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+        pub(crate) fn rows(&mut self, values: &[&str], mut see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
             let mut rows = self.0.query(params_from_iter(values))?;
             while let Some(row) = rows.next()? {
                 see(&Row(row));
@@ -317,11 +302,11 @@ mod connection {
 
     /// One row of an answer; a value of another type than the wanted one counts as absent.
     #[derive(Debug)]
-    pub struct Row<'a>(&'a rusqlite::Row<'a>);
+    pub(crate) struct Row<'a>(&'a rusqlite::Row<'a>);
 
     impl Row<'_> {
         /// Returns a text, whose bytes that are no UTF-8 are replaced.
-        pub fn text(&self, at: usize) -> Option<String> {
+        pub(crate) fn text(&self, at: usize) -> Option<String> {
             match self.0.get_ref(at).ok()? {
                 ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
                 _ => None,
@@ -329,12 +314,12 @@ mod connection {
         }
 
         /// Returns a text that is not blank.
-        pub fn filled(&self, at: usize) -> Option<String> {
+        pub(crate) fn filled(&self, at: usize) -> Option<String> {
             self.text(at).filter(|text| !text.trim().is_empty())
         }
 
         /// Returns a whole number, which a writer may have stored as another type.
-        pub fn int(&self, at: usize) -> Option<i64> {
+        pub(crate) fn int(&self, at: usize) -> Option<i64> {
             match self.0.get_ref(at).ok()? {
                 ValueRef::Integer(value) => Some(value),
                 #[expect(clippy::cast_possible_truncation, reason = "a number out of range becomes the nearest in it")]
@@ -481,7 +466,7 @@ mod tests {
     fn ids(path: &Path) -> Result<Vec<String>, String> {
         let look = |db: &Db| {
             let mut ids = Vec::new();
-            db.select("t", &["id"], "ORDER BY rowid", &[], |row| ids.extend(row.text(0)))?;
+            db.query("SELECT id FROM t ORDER BY rowid", &[], |row| ids.extend(row.text(0)))?;
             Ok(ids)
         };
         read(path, look).map_err(|error| error.reason())
@@ -709,7 +694,8 @@ mod tests {
         let (_dir, path, _connection) = database("WAL");
         let found = read(&path, |db| {
             let mut found = Vec::new();
-            db.select("t", &["gone", "n"], "WHERE id = ?1", &["one"], |row| found.push((row.text(0), row.int(1))))?;
+            let sql = format!("SELECT {} FROM t WHERE id = ?1", db.column_list("t", "", &["gone", "n"])?);
+            db.query(&sql, &["one"], |row| found.push((row.text(0), row.int(1))))?;
             Ok(found)
         });
         assert_eq!(found.expect("rows"), [(None, Some(1))]);

@@ -6,7 +6,7 @@ use crate::session::{Message, Role};
 
 /// One message, put together from the rows that tell of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub(crate) struct Turn {
     /// Where it stands in its session: a number, such as a time, and then a key.
     pub place: (i64, String),
     /// Who speaks.
@@ -23,12 +23,12 @@ pub struct Turn {
 
 impl Turn {
     /// Begins a turn of which nothing was said yet.
-    pub fn new(place: (i64, String), role: Role, at: Option<Timestamp>) -> Self {
+    pub(crate) fn new(place: (i64, String), role: Role, at: Option<Timestamp>) -> Self {
         Self { place, role, at, counts: true, model: None, messages: Vec::new() }
     }
 
     /// Adds what was said; blank text is nothing.
-    pub fn say(&mut self, text: impl Into<String>) {
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
             self.messages.push(Message { role: self.role, text, at: self.at });
@@ -36,18 +36,18 @@ impl Turn {
     }
 
     /// Adds a call of a tool or what it answered.
-    pub fn tool(&mut self, text: impl Into<String>) {
+    pub(crate) fn tool(&mut self, text: impl Into<String>) {
         self.messages.push(Message { role: Role::Tool, text: text.into(), at: self.at });
     }
 
     /// Returns what a person typed, if this is that.
-    pub fn prompt(&self) -> Option<&str> {
+    pub(crate) fn prompt(&self) -> Option<&str> {
         let said = self.messages.iter().find(|message| message.role == Role::User);
         said.filter(|_| self.counts && self.role == Role::User).map(|message| message.text.as_str())
     }
 
     /// Tells whether this is a reply that says or calls something.
-    pub fn is_reply(&self) -> bool {
+    pub(crate) fn is_reply(&self) -> bool {
         self.counts && self.role == Role::Assistant && !self.messages.is_empty()
     }
 }
@@ -55,7 +55,7 @@ impl Turn {
 /// Reads a time in seconds or milliseconds since 1970: what is too large for seconds is milliseconds.
 ///
 /// The border is the year 2286 in seconds, which in milliseconds is in April 1970. Goose mixes both.
-pub fn instant(number: i64) -> Option<Timestamp> {
+pub(crate) fn instant(number: i64) -> Option<Timestamp> {
     const BORDER: i64 = 10_000_000_000;
     let time = if number > BORDER { Timestamp::from_millisecond(number) } else { Timestamp::from_second(number) };
     time.ok().filter(|_| number > 0)

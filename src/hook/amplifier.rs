@@ -10,14 +10,14 @@ use serde_json::value::RawValue;
 use crate::format::json::Text;
 
 /// The longest input that is read.
-pub const MAX_INPUT: u64 = 512 * 1024 * 1024;
+pub(crate) const MAX_INPUT: u64 = 512 * 1024 * 1024;
 
 /// The answer to every event.
-pub const ANSWER: &str = r#"{"action":"continue"}"#;
+pub(crate) const ANSWER: &str = r#"{"action":"continue"}"#;
 
 /// A conversation that is to be saved.
 #[derive(Clone, Debug)]
-pub struct Save<'a> {
+pub(crate) struct Save<'a> {
     /// The session's directory; it need not exist.
     pub session_dir: PathBuf,
     /// The messages, a list.
@@ -36,7 +36,7 @@ struct Input<'a> {
 
 /// Why an input is no event that can be acted on.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub(crate) enum Unusable {
     /// There is nothing.
     #[error("standard input is empty")]
     Empty,
@@ -58,7 +58,7 @@ pub enum Unusable {
 }
 
 /// Reads what Amplifier sent; `None` when nothing is to be done.
-pub fn read(input: &[u8]) -> Result<Option<Save<'_>>, Unusable> {
+pub(crate) fn read(input: &[u8]) -> Result<Option<Save<'_>>, Unusable> {
     let input = input.trim_ascii();
     match input.first() {
         None => return Err(Unusable::Empty),

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::format::claude::is_slug_of;
-use crate::format::cwd_record;
+use crate::agent::cat::record;
+use crate::agent::claude::records::is_slug_of;
 use crate::format::json::Text;
-use crate::render::text::shell_word;
+use crate::format::text::shell_word;
 
 /// The longest input that is read: an event carries a tool's whole output.
-pub const MAX_INPUT: u64 = 64 * 1024 * 1024;
+pub(crate) const MAX_INPUT: u64 = 64 * 1024 * 1024;
 /// What the client hands on to the model at most, in UTF-16 units; the rest goes to a file.
 const MAX_CONTEXT: usize = 10_000;
 
 /// What an event asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub(crate) struct Event {
     /// The session, an id that can be part of a file name.
     pub session_id: String,
     /// What is to be done.
@@ -33,7 +33,7 @@ pub struct Event {
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
+pub(crate) enum Task {
     /// Remember where the session works.
     Record,
     /// State where it worked.
@@ -68,7 +68,7 @@ struct Input<'a> {
 
 /// Why an input is no event that can be acted on.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub(crate) enum Unusable {
     /// There is nothing.
     #[error("standard input is empty")]
     Empty,
@@ -90,7 +90,7 @@ pub enum Unusable {
 }
 
 /// Reads what a client sent; `None` when nothing is to be done.
-pub fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
+pub(crate) fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input).trim_ascii();
     match input.first() {
         None => return Err(Unusable::Empty),
@@ -103,7 +103,7 @@ pub fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
     let input: Input<'_> = serde_json::from_slice(input)?;
     let Some(task) = input.task()? else { return Ok(None) };
     let session_id = input.session_id.get().unwrap_or_default();
-    if cwd_record::file_name(session_id).is_none() {
+    if record::file_name(session_id).is_none() {
         return Err(Unusable::BadId);
     }
     // `cwd` is what the clients send; the other two are what is documented, or was.
@@ -153,7 +153,7 @@ impl Input<'_> {
 impl Event {
     /// Returns the directory that the client was started in, for a client that does not name it in the environment:
     /// where the session works or one above it, whichever encodes to the project of its transcript.
-    pub fn project_dir(&self) -> Option<&Path> {
+    pub(crate) fn project_dir(&self) -> Option<&Path> {
         let project = self.project.as_deref()?;
         let is_it = |dir: &&Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
         self.dir.as_deref()?.ancestors().find(is_it)
@@ -176,7 +176,7 @@ struct Context {
 /// Returns the answer that states where a session worked, as JSON; `None` when the path is too long for one.
 ///
 /// It is a fact and not an order: models distrust orders that do not come from their user.
-pub fn answer(dir: &Path) -> Option<String> {
+pub(crate) fn answer(dir: &Path) -> Option<String> {
     let word = shell_word(dir.to_str()?).into_owned();
     let texts = [
         format!(

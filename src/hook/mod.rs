@@ -3,6 +3,7 @@
 //! Nothing here reads or writes a file: `apply` does, and `commands::hook` puts the two together. An agent waits for
 //! its hooks, so an event is answered with as little as possible: no store is looked at, no other process is started.
 
-pub mod amplifier;
-pub mod claude;
-pub mod settings;
+pub(crate) mod amplifier;
+pub(crate) mod claude;
+pub(crate) mod install;
+pub(crate) mod settings;

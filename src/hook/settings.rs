@@ -8,10 +8,11 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::format::json_text::{self, Member, elements, members};
+use crate::format::json_text;
+use crate::format::json_text::{Member, elements, members};
 
 /// Each event that is wanted, and what it is limited to: a tool, or a source.
-pub const EVENTS: [(&str, Option<&str>); 5] = [
+pub(crate) const EVENTS: [(&str, Option<&str>); 5] = [
     ("PostToolUse", Some("Bash")),
     ("CwdChanged", None),
     ("PreCompact", None),
@@ -26,7 +27,7 @@ const TIMEOUT: u32 = 5;
 
 /// Why settings are left alone.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// There are no settings in it, and a client would call that an error.
     #[error("it is empty, which is not JSON")]
     Empty,
@@ -43,7 +44,7 @@ pub enum Refused {
 
 /// What is left of the settings without the hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Without {
+pub(crate) enum Without {
     /// The rest.
     Text(String),
     /// Nothing: the file was made for the hooks.
@@ -51,14 +52,14 @@ pub enum Without {
 }
 
 /// Tells for each event whether this program is called for it.
-pub fn installed(text: &str) -> Result<Vec<&'static str>, Refused> {
+pub(crate) fn installed(text: &str) -> Result<Vec<&'static str>, Refused> {
     let settings = Settings::read(text)?;
     let has = |event: &str| settings.handlers().any(|handler| handler.event == event);
     Ok(EVENTS.iter().map(|(event, _)| *event).filter(|event| has(event)).collect())
 }
 
 /// Tells whether the settings turn all hooks off.
-pub fn are_disabled(text: &str) -> bool {
+pub(crate) fn are_disabled(text: &str) -> bool {
     let Ok(root) = root(text) else { return false };
     members(text, root.start)
         .iter()
@@ -66,7 +67,7 @@ pub fn are_disabled(text: &str) -> bool {
 }
 
 /// Returns the settings with this program called for every event; `None` stands for a file that is not there.
-pub fn install(text: Option<&str>, command: &str) -> Result<String, Refused> {
+pub(crate) fn install(text: Option<&str>, command: &str) -> Result<String, Refused> {
     let Some(text) = text else {
         let hooks = Block { line_end: "\n", unit: "  ", is_flat: false }.hooks(command, "  ", &EVENTS);
         return Ok(format!("{{\n  \"hooks\": {hooks}\n}}\n"));
@@ -79,7 +80,7 @@ pub fn install(text: Option<&str>, command: &str) -> Result<String, Refused> {
 }
 
 /// Returns the settings without this program.
-pub fn uninstall(text: &str) -> Result<Without, Refused> {
+pub(crate) fn uninstall(text: &str) -> Result<Without, Refused> {
     let mut text = text.to_owned();
     loop {
         let removal = {

@@ -3,14 +3,16 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use crate::agent::{self, Agent};
-use crate::env::Env;
+use crate::agent;
+use crate::agent::Agent;
 use crate::error::{Exit, Refusal};
-use crate::launch_log::{self, Launch, TooMany};
+use crate::launch::log;
+use crate::launch::log::{Launch, TooMany};
 use crate::session::{Liveness, Session};
+use crate::system::env::Env;
 
 /// Refuses to take over a session that a running process holds.
-pub fn check_liveness(session: &Session) -> Result<Option<String>, Refusal> {
+pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusal> {
     match &session.copy().liveness {
         Liveness::Idle => Ok(None),
         Liveness::Maybe { why } => Ok(Some(format!("the session may be in use: {why}"))),
@@ -24,7 +26,7 @@ pub fn check_liveness(session: &Session) -> Result<Option<String>, Refusal> {
 /// Refuses to enter a directory that a session claims against its own place in the store.
 ///
 /// A planted session could otherwise have the settings and hooks of any directory run.
-pub fn check_trust(session: &Session) -> Result<(), Refusal> {
+pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     let copy = session.copy();
     let Some(dir) = copy.launch_dir.as_ref().filter(|_| !copy.is_filed_right) else { return Ok(()) };
     let project = copy.place.project.as_deref().unwrap_or_default();
@@ -38,7 +40,7 @@ pub fn check_trust(session: &Session) -> Result<(), Refusal> {
 }
 
 /// Refuses to start an agent where it would ask and nobody could answer; at a terminal, says that it will ask.
-pub fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
+pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
     let asks = agent::by_kind(session.agent).is_some_and(Agent::asks_elsewhere);
     // A link leads the agent to another directory than the recorded one, whatever it is called.
     let Ok(real) = dir.canonicalize() else { return Ok(None) };
@@ -58,8 +60,8 @@ pub fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Res
 }
 
 /// Refuses when a session, or all together, were resumed too often in the last minute.
-pub fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
-    let Some(too_many) = launch_log::limit(launches, session.agent, &session.id, env.now) else { return Ok(()) };
+pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
+    let Some(too_many) = log::limit(launches, session.agent, &session.id, env.now) else { return Ok(()) };
     let TooMany { count, of_one, wait_seconds } = too_many;
     let what = if of_one { format!("session {} was", session.id) } else { "sessions were".to_owned() };
     let message = format!("{what} resumed {count} times in the last minute");
@@ -68,7 +70,7 @@ pub fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<
 }
 
 /// Checks that the launch directory can be entered.
-pub fn check_dir(dir: &Path) -> Result<(), Refusal> {
+pub(crate) fn check_dir(dir: &Path) -> Result<(), Refusal> {
     let refuse =
         |code, why: &str| Refusal::new(Exit::Refused, code, format!("the launch directory {} {why}", dir.display()));
     match dir.metadata() {
@@ -85,7 +87,7 @@ pub fn check_dir(dir: &Path) -> Result<(), Refusal> {
 
 /// What a directory was when it was checked; anything else by the same name is not entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub(crate) struct Identity {
     device: u64,
     inode: u64,
     owner: (u32, u32),
@@ -94,7 +96,7 @@ pub struct Identity {
 
 impl Identity {
     /// Looks at a directory.
-    pub fn of(dir: &Path) -> Option<Self> {
+    pub(crate) fn of(dir: &Path) -> Option<Self> {
         dir.metadata().ok().map(|metadata| Self::from(&metadata))
     }
 }

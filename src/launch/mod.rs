@@ -1,50 +1,29 @@
 //! Resuming: the plan of what is started where, the checks before, and the hand-off.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use crate::agent;
-use crate::env::{Env, Program};
+use crate::agent::command::{Plan, Request};
 use crate::error::{Exit, PathError, Refusal};
-use crate::render::text;
+use crate::format::text;
 use crate::session::Session;
+use crate::system::env::{Env, Program};
 
-pub mod checks;
-pub mod resume;
+pub(crate) mod checks;
+pub(crate) mod log;
+pub(crate) mod resume;
+pub(crate) mod wait;
+pub(crate) mod written;
 
 use checks::Identity;
 
-/// What would be started, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// Where; `None` when nothing tells.
-    pub dir: Option<PathBuf>,
-    /// Variables to remove.
-    pub unset: Vec<&'static str>,
-    /// Variables to set.
-    pub set: BTreeMap<&'static str, OsString>,
-    /// What to type once the agent runs.
-    pub then_type: Option<String>,
-}
-
-/// What is asked of the agent beyond resuming.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
-    /// One prompt to answer without a terminal.
-    pub prompt: Option<String>,
-    /// Further arguments for the agent.
-    pub args: Vec<String>,
-}
-
 /// Plans how a session is resumed, or says why it cannot be.
-pub fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, String> {
+pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, String> {
     let copy = session.copy();
     let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent resumes it".to_owned())?;
     let mut command = agent.command(copy, request.prompt.as_deref())?;
@@ -62,7 +41,7 @@ pub fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, Str
 }
 
 /// Finds the agent's program.
-pub fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
+pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
     let name = plan.argv.first().map_or("", String::as_str);
     match env.find_program(name) {
         Program::Found(path) => Ok(path),
@@ -84,7 +63,7 @@ pub fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
 
 impl Plan {
     /// Writes the plan as a line for a POSIX shell.
-    pub fn shell_line(&self, env: &Env) -> String {
+    pub(crate) fn shell_line(&self, env: &Env) -> String {
         let mut line = String::new();
         if let Some(dir) = &self.dir {
             line.push_str("cd ");
@@ -110,14 +89,14 @@ impl Plan {
     }
 
     /// Becomes the agent; returns only when that fails.
-    pub fn exec(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Infallible> {
+    pub(crate) fn exec(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Infallible> {
         let mut command = self.enter(program, dir, expected)?;
         let error = command.exec();
         Err(cannot_run(command.get_program(), &error).into())
     }
 
     /// Starts the agent as a child.
-    pub fn spawn(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Child> {
+    pub(crate) fn spawn(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Child> {
         let mut command = self.enter(program, dir, expected)?;
         command.spawn().map_err(|error| cannot_run(command.get_program(), &error).into())
     }
@@ -160,6 +139,8 @@ fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -202,7 +183,7 @@ mod tests {
             then_type: None,
         };
         // A variable that is not set needs no removing.
-        let line = plan.shell_line(&crate::env::tests::fixed());
+        let line = plan.shell_line(&crate::system::env::tests::fixed());
         assert_eq!(line, r"cd '/x/it'\''s $(touch y)' && env HOME='/h o' claude --resume 'a;b'");
     }
 }

@@ -3,21 +3,26 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::checks::{self, Identity};
 use super::{Plan, Request};
 use crate::agent;
-use crate::env::Env;
+use crate::change::plan::backfill;
+use crate::change::plan::backfill::{Action, Item};
 use crate::error::{Exit, Refusal};
-use crate::launch_log::{self as log, Launch};
-use crate::moved::{self, Checkouts};
-use crate::plan::backfill::{self, Action, Item};
-use crate::render::text;
-use crate::scan::{self, Wanted};
+use crate::format::text;
+use crate::launch::checks;
+use crate::launch::checks::Identity;
+use crate::launch::log;
+use crate::launch::log::Launch;
+use crate::scan;
+use crate::scan::Wanted;
+use crate::scan::moved;
+use crate::scan::moved::Checkouts;
 use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
+use crate::system::env::Env;
 
 /// A resume that is ready to be printed or carried out.
 #[derive(Clone, Debug)]
-pub struct Resume {
+pub(crate) struct Resume {
     /// The session; `None` for a new one.
     pub session: Option<Session>,
     /// What is started, and where.
@@ -34,7 +39,7 @@ pub struct Resume {
 
 /// What a person overrides.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub(crate) struct Options {
     /// The directory to start in.
     pub dir: Option<PathBuf>,
     /// Whether a session that is in use is taken over.
@@ -49,7 +54,12 @@ pub struct Options {
 
 impl Resume {
     /// Plans how a session with a chosen copy is resumed.
-    pub fn of_session(mut session: Session, options: &Options, request: &Request, env: &Env) -> Result<Self, Refusal> {
+    pub(crate) fn of_session(
+        mut session: Session,
+        options: &Options,
+        request: &Request,
+        env: &Env,
+    ) -> Result<Self, Refusal> {
         let Some(agent) = agent::by_kind(session.agent) else {
             return Err(Refusal::new(Exit::Refused, "not-resumable", format!("no agent resumes {}", session.id)));
         };
@@ -102,14 +112,14 @@ impl Resume {
     }
 
     /// Plans a new session in the directory of an app whose old one is lost.
-    pub fn fresh(pointer: Pointer, options: &Options, request: &Request, env: &Env) -> Self {
+    pub(crate) fn fresh(pointer: Pointer, options: &Options, request: &Request, env: &Env) -> Self {
         let dir = options.dir.as_deref().map_or(pointer.dir, |dir| env.resolve(dir));
         let plan = agent::claude_anew(dir, request, env);
         Self { session: None, plan, dir_source: "pointer", backfill: None, warnings: Vec::new(), identity: None }
     }
 
     /// Makes every check and returns each refusal; the first is the one to tell.
-    pub fn check(&mut self, options: &Options, env: &Env) -> Vec<Refusal> {
+    pub(crate) fn check(&mut self, options: &Options, env: &Env) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(session) = &self.session {
             let joins = agent::by_kind(session.agent).is_some_and(|agent| agent.joins(session.copy()));
@@ -158,7 +168,7 @@ impl Resume {
     }
 
     /// Looks whether the agent would find the session in the launch directory; to be asked right before the launch too.
-    pub fn check_start(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_start(&self) -> Result<(), Refusal> {
         let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) else { return Ok(()) };
         agent::by_kind(session.agent).map_or(Ok(()), |agent| agent.check_start(session.copy(), dir)).map_err(|why| {
             let message = format!("session {} would not be resumed in {}: {why}", session.id, dir.display());
@@ -167,7 +177,7 @@ impl Resume {
     }
 
     /// Adds what is left of a launch directory that is gone.
-    pub fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
+    pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
         let Some(gone) = self.plan.dir.as_deref().filter(|_| refusal.code == "missing-directory") else {
             return refusal;
         };
@@ -190,7 +200,7 @@ impl Resume {
     }
 
     /// Returns the line for the log of launches.
-    pub fn launch(&self, dir: &Path, env: &Env) -> Launch {
+    pub(crate) fn launch(&self, dir: &Path, env: &Env) -> Launch {
         let session = self.session.as_ref();
         Launch {
             format_version: log::VERSION,

@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::format::jido::{JidoSession, LoadError, MAX_FILE_BYTES, is_session_id, parse};
-use crate::format::jido_signature::{EncodeError, Key, SignatureCheck, check, sign};
-use crate::format::json_text::{self, members};
+use crate::agent::jido::records::{JidoSession, LoadError, MAX_FILE_BYTES, is_session_id, parse};
+use crate::agent::jido::signature::{EncodeError, Key, SignatureCheck, check, sign};
+use crate::format::json_text;
+use crate::format::json_text::members;
 
 /// The schema that is written.
 const VERSION: u64 = 1;
@@ -13,7 +14,7 @@ const LONGEST_NAME: usize = 50;
 
 /// A file that JidoCode loads and resumes.
 #[derive(Clone, Debug)]
-pub struct Signed {
+pub(crate) struct Signed {
     /// The session's id, which names the file.
     pub id: String,
     /// The contents.
@@ -22,7 +23,7 @@ pub struct Signed {
 
 /// Why a session cannot be saved.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub(crate) enum Unusable {
     /// There is nothing.
     #[error("standard input is empty")]
     Empty,
@@ -47,7 +48,7 @@ pub enum Unusable {
 }
 
 /// Returns a session without its `version` or `closed_at` with them; the rest of its text stays.
-pub fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable> {
+pub(crate) fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable> {
     if input.trim_ascii().is_empty() {
         return Err(Unusable::Empty);
     }
@@ -77,7 +78,7 @@ pub fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable> {
 }
 
 /// Judges a session as JidoCode does when it loads and resumes one.
-pub fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
+pub(crate) fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
     let session = parse(document)?;
     if !is_session_id(&session.id) {
         return Err(Unusable::BadId(session.id));
@@ -92,7 +93,7 @@ pub fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
 }
 
 /// Signs a session and looks at the outcome as JidoCode will.
-pub fn signed(document: &[u8], key: &Key) -> Result<Signed, Unusable> {
+pub(crate) fn signed(document: &[u8], key: &Key) -> Result<Signed, Unusable> {
     let bytes = sign(document, key)?;
     let session = judge(&bytes)?;
     match check(&bytes, std::slice::from_ref(key))? {
@@ -106,7 +107,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::format::jido_signature::derive_key;
+    use crate::agent::jido::signature::derive_key;
 
     fn session() -> Value {
         json!({

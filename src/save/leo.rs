@@ -14,7 +14,7 @@ use crate::format::json::object_lines;
 
 /// What is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     /// The session of Claude Code, a UUID.
     pub session_id: &'a str,
     /// The app's directory.
@@ -28,7 +28,7 @@ pub struct Entry<'a> {
 /// Writes the file's contents; every key of `old` that is not set here survives byte for byte, in its place.
 ///
 /// An `old` that is no JSON object counts as none. Returns `None` for a directory that is not UTF-8.
-pub fn render(entry: &Entry<'_>, old: Option<&[u8]>, now: Timestamp, zone: &TimeZone) -> Option<String> {
+pub(crate) fn render(entry: &Entry<'_>, old: Option<&[u8]>, now: Timestamp, zone: &TimeZone) -> Option<String> {
     let string = |text: &str| serde_json::value::to_raw_value(text).ok();
     let mut fields: IndexMap<String, Box<RawValue>> =
         old.and_then(|old| serde_json::from_slice(old).ok()).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What is written for programs that let this one keep their sessions: the contents, not the writing.
 
-pub mod jido;
-pub mod leo;
-pub mod transcript;
+pub(crate) mod jido;
+pub(crate) mod leo;
+pub(crate) mod transcript;
+pub(crate) mod write;

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::format::json_text::{decoded, elements, members};
 
 /// The file's name in a session's directory.
-pub const FILE_NAME: &str = "transcript.jsonl";
+pub(crate) const FILE_NAME: &str = "transcript.jsonl";
 /// A message's parts are kept down to this depth, as Amplifier does.
 const MAX_DEPTH: usize = 50;
 /// The longest message that is taken.
@@ -22,7 +22,7 @@ const MAX_MESSAGE: u64 = 256 * 1024 * 1024;
 
 /// How many messages there were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Those that were written.
     pub messages: u64,
     /// Those that have a role that is never written.
@@ -33,7 +33,7 @@ pub struct Counts {
 
 /// Why messages cannot be written.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub(crate) enum Unusable {
     /// There is nothing; an empty list would be `[]`.
     #[error("standard input is empty; an empty list of messages is []")]
     Empty,
@@ -63,10 +63,10 @@ pub enum Unusable {
 }
 
 /// What takes the lines, one call each.
-pub type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), crate::error::PathError> + 'a;
+pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), crate::error::PathError> + 'a;
 
 /// Turns messages into lines, one at a time.
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     sink: &'a mut Sink<'a>,
     /// Whether a message that is no object is passed over, as Amplifier does, instead of refused.
     is_lenient: bool,
@@ -82,7 +82,7 @@ impl fmt::Debug for Writer<'_> {
 
 impl<'a> Writer<'a> {
     /// Makes a writer that hands its lines to `sink`.
-    pub fn new(sink: &'a mut Sink<'a>, is_lenient: bool) -> Self {
+    pub(crate) fn new(sink: &'a mut Sink<'a>, is_lenient: bool) -> Self {
         Self { sink, is_lenient, counts: Counts::default(), line: Vec::new() }
     }
 
@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
     ///
     /// One message is held at a time. Input that breaks off is an error, so that half a conversation does not
     /// replace a whole one.
-    pub fn read(mut self, input: &mut dyn BufRead) -> Result<Counts, Unusable> {
+    pub(crate) fn read(mut self, input: &mut dyn BufRead) -> Result<Counts, Unusable> {
         match first_byte(input).map_err(Unusable::Read)? {
             None => return Err(Unusable::Empty),
             Some(b'[') => self.read_list(input)?,
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the messages of a list that is well-formed JSON already.
-    pub fn list(mut self, list: &RawValue) -> Result<Counts, Unusable> {
+    pub(crate) fn list(mut self, list: &RawValue) -> Result<Counts, Unusable> {
         let text = list.get();
         for element in elements(text, 0) {
             self.message(&text[element])?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Something that is wrong with a session; the names are `doctor`'s finding codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Health {
+pub(crate) enum Health {
     /// One id has several copies.
     DuplicateSession,
     /// The project it lies in is not the one its recorded directory encodes to.
@@ -42,7 +42,7 @@ pub enum Health {
 
 impl Health {
     /// Returns the short mark for a table.
-    pub fn mark(self) -> &'static str {
+    pub(crate) fn mark(self) -> &'static str {
         match self {
             Self::DuplicateSession => "duplicate",
             Self::MisfiledSession => "misfiled",
@@ -64,7 +64,7 @@ impl Health {
     }
 
     /// Tells whether it means that a resume may not do what is expected.
-    pub fn warns_before_resume(self) -> bool {
+    pub(crate) fn warns_before_resume(self) -> bool {
         matches!(
             self,
             Self::MisfiledSession
@@ -79,7 +79,7 @@ impl Health {
     }
 
     /// Returns the stable code, as in JSON.
-    pub const fn code(self) -> &'static str {
+    pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::DuplicateSession => "duplicate-session",
             Self::MisfiledSession => "misfiled-session",
@@ -101,7 +101,7 @@ impl Health {
     }
 
     /// Tells what it means, in a sentence without a period.
-    pub const fn meaning(self) -> &'static str {
+    pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::DuplicateSession => "the id has several copies",
             Self::MisfiledSession => "it lies in a project that its recorded directory does not encode to",

@@ -1,6 +1,9 @@
 //! The model: what a session is, as plain data. Nothing here touches a disk or knows an agent.
 
+pub(crate) mod choose;
+pub(crate) mod evidence;
 mod health;
+pub(crate) mod select;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -10,7 +13,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use health::Health;
+pub(crate) use health::Health;
 
 /// A program that writes sessions.
 #[derive(
@@ -28,7 +31,7 @@ pub use health::Health;
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum AgentKind {
+pub(crate) enum AgentKind {
     /// Amplifier, its distro and its command line.
     Amplifier,
     /// Claude Code.
@@ -62,7 +65,7 @@ pub enum AgentKind {
 
 impl AgentKind {
     /// Returns the name that is typed and printed.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Amplifier => "amplifier",
             Self::Claude => "claude",
@@ -91,7 +94,7 @@ impl std::fmt::Display for AgentKind {
 /// What sort of session it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum SessionKind {
+pub(crate) enum SessionKind {
     /// A conversation of its own.
     Main,
     /// A copy of another session that went its own way.
@@ -108,12 +111,12 @@ pub enum SessionKind {
 
 impl SessionKind {
     /// Tells whether `list` shows it without `--all`.
-    pub fn is_listed(self) -> bool {
+    pub(crate) fn is_listed(self) -> bool {
         matches!(self, Self::Main | Self::Fork | Self::Exec)
     }
 
     /// Returns the word of the JSON contract.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Main => "main",
             Self::Fork => "fork",
@@ -127,7 +130,7 @@ impl SessionKind {
 
 /// Whether some process is using the session now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Liveness {
+pub(crate) enum Liveness {
     /// A process that is known to run holds it.
     Live {
         /// Its process id.
@@ -145,7 +148,7 @@ pub enum Liveness {
 
 impl Liveness {
     /// Returns the word of the JSON contract.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Live { .. } => "live",
             Self::Maybe { .. } => "maybe",
@@ -156,7 +159,7 @@ impl Liveness {
 
 /// A value together with where it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact<T> {
+pub(crate) struct Fact<T> {
     /// What is known.
     pub value: T,
     /// Which file or record says so, for people and for `sources` in JSON.
@@ -165,14 +168,14 @@ pub struct Fact<T> {
 
 impl<T> Fact<T> {
     /// Names the source of a value.
-    pub fn new(value: T, source: &'static str) -> Self {
+    pub(crate) fn new(value: T, source: &'static str) -> Self {
         Self { value, source }
     }
 }
 
 /// One root directory of one agent's sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Store {
+pub(crate) struct Store {
     /// Whose it is.
     pub agent: AgentKind,
     /// The directory; it may be a link, nothing below it is followed.
@@ -187,7 +190,7 @@ pub struct Store {
 
 /// One place where a session is stored, found by names alone.
 #[derive(Clone, Debug)]
-pub struct Located {
+pub(crate) struct Located {
     /// The store it lies in.
     pub store: Arc<Store>,
     /// The project's name on disk, where the agent has projects.
@@ -206,14 +209,14 @@ pub struct Located {
 
 impl Located {
     /// Returns whose session it is.
-    pub fn agent(&self) -> AgentKind {
+    pub(crate) fn agent(&self) -> AgentKind {
         self.store.agent
     }
 }
 
 /// What reading one copy gave.
 #[derive(Clone, Debug)]
-pub struct Copy {
+pub(crate) struct Copy {
     /// Where it is.
     pub place: Located,
     /// What sort of session its content shows.
@@ -264,7 +267,7 @@ pub struct Copy {
 
 /// Something that speaks for a launch directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub(crate) struct Evidence {
     /// The directory.
     pub dir: PathBuf,
     /// The kind of source, one of the words of `launch_dir.source` in JSON.
@@ -277,7 +280,7 @@ pub struct Evidence {
 
 impl Copy {
     /// Makes a copy of which nothing but its place is known.
-    pub fn new(place: Located) -> Self {
+    pub(crate) fn new(place: Located) -> Self {
         Self {
             kind: if place.is_subagent { SessionKind::Subagent } else { SessionKind::Main },
             parent_id: place.parent_id.clone(),
@@ -306,7 +309,7 @@ impl Copy {
     }
 
     /// Returns every directory that the copy records, without repeats.
-    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
         let all = [&self.launch_dir, &self.start_dir, &self.last_dir]
             .map(|fact| fact.as_ref().map(|fact| fact.value.as_path()));
         let [launch, start, last] = all;
@@ -319,7 +322,7 @@ impl Copy {
 
 /// A file elsewhere that names a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pointer {
+pub(crate) struct Pointer {
     /// Whose file it is.
     pub agent: AgentKind,
     /// The file.
@@ -338,7 +341,7 @@ pub struct Pointer {
 
 /// One conversation as its agent would resume it.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub(crate) struct Session {
     /// Whose it is.
     pub agent: AgentKind,
     /// The full id.
@@ -359,7 +362,7 @@ pub struct Session {
 
 /// What a copy has in common with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// Both have the same records.
     Identical,
     /// This one goes on where the other ends.
@@ -381,7 +384,7 @@ pub enum Comparison {
 
 impl Comparison {
     /// Returns the word of the JSON contract.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Identical => "identical",
             Self::Longer { .. } => "longer",
@@ -391,7 +394,7 @@ impl Comparison {
     }
 
     /// Returns the first record that differs, counted from 1, where both went their own way.
-    pub fn diverged_at(self) -> Option<u64> {
+    pub(crate) fn diverged_at(self) -> Option<u64> {
         match self {
             Self::Diverged { record } => Some(record),
             _ => None,
@@ -400,7 +403,7 @@ impl Comparison {
 
     /// Returns the same seen from the other copy.
     #[must_use]
-    pub fn reversed(self) -> Self {
+    pub(crate) fn reversed(self) -> Self {
         match self {
             Self::Longer { common } => Self::Shorter { common },
             Self::Shorter { common } => Self::Longer { common },
@@ -422,7 +425,7 @@ impl std::fmt::Display for Comparison {
 
 /// How the copy to use was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// The reason, in words.
     pub why: String,
     /// Whether evidence ranks the chosen copy over every other.
@@ -433,19 +436,19 @@ pub struct Choice {
 
 impl Choice {
     /// Makes a choice that needed no comparison.
-    pub fn new(why: impl Into<String>, is_decided: bool) -> Self {
+    pub(crate) fn new(why: impl Into<String>, is_decided: bool) -> Self {
         Self { why: why.into(), is_decided, comparisons: Vec::new() }
     }
 }
 
 impl Session {
     /// Returns the chosen copy.
-    pub fn copy(&self) -> &Copy {
+    pub(crate) fn copy(&self) -> &Copy {
         &self.copies[0]
     }
 
     /// Puts a copy first, as a person asked.
-    pub fn put_first(&mut self, at: usize) {
+    pub(crate) fn put_first(&mut self, at: usize) {
         self.copies[..=at].rotate_right(1);
         self.choice = Choice::new("it was named", true);
         self.launch_dir_exists = self.launch_dir().map(Path::is_dir);
@@ -453,7 +456,7 @@ impl Session {
     }
 
     /// Says anew what is wrong with the session, from its first copy and what is known of the rest.
-    pub fn assess(&mut self) {
+    pub(crate) fn assess(&mut self) {
         let copy = self.copy();
         let has_no_directory = copy.launch_dir.is_none() && copy.kind != SessionKind::Empty;
         let troubles = [
@@ -466,25 +469,25 @@ impl Session {
     }
 
     /// Returns what people call it: its title, or else its first prompt.
-    pub fn label(&self) -> Option<&str> {
+    pub(crate) fn label(&self) -> Option<&str> {
         let copy = self.copy();
         copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|fact| fact.value.as_str())
     }
 
     /// Returns where `resume` would start the agent.
-    pub fn launch_dir(&self) -> Option<&Path> {
+    pub(crate) fn launch_dir(&self) -> Option<&Path> {
         self.copy().launch_dir.as_ref().map(|fact| fact.value.as_path())
     }
 
     /// Returns the newest time inside the session.
-    pub fn active_at(&self) -> Option<Timestamp> {
+    pub(crate) fn active_at(&self) -> Option<Timestamp> {
         self.copy().active_at.as_ref().map(|fact| fact.value)
     }
 }
 
 /// One message of a conversation, for people to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub(crate) struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said; tool calls and results are put in words.
@@ -496,7 +499,7 @@ pub struct Message {
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub(crate) enum Role {
     /// A person.
     User,
     /// The model.
@@ -509,7 +512,7 @@ pub enum Role {
 
 impl Role {
     /// Returns the word for people and for JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
@@ -521,7 +524,7 @@ impl Role {
 
 /// What goes where a session goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Belongings {
+pub(crate) struct Belongings {
     /// What belongs to one copy; a directory stands for everything in it.
     pub own: Vec<PathBuf>,
     /// What belongs to the session whichever copy is meant, so that it stays as long as one copy does.
@@ -530,7 +533,7 @@ pub struct Belongings {
 
 /// Something that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// Where.
     pub path: PathBuf,
     /// Why, in lower case without a period.

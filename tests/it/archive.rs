@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::contract::archive::{Archive, ArchiveResult, Archived, EntryType, FaultCode, List, Show, Verify};
-use crate::contract::changes::{Change, ChangeKind, Undo};
+use crate::contract::changes::{Change, ChangeKind, Cleanup, Undo};
 use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, age_tree, id, put,
@@ -781,12 +781,16 @@ fn only_what_is_archived_whole_and_as_it_is_now_counts_as_held() {
     let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y").side_file("a.txt", "a"));
     world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
     world.add(Jido::session(id(3)).in_dir(APP));
+    // A cleanup that would take every session of an agent is refused, unless the archive holds them.
     let held = || -> Vec<String> {
-        let env = rejoin::env::Env::read(Some(&world.home())).expect("a home");
-        let scan = rejoin::scan::locate(&env, &[]).read_all(&env, rejoin::scan::Wanted::GLANCE);
-        let sessions: Vec<_> = scan.sessions.iter().collect();
-        let archive = rejoin::archive::Archive::of(&env, None);
-        rejoin::archive::held::held(&sessions, &archive).into_iter().map(|(_, id)| id).collect()
+        age_tree(&world.home());
+        let is_held = |agent: &str| {
+            let args = ["cleanup", "--agent", agent, "--all", "--dry-run", "--json"];
+            let plan: Cleanup = world.rejoin(args).json();
+            plan.refused.is_none()
+        };
+        let agents = [("amplifier", id(2)), ("claude", id(1)), ("jido", id(3))];
+        agents.into_iter().filter(|(agent, _)| is_held(agent)).map(|(_, id)| id).collect()
     };
     assert_eq!(held(), Vec::<String>::new());
     world.rejoin(["archive", &id(1), &id(2)]).code(0);

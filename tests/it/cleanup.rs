@@ -16,7 +16,7 @@ use crate::fixtures::{
 };
 use crate::picture::{Picture, picture, picture_of_stores};
 use crate::undo::{assert_same, other_file_system};
-use crate::world::World;
+use crate::world::{World, own_start_ticks};
 
 /// A directory that every machine has.
 const APP: &str = "/usr/bin";
@@ -154,7 +154,7 @@ fn touch(path: &Path, at: &str) {
 /// What a client notes that has a session open; it is this very process.
 fn registration(n: u32) -> serde_json::Value {
     let pid = std::process::id();
-    let ticks = rejoin::process::start_ticks(pid).map(|ticks| ticks.to_string());
+    let ticks = own_start_ticks().to_string();
     json!({"pid": pid, "sessionId": id(n), "procStart": ticks})
 }
 

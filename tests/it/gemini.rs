@@ -463,17 +463,14 @@ fn whatever_is_kept_by_the_id_alone_belongs_to_every_copy_of_a_session() {
     };
     [id(1), id(8), id(2)].iter().flat_map(|id| kept(id)).for_each(|name| put(&temp.join(name), "x"));
 
-    let found = world.belongings_of(&path);
-    assert_eq!(found.own, [path.clone(), aside]);
     let mut expected: Vec<_> = [id(1), id(8)]
         .iter()
         .flat_map(|id| [format!("logs/session-{id}.jsonl"), format!("tool-outputs/session-{id}"), id.clone()])
         .map(|name| temp.join(name))
         .collect();
     expected.push(temp.join("chats").join(id(1)));
-    let mut shared = found.shared;
-    shared.sort();
+    expected.extend([path.clone(), aside, stub.clone()]);
     expected.sort();
-    assert_eq!(shared, expected);
-    assert_eq!(world.belongings_of(&stub).own, [stub]);
+    assert_eq!(world.would_trash(["delete", &id(1)]), expected);
+    assert_eq!(world.would_trash(["dedupe", &id(1), "--keep", path.to_str().expect("a path")]), [stub]);
 }

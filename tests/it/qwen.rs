@@ -1,12 +1,13 @@
 //! Qwen Code's sessions: directories that share a project, archives, forks, who uses them, how they are resumed.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
 use crate::fixtures::{Fixture, Qwen, id, put, qwen_slug};
-use crate::world::World;
+use crate::world::{World, own_start_ticks};
 
 fn all(world: &World) -> Vec<Session> {
     world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions()
@@ -196,9 +197,9 @@ fn register(world: &World, session: &str, pid: u32, start: &str, namespace: u64)
 }
 
 fn this_process() -> (u32, String, u64) {
-    let boot = rejoin::process::boot_id().expect("a boot");
-    let ticks = rejoin::process::start_ticks(std::process::id()).expect("a start");
-    (std::process::id(), format!("{boot}:{ticks}"), rejoin::process::pid_namespace().expect("a namespace"))
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot");
+    let namespace = std::fs::metadata("/proc/self/ns/pid").expect("a namespace").ino();
+    (std::process::id(), format!("{}:{}", boot.trim(), own_start_ticks()), namespace)
 }
 
 #[test]
@@ -350,13 +351,10 @@ fn what_begins_with_a_transcripts_name_belongs_to_it_and_the_rest_to_every_copy(
     put(&root.join("file-history").join(id(1)).join("f"), "x");
     put(&root.join("debug").join(format!("{}.txt", id(1))), "x");
 
-    let mut found = world.belongings_of(&path);
-    found.own[1..].sort();
-    assert_eq!(found.own, [vec![path], beside.to_vec()].concat());
     let subagents = subagent.parent().expect("a directory").to_owned();
-    let shared =
-        vec![root.join("file-history").join(id(1)), root.join("debug").join(format!("{}.txt", id(1))), subagents];
-    assert_eq!(found.shared, shared);
-    let found = world.belongings_of(&archived);
-    assert_eq!((found.own, found.shared), (vec![archived], shared));
+    let shared = [root.join("file-history").join(id(1)), root.join("debug").join(format!("{}.txt", id(1))), subagents];
+    let mut everything = [vec![path.clone(), archived.clone()], beside.to_vec(), shared.to_vec()].concat();
+    everything.sort();
+    assert_eq!(world.would_trash(["delete", &id(1)]), everything);
+    assert_eq!(world.would_trash(["dedupe", &id(1), "--keep", path.to_str().expect("a path")]), [archived]);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rejoin::format::jido_signature::{APP_SALTS, Key, SignatureCheck, check, derive_key, sign};
+use rejoin::jido_signature::{APP_SALTS, Key, SignatureCheck, check, derive_key, sign};
 use serde_json::{Value, json};
 
 use crate::contract::hooks::{Saved, SavedResult, SavedWhat};

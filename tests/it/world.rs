@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::contract;
+use crate::contract::changes::Change;
 use crate::fixtures::{Fixture, claude_slug};
 
 /// The time that counts as now in every test.
@@ -156,13 +157,17 @@ impl World {
         Answer { output, root: self.path.clone(), command: described }
     }
 
-    /// Returns what belongs to the session at a path.
-    pub(crate) fn belongings_of(&self, path: &Path) -> rejoin::session::Belongings {
-        let env = rejoin::env::Env::read(Some(&self.home())).expect("a home");
-        let places = rejoin::scan::locate(&env, &[]).places;
-        let place = places.into_iter().find(|place| *place.path == *path).expect("a session at the path");
-        let agent = rejoin::agent::by_kind(place.agent()).expect("an agent");
-        agent.belongings(&place).expect("what belongs to it")
+    /// Returns the paths that a change would move to the trash, in order.
+    pub(crate) fn would_trash<S: AsRef<OsStr>>(&self, change: impl IntoIterator<Item = S>) -> Vec<PathBuf> {
+        let args =
+            change.into_iter().map(|arg| arg.as_ref().to_owned()).chain(["--dry-run", "--json"].map(OsString::from));
+        let plan: Change = self.rejoin(args).code(0).json();
+        let steps = plan.items.iter().flat_map(|item| &item.steps);
+        let mut paths: Vec<PathBuf> = steps.map(|step| PathBuf::from(&step.path)).collect();
+        paths.sort();
+        // What belongs to a session and to its sub-agent is named by both.
+        paths.dedup();
+        paths
     }
 
     /// Returns how the agent was started, and forgets it.
@@ -367,4 +372,12 @@ impl Answer {
     pub(crate) fn error(&self) -> contract::Error {
         contract::parse(&self.stderr())
     }
+}
+
+/// Returns when this process started, in clock ticks since boot, as the system tells it.
+pub(crate) fn own_start_ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("a process");
+    // The program's name stands in parentheses and may hold anything.
+    let fields = stat.rsplit_once(')').expect("a name").1;
+    fields.split_ascii_whitespace().nth(19).and_then(|ticks| ticks.parse().ok()).expect("a time")
 }

@@ -4,6 +4,9 @@
 //! Facts: microsoft/amplifier-app-cli f16375fc, amplifier-foundation d0d96f70, hooks-logging 20c9f06f,
 //! ramparte/amplifier-distro 17dd3e00, and the real client 0.1.1.
 
+pub(crate) mod records;
+pub(crate) mod session_info;
+
 mod reader;
 mod upkeep;
 
@@ -16,13 +19,13 @@ use reader::Reader;
 
 use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
-use crate::env::Env;
 use crate::error::PathError;
-use crate::evidence;
-use crate::format::amplifier::{Entry, Event, PointerRecord};
 use crate::format::jsonl::each_line;
-use crate::fsio;
+use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Located, Message, Problem, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::{Entry, Event, PointerRecord};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
 const MAX_METADATA: u64 = 16 * 1024 * 1024;

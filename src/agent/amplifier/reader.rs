@@ -7,13 +7,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::upkeep::is_temporary;
 use super::{Amplifier, MAX_METADATA, is_filed_under};
+use crate::agent::amplifier::records::{Entry, Event, Metadata};
+use crate::agent::amplifier::session_info;
 use crate::agent::{Agent as _, Depth, ReadContext};
 use crate::error::PathError;
-use crate::format::amplifier::{Entry, Event, Metadata};
 use crate::format::jsonl::Jsonl;
-use crate::format::session_info;
-use crate::fsio;
 use crate::session::{Copy, Evidence, Fact, Health, Liveness, Located, SessionKind};
+use crate::system::fsio;
 
 /// A session with an event this recent may belong to a running agent: there is no lock to ask.
 const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);

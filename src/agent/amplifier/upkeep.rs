@@ -9,9 +9,9 @@ use std::hash::BuildHasher as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::agent::amplifier::records::Event;
 use crate::agent::upkeep::{Fold, is_own_temporary};
 use crate::error::PathError;
-use crate::format::amplifier::Event;
 use crate::format::jsonl::each_line;
 
 const LOG: &str = "events.jsonl";

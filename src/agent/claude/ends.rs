@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::is_exec;
-use crate::format::claude::Record;
+use crate::agent::claude::records::Record;
 use crate::format::json::Text;
 use crate::session::{Copy, Fact, Health, SessionKind};
 

@@ -2,6 +2,8 @@
 //!
 //! Facts: measured on the real clients 2.1.330 and 2.1.197; claude-agent-sdk-python e8bde601.
 
+pub(crate) mod records;
+
 mod ends;
 mod upkeep;
 
@@ -17,17 +19,17 @@ use super::upkeep::{Link, Retention, Strays};
 use super::{
     Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
 };
-use crate::env::Env;
+use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
-use crate::evidence;
-use crate::format::claude::{Record, Registration, is_slug_of};
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::fsio;
-use crate::launch::{Plan, Request};
-use crate::process;
+use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind, Store,
 };
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::system::process;
+use records::{Record, Registration, is_slug_of};
 
 /// A registration is a few hundred bytes.
 const MAX_REGISTRATION: u64 = 64 * 1024;

@@ -9,15 +9,15 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::{Claude, MAX_REGISTRATION, is_session_id, liveness};
+use crate::agent::claude::records::Registration;
 use crate::agent::upkeep::{
-    Link, Retention, RetentionStart, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, temporary,
+    Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, temporary,
 };
 use crate::agent::{Agent as _, Found, LiveRecord};
-use crate::env::Env;
-use crate::format::claude::Registration;
 use crate::format::json::Text;
-use crate::fsio;
 use crate::session::{AgentKind, Liveness, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
 
 /// Where administrators put settings that overrule a user's (Claude Code's documentation, settings).
 const MANAGED_SETTINGS: &str = "/etc/claude-code/managed-settings.json";
@@ -122,7 +122,7 @@ pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
 fn after(days: i64, path: PathBuf, is_set: bool) -> Retention {
     // A person who wants to keep everything writes a very large number.
     let period = SignedDuration::from_hours(days.min(1_000_000) * 24);
-    Retention { period, counts_from: RetentionStart::FileTime, setting: (path, RETENTION_KEY), is_set }
+    Retention { period, setting: (path, RETENTION_KEY), is_set }
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::threads::THREADS;
-use crate::format::codex::{Meta, Prompt, Record, Source, Turn};
+use crate::agent::codex::records::{Meta, Prompt, Record, Source, Turn};
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
 /// Records near the end that are looked into even when every field has been seen: times are not in order.

@@ -2,6 +2,8 @@
 //!
 //! Facts: measured on 0.169.0 and 0.57.0; openai/codex 28345fe3 (deleting), 3846901e (packed rollouts).
 
+pub(super) mod records;
+
 mod ends;
 mod threads;
 
@@ -16,16 +18,17 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::claude::is_session_id;
 use super::{Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there};
-use crate::env::Env;
 use crate::error::PathError;
-use crate::evidence;
-use crate::format::codex::{Daemon, Meta, Named, Prompt, Record};
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::fsio;
-use crate::process::{self, Lock, Locks};
+use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
 };
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::system::process;
+use crate::system::process::{Lock, Locks};
+use records::{Daemon, Meta, Named, Prompt, Record};
 
 /// What is read of the end at once: most turns fit.
 const TAIL: usize = 64 * 1024;
@@ -429,7 +432,7 @@ mod tests {
         {
             put(other);
         }
-        let env = crate::env::tests::fixed();
+        let env = crate::system::env::tests::fixed();
         let store = Store { root: root.to_owned(), ..Codex.stores(&env).remove(0) };
         let found = Codex.locate(&Arc::new(store));
         let mut places: Vec<&Located> = found.places.iter().collect();

@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Found, StoreNotes};
-use crate::env::Env;
-use crate::format::sqlite::{self, Db, QueryError};
+use crate::format::sqlite;
+use crate::format::sqlite::{Db, QueryError};
 use crate::session::{Evidence, Fact, Store};
+use crate::system::env::Env;
 
 /// The source of what it says.
 pub(super) const THREADS: &str = "threads";

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::recorded;
-use crate::format::copilot::{Context, Event, may_have_context};
-use crate::format::flat_yaml;
+use crate::agent::copilot::flat_yaml;
+use crate::agent::copilot::records::{Context, Event, may_have_context};
 use crate::format::json::instant;
-use crate::fsio;
 use crate::session::{Copy, Fact, Health, SessionKind};
+use crate::system::fsio;
 
 /// The file holds about ten short keys; a name can be a long prompt.
 const MAX_WORKSPACE: u64 = 256 * 1024;

@@ -2,6 +2,9 @@
 //!
 //! Its database (`session-store.db`) is made from these files and not needed. Facts: measured on 1.0.102.
 
+pub(super) mod flat_yaml;
+pub(super) mod records;
+
 mod ends;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -13,18 +16,19 @@ use std::sync::Arc;
 use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
-use super::upkeep::{self, Link};
 use super::{Agent, Command, Found, ReadContext, each_file_below, is_there};
-use crate::env::Env;
+use crate::agent::upkeep;
+use crate::agent::upkeep::Link;
 use crate::error::PathError;
-use crate::evidence;
-use crate::format::copilot::Event;
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::fsio;
-use crate::process;
+use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::system::process;
+use records::Event;
 
 /// What is read of the end at once: a turn repeats the system prompt, which alone has 28 KiB.
 const TAIL: usize = 96 * 1024;
@@ -237,7 +241,7 @@ fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
 mod tests {
     use super::*;
     use crate::agent::{Depth, StoreNotes};
-    use crate::env::tests::fixed;
+    use crate::system::env::tests::fixed;
 
     #[test]
     fn a_sessions_directory_and_its_lock_belong_to_it_and_nothing_of_the_others() {

@@ -4,6 +4,8 @@
 //! An id that Kimi does not find in its current directory is no error for it: it starts a new session of that id, and
 //! empties the context of one that it does not recognise. Facts: measured on 1.45.0; its session.py (02a40bfe).
 
+pub(super) mod records;
+
 mod reader;
 
 use std::collections::BTreeMap;
@@ -18,12 +20,12 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
-use crate::env::Env;
 use crate::error::PathError;
-use crate::evidence;
 use crate::format::jsonl::each_line;
-use crate::format::kimi::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
+use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 
 /// The agent.
 pub(super) struct Kimi;

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::agent::kimi::records::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::jsonl::Jsonl;
-use crate::format::kimi::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
-use crate::fsio;
 use crate::session::{Copy, Fact, Health, Liveness, Located, Problem, SessionKind};
+use crate::system::fsio;
 
 /// `kimi.json` holds some 150 bytes for each directory.
 const MAX_MAP: u64 = 16 * 1024 * 1024;

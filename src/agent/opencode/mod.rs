@@ -2,21 +2,24 @@
 //!
 //! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for what came before and after.
 
+pub(super) mod records;
+
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::database::{self, MOST_BYTES, Queries, Schema};
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
-use crate::env::Env;
+use crate::agent::database;
+use crate::agent::database::{MOST_BYTES, Queries, Schema};
+use crate::agent::opencode::records as format;
 use crate::error::PathError;
-use crate::evidence;
-use crate::format::opencode as format;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
+use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
 
 mod tree;
 

@@ -6,13 +6,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::agent::opencode::records as format;
+use crate::agent::opencode::records::SessionFile;
 use crate::agent::{Found, ReadContext, database, is_there};
 use crate::error::PathError;
-use crate::evidence;
-use crate::format::opencode::{self as format, SessionFile};
 use crate::format::turn::Turn;
-use crate::fsio;
+use crate::session::evidence;
 use crate::session::{Belongings, Copy, Fact, Health, Located, Message, Store};
+use crate::system::fsio;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
 

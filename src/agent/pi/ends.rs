@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::Pi;
 use crate::agent::Agent as _;
-use crate::format::pi::{Record, id_of_file};
+use crate::agent::pi::records::{Record, id_of_file};
 use crate::session::{Copy, Evidence, Fact, Health, Liveness, SessionKind};
 
 /// How far from the end the name is looked for, and what is read of the end at once.

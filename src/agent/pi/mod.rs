@@ -2,6 +2,8 @@
 //!
 //! Facts: measured on 0.87.1; the variables and settings from earendil-works/pi 005aeb97.
 
+pub(super) mod records;
+
 mod ends;
 
 use std::collections::BTreeMap;
@@ -13,16 +15,17 @@ use std::sync::Arc;
 use ends::{Ends, TAIL};
 use serde::Deserialize;
 
-use super::upkeep::{self, Link};
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
-use crate::env::Env;
+use crate::agent::upkeep;
+use crate::agent::upkeep::Link;
 use crate::error::PathError;
-use crate::evidence;
 use crate::format::json::Text;
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::format::pi::{Branch, Record, id_of_file, is_session_id, is_slug_of};
-use crate::fsio;
+use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::{Branch, Record, id_of_file, is_session_id, is_slug_of};
 
 /// The variable of a directory that holds sessions without projects.
 const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";

@@ -3,6 +3,8 @@
 //!
 //! Facts: measured on 3.0.2; mistralai/mistral-vibe session_logger.py (025ba238), session_lease.py (503a4dcb).
 
+pub(super) mod records;
+
 mod old;
 mod unified;
 
@@ -17,18 +19,19 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
-use crate::env::Env;
 use crate::error::PathError;
-use crate::evidence;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
 use crate::format::json::Text;
-use crate::format::vibe::{Meta, Runtime, id_in_head, save_dir};
-use crate::fsio;
-use crate::process::{self, Lock, Locks};
+use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::system::process;
+use crate::system::process::{Lock, Locks};
+use records::{Meta, Runtime, id_in_head, save_dir};
 
 /// `meta.json` of an older directory holds the system prompt and every tool.
 const MAX_META: u64 = 16 * 1024 * 1024;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::agent::vibe::records::OldMessage;
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::format::vibe::OldMessage;
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
 
 pub(super) fn messages_path(place: &Located) -> PathBuf {

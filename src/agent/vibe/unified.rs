@@ -8,15 +8,15 @@ use jiff::Timestamp;
 
 use super::take_runtime;
 use crate::agent::Found;
-use crate::env::Env;
+use crate::agent::vibe::records::{
+    Change, Current, Entry, Journal, Manifest, Runtime, STORE_FORMAT, changes, inline_entries, is_number,
+};
 use crate::error::PathError;
 use crate::format::elements::{End, each_element};
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::format::vibe::{
-    Change, Current, Entry, Journal, Manifest, Runtime, STORE_FORMAT, changes, inline_entries, is_number,
-};
-use crate::fsio;
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
+use crate::system::env::Env;
+use crate::system::fsio;
 
 /// What a person sees of the session, as the agent keeps it.
 const PROJECTION: &str = "projection-state.json";

@@ -3,11 +3,12 @@
 use super::copies::candidates;
 use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::render::text::shell_word;
-use crate::select::{self, Filter, Name, Resolution, Selector};
+use crate::format::text::shell_word;
+use crate::session::select;
+use crate::session::select::{Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
+use crate::system::env::Env;
 
 /// Lets an error that says "no such session" name what puts it back, if the session is in the usual archive.
 pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {

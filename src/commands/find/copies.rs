@@ -1,10 +1,10 @@
 //! Copies as candidates, and the one that a person names.
 
 use super::path::holds;
-use crate::env::Env;
 use crate::error::{Candidate, Exit, Refusal};
-use crate::select::CopySelector;
+use crate::session::select::CopySelector;
 use crate::session::{Copy, Session};
+use crate::system::env::Env;
 
 /// Lists the copies of a session as candidates; what to type names the agent where the id alone does not.
 pub(crate) fn candidates(session: &Session, names_agent: bool) -> Vec<Candidate> {

@@ -14,13 +14,15 @@ use path::by_path;
 pub(crate) use pick::{Answer, picked};
 
 use crate::agent::Depth;
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::scan::{self, Places, Scan, Wanted};
-use crate::select::{self, Filter, Name, Resolution, Selector, SortKey};
+use crate::scan;
+use crate::scan::{Places, Scan, Wanted};
+use crate::session::select;
+use crate::session::select::{Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
-use crate::ui::Ui;
-use crate::watch::Watcher;
+use crate::system::env::Env;
+use crate::system::watch::Watcher;
+use crate::view::ui::Ui;
 
 /// More candidates than these help nobody.
 const MOST_CANDIDATES: usize = 20;

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::Target;
 use crate::agent::leo;
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::scan::{self, Wanted};
-use crate::select::{self, CopySelector, Filter, SortKey};
+use crate::scan;
+use crate::scan::Wanted;
+use crate::session::select;
+use crate::session::select::{CopySelector, Filter, SortKey};
 use crate::session::{AgentKind, Located, Pointer, SessionKind};
-use crate::ui::Ui;
+use crate::system::env::Env;
+use crate::view::ui::Ui;
 
 pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
     let app_dir = match path.file_name() {
@@ -31,7 +33,7 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
         let hint = if path.is_dir() {
             format!(
                 "`rejoin list --dir {}` shows the sessions that were started there",
-                crate::render::text::shell_word(&path.to_string_lossy())
+                crate::format::text::shell_word(&path.to_string_lossy())
             )
         } else {
             "a session file outside the agents' stores is found with --home".to_owned()
@@ -85,7 +87,7 @@ fn by_pointer(pointer: Pointer, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyho
             && (leos.iter().any(|slug| slug == project)
                 || app_dirs
                     .iter()
-                    .any(|dir| dir.to_str().is_some_and(|dir| crate::format::claude::is_slug_of(project, dir))))
+                    .any(|dir| dir.to_str().is_some_and(|dir| crate::agent::claude::records::is_slug_of(project, dir))))
     };
     let mut sessions = places.read_some(env, wanted, is_of_app).sessions;
     sessions.retain(|session| {

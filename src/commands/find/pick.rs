@@ -3,13 +3,14 @@
 use anyhow::Context as _;
 
 use super::{again, listed};
-use crate::env::Env;
 use crate::error::{Exit, Refusal};
-use crate::picker::{self, Picked};
 use crate::scan::Wanted;
-use crate::select::Filter;
 use crate::session::Session;
-use crate::ui::Ui;
+use crate::session::select::Filter;
+use crate::system::env::Env;
+use crate::view::picker;
+use crate::view::picker::Picked;
+use crate::view::ui::Ui;
 
 /// What came of asking a person.
 #[derive(Debug)]

@@ -1,0 +1,159 @@
+//! `session-info.json`: the working directory of an Amplifier session, recorded beside its transcript.
+//!
+//! Written by amplifier-distro's bridge (ramparte/amplifier-distro 82c8fea) and by this program:
+//! exactly `working_dir` and `created_at`, two-space indent. Unknown keys of a file that is repaired survive
+//! byte for byte.
+
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::json::{Text, instant, object_lines};
+
+/// The file's name in a session's directory.
+pub(crate) const FILE_NAME: &str = "session-info.json";
+/// The file holds two short strings; anything much larger is not one.
+pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
+
+/// What a readable `session-info.json` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionInfo {
+    /// The launch directory.
+    pub working_dir: PathBuf,
+    /// When the session was created, if the file says so.
+    pub created_at: Option<Timestamp>,
+}
+
+/// Why a `session-info.json` cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unusable {
+    /// It is not a JSON object.
+    #[error("it is not a JSON object")]
+    Corrupt,
+    /// The key is missing.
+    #[error("it has no working_dir")]
+    NoWorkingDir,
+    /// The value is not a string.
+    #[error("its working_dir is not a string")]
+    NotAString,
+    /// The value is an empty string.
+    #[error("its working_dir is empty")]
+    Empty,
+    /// The value is not an absolute path, so it names no directory in particular.
+    #[error("its working_dir is not an absolute path")]
+    Relative,
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow, default)]
+    working_dir: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    created_at: Text<'a>,
+}
+
+/// Reads the file's contents; `~` is expanded by `expand`.
+pub(crate) fn parse(bytes: &[u8], expand: impl Fn(&Path) -> PathBuf) -> Result<SessionInfo, Unusable> {
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(Unusable::Corrupt);
+    }
+    let raw: Raw<'_> = serde_json::from_slice(bytes).map_err(|_| Unusable::Corrupt)?;
+    let value = raw.working_dir.ok_or(Unusable::NoWorkingDir)?;
+    let text: String = serde_json::from_str(value.get()).map_err(|_| Unusable::NotAString)?;
+    if text.trim().is_empty() {
+        return Err(Unusable::Empty);
+    }
+    let working_dir = expand(Path::new(&text));
+    // A Windows path is absolute too, though not to this system.
+    if working_dir.is_relative() && !text.contains(":\\") {
+        return Err(Unusable::Relative);
+    }
+    Ok(SessionInfo { working_dir, created_at: raw.created_at.get().and_then(instant) })
+}
+
+/// Writes the file's contents: the two fields, then whatever else `old` held.
+///
+/// Returns `None` for a directory that JSON cannot hold because it is not UTF-8.
+pub(crate) fn render(working_dir: &Path, created_at: Timestamp, old: Option<&[u8]>) -> Option<String> {
+    let string = |text: &str| serde_json::value::to_raw_value(text).ok();
+    let mut fields: IndexMap<String, Box<RawValue>> = IndexMap::new();
+    fields.insert("working_dir".to_owned(), string(working_dir.to_str()?)?);
+    fields.insert("created_at".to_owned(), string(&created_at_text(created_at))?);
+    if let Some(old) = old.and_then(|old| serde_json::from_slice::<IndexMap<String, Box<RawValue>>>(old).ok()) {
+        let keeps_created = old.get("created_at").is_some_and(|value| {
+            serde_json::from_str::<String>(value.get()).is_ok_and(|text| instant(&text).is_some())
+        });
+        for (key, value) in old {
+            if key != "working_dir" && (key != "created_at" || keeps_created) {
+                fields.insert(key, value);
+            }
+        }
+    }
+    object_lines(&fields)
+}
+
+/// Writes a time as Amplifier does: microseconds and a numeric offset.
+fn created_at_text(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_plain(text: &str) -> Result<SessionInfo, Unusable> {
+        parse(text.as_bytes(), |path| {
+            path.strip_prefix("~").map_or(path.to_owned(), |rest| Path::new("/home/ana").join(rest))
+        })
+    }
+
+    #[test]
+    fn unusable_files_are_told_apart() {
+        let cases = [
+            ("", Unusable::Corrupt),
+            ("{", Unusable::Corrupt),
+            ("[]", Unusable::Corrupt),
+            ("\"x\"", Unusable::Corrupt),
+            ("{}", Unusable::NoWorkingDir),
+            (r#"{"working_dir": null}"#, Unusable::NoWorkingDir),
+            (r#"{"working_dir": 7}"#, Unusable::NotAString),
+            (r#"{"working_dir": ["/x"]}"#, Unusable::NotAString),
+            (r#"{"working_dir": ""}"#, Unusable::Empty),
+            (r#"{"working_dir": " "}"#, Unusable::Empty),
+            (r#"{"working_dir": "x/y"}"#, Unusable::Relative),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_plain(text), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_tilde_is_expanded_and_a_missing_time_is_no_trouble() {
+        let info = parse_plain(r#"{"working_dir": "~/x y"}"#).expect("an info");
+        assert_eq!(info, SessionInfo { working_dir: PathBuf::from("/home/ana/x y"), created_at: None });
+    }
+
+    #[test]
+    fn the_file_is_exactly_two_fields_with_two_spaces() {
+        let at = "2026-02-18T15:00:00Z".parse().expect("a time");
+        let text = render(Path::new("/home/u/it's \"my\" prøject"), at, None).expect("a text");
+        let expected = "{\n  \"working_dir\": \"/home/u/it's \\\"my\\\" prøject\",\n  \"created_at\": \"2026-02-18T15:00:00.000000+00:00\"\n}";
+        assert_eq!(text, expected);
+        assert_eq!(parse_plain(&text).expect("an info").working_dir, Path::new("/home/u/it's \"my\" prøject"));
+    }
+
+    #[test]
+    fn unknown_keys_survive_byte_for_byte_and_a_good_creation_time_is_kept() {
+        let at = "2026-02-18T15:00:00Z".parse().expect("a time");
+        let old = br#"{"working_dir": "", "n": 1.10, "big": 12345678901234567890123, "created_at": "2025-01-01T00:00:00+00:00", "o": {"a":  1}}"#;
+        let text = render(Path::new("/x"), at, Some(old)).expect("a text");
+        for kept in ["\"n\": 1.10", "12345678901234567890123", "2025-01-01T00:00:00+00:00", "{\"a\":  1}"] {
+            assert!(text.contains(kept), "{text}");
+        }
+        let old = br#"{"created_at": 5}"#;
+        assert!(render(Path::new("/x"), at, Some(old)).expect("a text").contains("2026-02-18T15"));
+    }
+}

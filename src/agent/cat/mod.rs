@@ -1,0 +1,63 @@
+//! CAT: records of the directory that a session of Claude Code was working in when it was compacted.
+//!
+//! A record is only needed until its session goes on; an end that was killed leaves it behind.
+//! Facts: cowwoc/cat 1d1c204c (`<project>/.claude/cat/sessions/<id>.cwd`), 33d2a5c5 (below the configuration directory).
+
+pub(crate) mod record;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::Found;
+use super::upkeep::modified_at;
+use crate::system::fsio;
+
+/// A record holds one path.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CwdRecord {
+    /// The file.
+    pub path: PathBuf,
+    /// The session that it is about.
+    pub session_id: String,
+    /// The directory that it names; `None` when it names none.
+    pub dir: Option<PathBuf>,
+    /// When it was written.
+    pub written_at: Option<Timestamp>,
+}
+
+/// Finds the records of a project's directory.
+pub(crate) fn records_of_project(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
+    records_in(&record::DIRS.iter().fold(dir.to_owned(), |dir, name| dir.join(name)), found)
+}
+
+/// Finds the records below a configuration directory of Claude Code.
+pub(crate) fn records_of_store(root: &Path, found: &mut Found) -> Vec<CwdRecord> {
+    let projects = found.entries(&root.join("projects"));
+    let projects: Vec<PathBuf> =
+        projects.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
+    projects.iter().flat_map(|project| records_in(&project.join("cat/sessions"), found)).collect()
+}
+
+fn records_in(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
+    let mut records = Vec::new();
+    // A project that may not be entered is the launch check's business.
+    for (entry, kind) in Found::default().entries(dir) {
+        let path = entry.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let Some(session_id) = name.and_then(record::session_id).filter(|_| kind.is_file()) else { continue };
+        let session_id = session_id.to_owned();
+        match fsio::read_bounded(&path, MAX_BYTES) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                let dir = Some(text.trim()).filter(|text| !text.is_empty()).map(PathBuf::from);
+                records.push(CwdRecord { session_id, dir, written_at: modified_at(&path), path });
+            }
+            Err(error) => found.problem(&path, error.reason()),
+        }
+    }
+    records
+}

@@ -1,0 +1,593 @@
+//! The records of Codex's rollouts, with only the fields that are used.
+//!
+//! Codex has used three vocabularies, and one file may mix the latter two: bare items without an envelope (until
+//! September 2025), `user_message` events (0.57), and `item_completed` events with a `UserMessage` (0.169).
+//! Facts: measured on 0.169.0 and 0.57.0; openai/codex rollout crate 005c8184 for the rest.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::format::content::{Block, blocks, plain_text};
+use crate::format::json::{Text, instant};
+use crate::session::{Message, Role};
+
+/// A line of a rollout.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Record<'a> {
+    #[serde(borrow, default)]
+    timestamp: Text<'a>,
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    payload: Option<&'a RawValue>,
+    /// Whether it is an item without an envelope, and so its own payload.
+    #[serde(skip)]
+    is_bare: bool,
+}
+
+/// What a record is about: its payload, or the whole line where there is no envelope.
+#[derive(Default, Deserialize)]
+struct Payload<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    cwd: Text<'a>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
+    #[serde(borrow, default)]
+    role: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Text<'a>,
+    /// What sort of user message it is; only some versions of 2025 tell.
+    #[serde(borrow, default, rename = "kind")]
+    message_kind: Text<'a>,
+    #[serde(borrow, default)]
+    item: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    arguments: Text<'a>,
+    #[serde(borrow, default)]
+    input: Text<'a>,
+    #[serde(borrow, default)]
+    action: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// Something that a person typed, as a record tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Prompt {
+    /// An event says so; the text is empty for an image alone.
+    Typed(String),
+    /// What the model was sent in a person's name; it counts only in a rollout without such events.
+    Sent(String),
+}
+
+/// How texts begin that Codex put in, not a person (0.169.0; the rest is in the source's lists).
+const INJECTED: &[&str] = &[
+    "<environment_context>",
+    "<user_instructions>",
+    "<INSTRUCTIONS>",
+    "# AGENTS.md instructions",
+    "<permissions instructions>",
+    "<skills_instructions>",
+    "<collaboration_mode>",
+    "<turn_aborted>",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<skill>",
+];
+/// The heading after which an editor's extension puts what was typed.
+const REQUEST: &str = "## My request for Codex:";
+
+fn is_injected(text: &str) -> bool {
+    let text = text.trim_start();
+    text.is_empty() || INJECTED.iter().any(|start| text.starts_with(start))
+}
+
+/// Returns what was typed of a prompt to which an editor added what it shows.
+fn without_context(text: &str) -> &str {
+    match text.split_once(REQUEST) {
+        Some((before, typed)) if before.trim_start().starts_with('#') => typed.trim(),
+        _ => text,
+    }
+}
+
+/// The directory and the model of a turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// Where it worked.
+    pub cwd: Option<String>,
+    /// Which model answered.
+    pub model: Option<String>,
+}
+
+impl<'a> Record<'a> {
+    /// Reads a line; `None` when it is not a JSON object.
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        let line: &RawValue = serde_json::from_slice(line).ok()?;
+        let mut record: Self = object(line)?;
+        if record.payload.is_none() {
+            record.is_bare = true;
+            record.payload = Some(line);
+        }
+        Some(record)
+    }
+
+    fn kind(&self) -> Option<&str> {
+        if self.is_bare { Some("response_item") } else { self.kind.get() }
+    }
+
+    /// Returns when the record was written; bare items do not tell.
+    pub(crate) fn at(&self) -> Option<Timestamp> {
+        self.timestamp.instant()
+    }
+
+    /// Tells whether it is about the session as a whole.
+    pub(crate) fn is_meta(&self) -> bool {
+        self.kind() == Some("session_meta")
+    }
+
+    /// Returns the directory and the model of the turn that begins here.
+    pub(crate) fn turn(&self) -> Option<Turn> {
+        if self.kind() != Some("turn_context") {
+            return None;
+        }
+        let payload = self.payload();
+        Some(Turn { cwd: owned(&payload.cwd), model: owned(&payload.model) })
+    }
+
+    /// Returns what a person typed, if this record tells of it.
+    pub(crate) fn prompt(&self) -> Option<Prompt> {
+        let payload = self.payload();
+        match (self.kind()?, payload.kind.get()?) {
+            ("event_msg", "user_message") => {
+                let is_typed = payload.message_kind.get().is_none_or(|kind| kind == "plain");
+                let text = payload.message.get().unwrap_or_default();
+                is_typed.then(|| Prompt::Typed(without_context(text).to_owned()))
+            }
+            ("event_msg", "item_completed") => {
+                let item: Payload<'_> = payload.item.and_then(object)?;
+                let is_typed = item.kind.get() == Some("UserMessage");
+                is_typed.then(|| Prompt::Typed(without_context(&texts(item.content).concat()).to_owned()))
+            }
+            ("response_item", "message") if payload.role.get() == Some("user") => {
+                let sent: Vec<_> = texts(payload.content).into_iter().filter(|text| !is_injected(text)).collect();
+                (!sent.is_empty()).then(|| Prompt::Sent(without_context(&sent.concat()).to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells whether the model says or calls something here; each such record is one reply.
+    pub(crate) fn is_reply(&self) -> bool {
+        let payload = self.payload();
+        match (self.kind(), payload.kind.get()) {
+            (Some("response_item"), Some("message")) => {
+                payload.role.get() == Some("assistant")
+                    && texts(payload.content).iter().any(|text| !text.trim().is_empty())
+            }
+            (Some("response_item"), Some(kind)) => kind.ends_with("_call"),
+            _ => false,
+        }
+    }
+
+    /// Returns the directory that the first message of a rollout without an envelope tells the model.
+    pub(crate) fn told_cwd(&self) -> Option<String> {
+        let payload = self.payload();
+        let texts = texts(payload.content);
+        let context = texts.iter().find(|text| text.trim_start().starts_with("<environment_context>"))?;
+        let tagged = context.split_once("<cwd>").and_then(|(_, rest)| rest.split_once("</cwd>"));
+        let labelled = || {
+            let (_, rest) = context.split_once("Current working directory: ")?;
+            Some((rest.lines().next()?, ""))
+        };
+        let (dir, _) = tagged.or_else(labelled)?;
+        Some(dir.trim().to_owned()).filter(|dir| !dir.is_empty())
+    }
+
+    /// Puts the record in words, as far as it is part of the conversation; what a person typed is [`Record::prompt`].
+    pub(crate) fn message(&self) -> Option<Message> {
+        let at = self.at();
+        let payload = self.payload();
+        let message = |role, text: String| Some(Message { role, text, at });
+        match (self.kind()?, payload.kind.get().unwrap_or_default()) {
+            ("compacted", _) => {
+                let summary = payload.message.filled().unwrap_or("the conversation was compacted");
+                message(Role::System, summary.to_owned())
+            }
+            ("event_msg", "task_complete") => {
+                let error: Payload<'_> = payload.error.and_then(object)?;
+                message(Role::System, format!("error: {}", error.message.filled()?))
+            }
+            ("response_item", "message") if payload.role.get() == Some("assistant") => {
+                message(Role::Assistant, texts(payload.content).join("\n")).filter(|message| !message.text.is_empty())
+            }
+            ("response_item", kind) if kind.ends_with("_call") => {
+                let given = payload.arguments.get().or(payload.input.get());
+                let given = given.or(payload.action.map(RawValue::get)).unwrap_or_default();
+                let name = payload.name.get().unwrap_or(kind);
+                message(Role::Tool, format!("{name} {given}").trim_end().to_owned())
+            }
+            ("response_item", kind) if kind.ends_with("_call_output") => {
+                let output = payload.output.map(|raw| match plain_text(Some(raw)) {
+                    text if text.is_empty() => raw.get().to_owned(),
+                    text => text,
+                });
+                message(Role::Tool, format!("→ {}", output.unwrap_or_default()))
+            }
+            _ => None,
+        }
+    }
+
+    fn payload(&self) -> Payload<'_> {
+        self.payload.and_then(object).unwrap_or_default()
+    }
+}
+
+/// Reads an object; a list would otherwise be taken for its fields in order.
+fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    let text = raw.get();
+    if text.starts_with('{') { serde_json::from_str(text).ok() } else { None }
+}
+
+fn texts(content: Option<&RawValue>) -> Vec<Cow<'_, str>> {
+    let texts = blocks(content).into_iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// What the first record says of the session as a whole.
+///
+/// The record holds the model's instructions too, so it can be larger than anything that is read at once. Fields are
+/// taken as they come, and a line that was cut off gives those before the cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Meta {
+    /// Whether it has the envelope that Codex writes since September 2025.
+    pub has_envelope: bool,
+    /// The session's id.
+    pub id: Option<String>,
+    /// When it was started.
+    pub created_at: Option<Timestamp>,
+    /// Where it was started.
+    pub cwd: Option<String>,
+    /// How it was started.
+    pub source: Source,
+    /// The session that it was forked from.
+    pub forked_from: Option<String>,
+    /// The session that made it.
+    pub parent: Option<String>,
+    /// The branch at the start.
+    pub branch: Option<String>,
+}
+
+/// How a session was started, as far as it matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// By a person, or by a program in a person's place.
+    #[default]
+    Person,
+    /// By `codex exec`.
+    Exec,
+    /// By another session, which may be told.
+    Agent(Option<String>),
+}
+
+impl Meta {
+    /// Reads the first line of a rollout, or its beginning; `None` when it is no such record.
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
+        let mut reading = Reading::default();
+        // An error comes after the fields that could be read, and is no reason to give them up.
+        let _ = Line(&mut reading).deserialize(&mut serde_json::Deserializer::from_slice(line));
+        let Reading { kind, written_at, mut meta } = reading;
+        match kind.as_deref() {
+            Some("session_meta") => meta.has_envelope = true,
+            Some(_) => return None,
+            None if meta.id.is_none() => return None,
+            None => {}
+        }
+        meta.created_at = meta.created_at.or(written_at);
+        Some(meta)
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    kind: Option<String>,
+    written_at: Option<Timestamp>,
+    meta: Meta,
+}
+
+/// Takes the fields of the line.
+struct Line<'m>(&'m mut Reading);
+/// Takes the fields of what the envelope holds.
+struct Body<'m>(&'m mut Meta);
+
+impl<'de> DeserializeSeed<'de> for Line<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Line<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match key.as_ref() {
+                "type" => self.0.kind = owned(&map.next_value()?),
+                "payload" => map.next_value_seed(Body(&mut self.0.meta))?,
+                "timestamp" => self.0.written_at = map.next_value::<Text<'de>>()?.instant(),
+                // Without an envelope these are the line's own.
+                "id" => self.0.meta.id = owned(&map.next_value()?),
+                "git" => self.0.meta.branch = branch(map.next_value()?),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Body<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Body<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the facts of a session")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match key.as_ref() {
+                "id" => self.0.id = owned(&map.next_value()?),
+                "timestamp" => self.0.created_at = map.next_value::<Text<'de>>()?.get().and_then(instant),
+                "cwd" => self.0.cwd = owned(&map.next_value()?),
+                "source" => self.0.source = source(map.next_value()?),
+                "forked_from_id" => self.0.forked_from = owned(&map.next_value()?),
+                "parent_thread_id" => self.0.parent = owned(&map.next_value()?),
+                "git" => self.0.branch = branch(map.next_value()?),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn owned(text: &Text<'_>) -> Option<String> {
+    text.filled().map(str::to_owned)
+}
+
+fn branch(git: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Git<'a> {
+        #[serde(borrow, default)]
+        branch: Text<'a>,
+    }
+    object::<Git<'_>>(git).and_then(|git| owned(&git.branch))
+}
+
+/// Reads `"exec"`, `{"subagent":"review"}`, `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}` and their like.
+fn source(raw: &RawValue) -> Source {
+    #[derive(Deserialize)]
+    struct Kinds<'a> {
+        #[serde(borrow, default)]
+        subagent: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        internal: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Subagent<'a> {
+        #[serde(borrow, default)]
+        thread_spawn: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Spawn<'a> {
+        #[serde(borrow, default)]
+        parent_thread_id: Text<'a>,
+    }
+    if serde_json::from_str::<Text<'_>>(raw.get()).is_ok_and(|word| word.get() == Some("exec")) {
+        return Source::Exec;
+    }
+    let Some(kinds) = object::<Kinds<'_>>(raw) else { return Source::Person };
+    let parent = kinds.subagent.and_then(|raw| {
+        let spawn = object::<Subagent<'_>>(raw)?.thread_spawn?;
+        owned(&object::<Spawn<'_>>(spawn)?.parent_thread_id)
+    });
+    if kinds.subagent.is_some() || kinds.internal.is_some() { Source::Agent(parent) } else { Source::Person }
+}
+
+/// A line of `session_index.jsonl`: a name that a session was given (0.169.0).
+#[derive(Debug, Deserialize)]
+pub(crate) struct Named<'a> {
+    /// The session.
+    #[serde(borrow, default)]
+    pub id: Text<'a>,
+    /// Its name.
+    #[serde(borrow, default)]
+    pub thread_name: Text<'a>,
+}
+
+/// `app-server-daemon/daemon.pid`: the process that serves every terminal (0.169.0).
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Daemon {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started.
+    #[serde(default, rename = "processIdentity")]
+    pub identity: DaemonIdentity,
+}
+
+/// What tells the process from another one with the same id.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct DaemonIdentity {
+    /// Its start in clock ticks since boot.
+    pub start_ticks: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(line: &str) -> Record<'_> {
+        Record::parse(line.as_bytes()).expect("a record")
+    }
+
+    #[test]
+    fn what_a_person_typed_is_told_in_either_vocabulary() {
+        for (line, expected) in [
+            (r#"{"type":"event_msg","payload":{"type":"user_message","message":"a\tb","images":[]}}"#, "a\tb"),
+            (r#"{"type":"event_msg","payload":{"type":"user_message","message":"x","kind":"plain"}}"#, "x"),
+            (r#"{"type":"event_msg","payload":{"type":"user_message","images":["data:"]}}"#, ""),
+            (
+                r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}}}"#,
+                "ab",
+            ),
+            (
+                r###"{"type":"event_msg","payload":{"type":"user_message","message":"# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nfix it\n"}}"###,
+                "fix it",
+            ),
+            (
+                r###"{"type":"event_msg","payload":{"type":"user_message","message":"what does ## My request for Codex: mean?"}}"###,
+                "what does ## My request for Codex: mean?",
+            ),
+        ] {
+            assert_eq!(record(line).prompt(), Some(Prompt::Typed(expected.to_owned())), "{line}");
+        }
+        for line in [
+            r#"{"type":"event_msg","payload":{"type":"user_message","message":"x","kind":"environment_context"}}"#,
+            r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"AgentMessage","content":[{"type":"Text","text":"x"}]}}}"#,
+            r#"{"type":"event_msg","payload":{"type":"agent_message","message":"x"}}"#,
+            r#"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n</environment_context>"}]}}"#,
+            r#"{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"type":"input_text","text":"x"}]}}"#,
+            r#"{"type":"compacted","payload":{"message":"x","replacement_history":[]}}"#,
+            r#"{"type":"event_msg"}"#,
+            "{}",
+        ] {
+            assert_eq!(record(line).prompt(), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_the_model_was_sent_is_told_apart() {
+        for line in [
+            r##"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /w"},{"type":"input_text","text":"x"}]}}"##,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}"#,
+        ] {
+            assert_eq!(record(line).prompt(), Some(Prompt::Sent("x".to_owned())), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_reply_says_or_calls_something() {
+        for (line, expected) in [
+            (
+                r#"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]}}"#,
+                true,
+            ),
+            (r#"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[]}}"#, false),
+            (r#"{"type":"response_item","payload":{"type":"function_call","name":"shell"}}"#, true),
+            (r#"{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch"}}"#, true),
+            (r#"{"type":"response_item","payload":{"type":"web_search_call"}}"#, true),
+            (r#"{"type":"response_item","payload":{"type":"function_call_output","output":"x"}}"#, false),
+            (r#"{"type":"response_item","payload":{"type":"reasoning","summary":[]}}"#, false),
+            (r#"{"type":"event_msg","payload":{"type":"agent_message","message":"x"}}"#, false),
+            (r#"{"type":"function_call","name":"shell"}"#, true),
+        ] {
+            assert_eq!(record(line).is_reply(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_was_cut_off_gives_what_comes_before_the_cut() {
+        let whole = r#"{"timestamp":"2026-02-01T10:00:01Z","type":"session_meta","payload":{"id":"i","timestamp":"2026-02-01T10:00:00Z","cwd":"/w","source":"exec","base_instructions":{"text":"aé\nb"},"git":{"branch":"main"}}}"#;
+        let meta = Meta::parse(whole.as_bytes()).expect("facts");
+        assert_eq!((meta.cwd.as_deref(), meta.branch.as_deref()), (Some("/w"), Some("main")));
+        assert_eq!((meta.source, meta.has_envelope), (Source::Exec, true));
+        assert_eq!(meta.created_at, "2026-02-01T10:00:00Z".parse().ok());
+        for end in 0..whole.len() {
+            let meta = Meta::parse(&whole.as_bytes()[..end]);
+            let cwd = meta.and_then(|meta| meta.cwd);
+            assert_eq!(cwd.is_some(), end >= whole.find(",\"source").expect("a field"), "{end}");
+        }
+    }
+
+    #[test]
+    fn no_type_of_a_field_spoils_the_others() {
+        for other in ["null", "1", "true", "[1,{}]", r#"{"a":[]}"#, r#""""#] {
+            let line = format!(
+                r#"{{"type":"session_meta","payload":{{"id":{other},"timestamp":{other},"source":{other},"forked_from_id":{other},"parent_thread_id":{other},"git":{other},"cwd":"/w"}}}}"#
+            );
+            let expected = Meta { cwd: Some("/w".to_owned()), has_envelope: true, ..Meta::default() };
+            assert_eq!(Meta::parse(line.as_bytes()), Some(expected), "{line}");
+            let line = format!(
+                r#"{{"timestamp":{other},"type":{other},"payload":{{"type":{other},"message":{other},"content":{other},"item":{other},"role":{other}}}}}"#
+            );
+            let record = record(&line);
+            assert_eq!(
+                (record.prompt(), record.is_reply(), record.turn(), record.message()),
+                (None, false, None, None)
+            );
+        }
+        assert_eq!(
+            Meta::parse(br#"{"type":"session_meta","payload":7}"#),
+            Some(Meta { has_envelope: true, ..Meta::default() })
+        );
+        for line in ["", "7", "null", "[]", "{}", r#"{"type":"event_msg","payload":{"id":"x"}}"#] {
+            assert_eq!(Meta::parse(line.as_bytes()), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_source_is_a_word_or_an_object() {
+        let source = |text: &str| {
+            let line = format!(r#"{{"type":"session_meta","payload":{{"source":{text}}}}}"#);
+            Meta::parse(line.as_bytes()).expect("facts").source
+        };
+        for person in [r#""cli""#, r#""vscode""#, r#""mcp""#, r#"{"custom":"x"}"#, "7"] {
+            assert_eq!(source(person), Source::Person, "{person}");
+        }
+        assert_eq!(source(r#""exec""#), Source::Exec);
+        assert_eq!(source(r#"{"subagent":"review"}"#), Source::Agent(None));
+        assert_eq!(source(r#"{"internal":"memory"}"#), Source::Agent(None));
+        let spawned = r#"{"subagent":{"thread_spawn":{"parent_thread_id":"p","depth":1}}}"#;
+        assert_eq!(source(spawned), Source::Agent(Some("p".to_owned())));
+    }
+
+    #[test]
+    fn the_first_message_of_a_bare_rollout_tells_its_directory() {
+        for line in [
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n  <cwd>/w/a b</cwd>\n</environment_context>"}]}"#,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n\nCurrent working directory: /w/a b\nApproval policy: never\n</environment_context>"}]}"#,
+        ] {
+            assert_eq!(record(line).told_cwd().as_deref(), Some("/w/a b"), "{line}");
+        }
+        let other = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<cwd>/x</cwd>"}]}"#;
+        assert_eq!(record(other).told_cwd(), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! How an agent's program is started: the command that an agent tells, what is asked of it, and the plan of a launch.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// How an agent's program is started for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Command {
+    /// The program and its arguments; nothing passes through a shell.
+    pub argv: Vec<String>,
+    /// Arguments that come last, after those that a user adds.
+    pub last: Vec<String>,
+    /// Variables that would make the agent misbehave.
+    pub unset: Vec<&'static str>,
+    /// What to type once the agent runs, where it takes no id on its command line.
+    pub then_type: Option<String>,
+}
+
+/// Returns a prompt as the last argument, which a program must not take for an option.
+pub(super) fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
+    match prompt {
+        Some(prompt) if prompt.starts_with('-') => vec!["--".to_owned(), prompt.to_owned()],
+        Some(prompt) => vec![prompt.to_owned()],
+        None => Vec::new(),
+    }
+}
+
+/// Returns a prompt as the value of an option, for agents that take it so; one that looks like an option itself is
+/// tied to it.
+pub(super) fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
+    match prompt {
+        Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
+        Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
+        None => Vec::new(),
+    }
+}
+
+/// What would be started, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where; `None` when nothing tells.
+    pub dir: Option<PathBuf>,
+    /// Variables to remove.
+    pub unset: Vec<&'static str>,
+    /// Variables to set.
+    pub set: BTreeMap<&'static str, OsString>,
+    /// What to type once the agent runs.
+    pub then_type: Option<String>,
+}
+
+/// What is asked of the agent beyond resuming.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// One prompt to answer without a terminal.
+    pub prompt: Option<String>,
+    /// Further arguments for the agent.
+    pub args: Vec<String>,
+}

@@ -1,0 +1,237 @@
+//! Crush: a database in the `.crush` of each project, only ever read. Its registry names them; others lie in the
+//! directories in which people work.
+//!
+//! Facts: charmbracelet/crush 37f36e93; not measured, because the program could not be had.
+
+pub(super) mod records;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
+use crate::agent::database;
+use crate::agent::database::{MOST_BYTES, Queries, Schema};
+use crate::error::PathError;
+use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::turn::{Turn, instant};
+use crate::session::evidence;
+use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::Project;
+
+/// The day of the newest migration whose meaning is known; a migration's number begins with its day.
+const NEWEST: i64 = 20_260_127;
+const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
+const REGISTRY: &str = "projects.json";
+const DATABASE: &str = "crush.db";
+
+const SESSION: [&str; 5] = ["id", "parent_session_id", "title", "created_at", "updated_at"];
+
+/// The agent.
+pub(super) struct Crush;
+
+/// Its only schema.
+struct Sessions;
+
+impl Schema for Sessions {
+    fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
+        db.require("sessions", &["id"])?;
+        db.require("messages", &["session_id", "role", "parts", "created_at"])?;
+        let columns = db.column_list("sessions", "", &SESSION)?;
+        let parent = db.column_list("sessions", "", &SESSION[1..2])?;
+        let of_message = db.column_list("messages", "", &["is_summary_message", "model"])?;
+        let turns = format!(
+            "SELECT created_at, rowid, role, CASE WHEN octet_length(parts) <= {MOST_BYTES} THEN parts END, {of_message} \
+             FROM messages WHERE session_id = ?1 AND (created_at, rowid) > (CAST(?2 AS INTEGER), CAST(?3 AS INTEGER)) \
+             ORDER BY created_at, rowid LIMIT CAST(?4 AS INTEGER)"
+        );
+        let mut version = None;
+        if db.columns("goose_db_version")?.contains("version_id") {
+            db.query("SELECT max(version_id) FROM goose_db_version", &[], |row| version = row.int(0))?;
+        }
+        Ok(Queries {
+            ids: db.prepare(&format!("SELECT id, {parent} FROM sessions"))?,
+            session: db.prepare(&format!("SELECT {columns} FROM sessions WHERE id = ?1"))?,
+            turns: db.prepare(&turns)?,
+            size: db.prepare("SELECT sum(octet_length(parts)) FROM messages WHERE session_id = ?1")?,
+            warning: version.filter(|version| day_of(*version) > NEWEST).map(|version| {
+                format!("its migration {version} is newer than those of {NEWEST}, the newest that rejoin knows; what it could read is listed")
+            }),
+        })
+    }
+
+    fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
+        copy.title = row.filled(2).map(|title| Fact::new(title, "title"));
+        copy.created_at = row.int(3).and_then(instant).map(|at| Fact::new(at, "created_at"));
+        copy.active_at = row.int(4).and_then(instant).map(|at| Fact::new(at, "updated_at"));
+        copy.active_at = copy.active_at.take().or_else(|| copy.created_at.clone());
+        copy.kind = match copy.place.is_subagent {
+            true => SessionKind::Subagent,
+            false => SessionKind::Main,
+        };
+        // The database does not say; where it lies does.
+        let dir = copy.place.project.as_deref().map(str::to_owned);
+        database::set_dir(copy, dir, "the directory of its database");
+    }
+
+    fn add(&self, row: &Row<'_>, turns: &mut Vec<Turn>) {
+        let created = row.int(0);
+        let place = (created.unwrap_or_default(), row.int(1).unwrap_or_default().to_string());
+        let is_summary = row.int(4).is_some_and(|flag| flag != 0);
+        let (role, parts) = (row.text(2).unwrap_or_default(), row.text(3).unwrap_or_default());
+        let mut turn = records::turn(place, &role, &parts, created, is_summary);
+        turn.model = row.filled(5);
+        turns.push(turn);
+    }
+}
+
+/// Returns the day of a migration, which is numbered by day or by second.
+fn day_of(version: i64) -> i64 {
+    let digits = version.checked_ilog10().unwrap_or_default() + 1;
+    version / 10_i64.pow(digits.saturating_sub(8))
+}
+
+impl Agent for Crush {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Crush
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let mut stores = database::stores(self.kind(), "crush", env);
+        stores.iter_mut().for_each(|store| store.unset.push("CRUSH_GLOBAL_DATA"));
+        if let Some(root) = env.agent_variable("CRUSH_GLOBAL_DATA") {
+            let root = env.absolute(Path::new(root));
+            let set = BTreeMap::from([("CRUSH_GLOBAL_DATA", root.clone().into_os_string())]);
+            stores.iter_mut().for_each(|store| store.is_usual = false);
+            stores.insert(0, Store { agent: self.kind(), root, is_usual: true, set, unset: Vec::new() });
+        }
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        locate(store, None)
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        locate(store, Some(id))
+    }
+
+    fn lies_anywhere(&self, env: &Env) -> bool {
+        self.stores(env).iter().any(|store| store.root.is_dir())
+    }
+
+    fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
+        let mut found = Found::default();
+        let Some(store) = self.stores(env).into_iter().next().map(Arc::new) else { return found };
+        let mut dirs: BTreeSet<&Path> = BTreeSet::new();
+        for dir in asked.iter().copied().chain(worked_in.iter().map(Path::new)) {
+            dirs.insert(dir);
+            // Crush takes the nearest `.crush` upwards; above a home there is none of its owner's.
+            dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
+        }
+        for dir in dirs {
+            in_project(&store, &Project { dir: dir.to_owned(), data_dir: dir.join(".crush") }, None, &mut found);
+        }
+        found
+    }
+
+    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
+        database::notes(places, counts, &Sessions, env)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        database::read(&place, context)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        database::count(&Sessions, copy)
+    }
+
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Err(format!("it is in Crush's database, so only Crush removes it: crush session delete {}", place.id))
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        database::messages(&Sessions, &copy.place, see)
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        Path::new(project) == dir
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let mut argv = vec!["crush".to_owned()];
+        argv.extend(prompt.map(|_| "run".to_owned()));
+        argv.extend(["--session".to_owned(), copy.place.id.clone()]);
+        let data_dir = copy.place.path.parent();
+        if let Some(data_dir) =
+            data_dir.filter(|dir| records::dir_above(dir) != copy.launch_dir.as_ref().map(|it| it.value.as_path()))
+        {
+            // It would look in the directory's own `.crush`.
+            let Some(data_dir) = data_dir.to_str() else {
+                return Err("the directory of its database is not UTF-8, so it cannot be named".to_owned());
+            };
+            argv.extend(["--data-dir".to_owned(), data_dir.to_owned()]);
+        }
+        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+    }
+}
+
+/// Finds the sessions of the databases that the registry names.
+fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    let mut found = Found::default();
+    let path = store.root.join(REGISTRY);
+    let projects = match fsio::read_if_present(&path, MAX_REGISTRY) {
+        Ok(Some(bytes)) => records::projects(&bytes).unwrap_or_else(|error| {
+            found.problem(&path, format!("it is not JSON as Crush writes it: {error}"));
+            Vec::new()
+        }),
+        Ok(None) => Vec::new(),
+        Err(error) => {
+            found.problem(&path, error.reason());
+            Vec::new()
+        }
+    };
+    let mut seen = HashSet::new();
+    for project in projects {
+        if seen.insert(project.data_dir.clone()) {
+            in_project(store, &project, only, &mut found);
+        }
+    }
+    found
+}
+
+/// Finds the sessions of one database, and files them under the directory that it is for.
+fn in_project(store: &Arc<Store>, project: &Project, only: Option<&str>, found: &mut Found) {
+    let path = project.data_dir.join(DATABASE);
+    if !super::is_there(&path) {
+        return;
+    }
+    let before = found.places.len();
+    database::locate(store, &path, &Sessions, only, found);
+    let name: Option<Arc<str>> = project.dir.to_str().map(Arc::from);
+    found.places[before..].iter_mut().for_each(|place| place.project.clone_from(&name));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_migration_is_as_old_as_its_day() {
+        assert_eq!((day_of(20_260_127), day_of(20_260_127_000_000), day_of(0), day_of(17)), (NEWEST, NEWEST, 0, 17));
+        assert!(day_of(20_270_101_120_000) > NEWEST && day_of(20_250_424_200_609) < NEWEST);
+    }
+}

@@ -1,0 +1,103 @@
+//! The messages and the registry of Crush: JSON in the columns of its databases, and `projects.json`.
+//!
+//! Facts: charmbracelet/crush 37f36e93.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::json::Text;
+use crate::format::turn::{Turn, instant};
+use crate::session::Role;
+
+/// A directory that Crush worked in, and where it keeps what belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Project {
+    /// The directory.
+    pub dir: PathBuf,
+    /// The directory of its database.
+    pub data_dir: PathBuf,
+}
+
+#[derive(Default, Deserialize)]
+struct Registry<'a> {
+    #[serde(borrow, default)]
+    projects: Vec<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Entry<'a> {
+    #[serde(borrow, default)]
+    path: Text<'a>,
+    #[serde(borrow, default)]
+    data_dir: Text<'a>,
+}
+
+/// Reads the registry; an entry without an absolute directory is left out.
+///
+/// # Errors
+///
+/// It is not JSON, or its list is none.
+pub(crate) fn projects(bytes: &[u8]) -> Result<Vec<Project>, serde_json::Error> {
+    let registry: Registry<'_> = serde_json::from_slice(bytes)?;
+    let project = |raw: &RawValue| {
+        let entry: Entry<'_> = serde_json::from_str(raw.get()).ok()?;
+        let dir = PathBuf::from(entry.path.filled()?);
+        let data_dir = dir.join(entry.data_dir.filled().unwrap_or(".crush"));
+        dir.is_absolute().then_some(Project { dir, data_dir })
+    };
+    Ok(registry.projects.into_iter().filter_map(project).collect())
+}
+
+/// Returns the directory of a database that no registry names: the one that its `.crush` lies in.
+pub(crate) fn dir_above(data_dir: &Path) -> Option<&Path> {
+    data_dir.parent().filter(|_| data_dir.file_name().is_some_and(|name| name == ".crush"))
+}
+
+#[derive(Default, Deserialize)]
+struct Part<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct PartData<'a> {
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    input: Text<'a>,
+    #[serde(borrow, default)]
+    content: Text<'a>,
+}
+
+/// Makes a turn of a row; `created` is in seconds, whatever the comments of the schema say.
+pub(crate) fn turn(place: (i64, String), role: &str, parts: &str, created: Option<i64>, is_summary: bool) -> Turn {
+    let role = match role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "tool" => Role::Tool,
+        _ => Role::System,
+    };
+    let mut turn = Turn::new(place, role, created.and_then(instant));
+    turn.counts = !is_summary;
+    let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();
+    for part in parts {
+        let part: Part<'_> = serde_json::from_str(part.get()).unwrap_or_default();
+        let data: PartData<'_> = part.data.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        match part.kind.get() {
+            Some("text") => turn.say(data.text.get().unwrap_or_default()),
+            Some("tool_call") => {
+                let name = data.name.get().unwrap_or("tool");
+                turn.tool(format!("{name} {}", data.input.get().unwrap_or_default()).trim_end().to_owned());
+            }
+            Some("tool_result") => turn.tool(format!("→ {}", data.content.get().unwrap_or_default())),
+            _ => {}
+        }
+    }
+    turn
+}

@@ -1,0 +1,616 @@
+//! Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<minute>-<8 characters of the id>.jsonl`, or `.json` of
+//! the older generation; sub-agents in `chats/<id of the session>/`.
+//!
+//! A project is named after its directory (`projects.json`, `.project_root`) or after the SHA-256 of its path.
+//! Facts: measured on Gemini CLI 0.61.0 and 0.25.0; its projectRegistry.ts (04fbf507) and sessionOperations.ts
+//! (0a33bdb8). Its own list is never asked for: that deletes files.
+
+pub(super) mod records;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
+use crate::error::PathError;
+use crate::format::json::Text;
+use crate::format::jsonl::Jsonl;
+use crate::session::evidence;
+use crate::session::{
+    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind,
+    Store,
+};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::{Conversation, Entry, Field, Place, each_field, each_field_in, message, record};
+
+/// A file up to this size is read whole for a list; of a larger one the ends have to do.
+const SMALL: u64 = 64 * 1024;
+/// How much of a document is looked at for its id, which comes first.
+const MAX_ID: u64 = 4 * 1024;
+/// How much of a document's start is read for a list.
+const MAX_HEAD: u64 = 1024 * 1024;
+/// `projects.json` holds a line for each directory.
+const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
+/// The longest path there is.
+const MAX_MARKER: u64 = 4096;
+/// No file tells whether a session is in use, so one that was written to just now may be.
+const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
+
+/// The agent.
+pub(super) struct Gemini;
+
+impl Agent for Gemini {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Gemini
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        // The variable stands for the home directory.
+        let chosen = env.agent_variable("GEMINI_CLI_HOME").map(|dir| env.absolute(Path::new(dir)));
+        let chosen = chosen.filter(|home| *home != env.home);
+        let store = |home: &Path, is_usual, set: BTreeMap<_, _>, unset| Store {
+            agent: self.kind(),
+            root: home.join(".gemini"),
+            is_usual,
+            set,
+            unset,
+        };
+        let mut stores = Vec::new();
+        if let Some(home) = &chosen {
+            let set = BTreeMap::from([("GEMINI_CLI_HOME", OsString::from(home))]);
+            stores.push(store(home, true, set, Vec::new()));
+        }
+        stores.push(store(&env.home, chosen.is_none(), BTreeMap::new(), vec!["GEMINI_CLI_HOME"]));
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
+            walk(store, project, &dir.join("chats"), |_| true, found);
+        })
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        if !is_session_id(id) {
+            return Found::default();
+        }
+        // Cut as the client cuts it; an id of fewer characters is a name of its own.
+        let short: String = id.chars().take(8).collect();
+        let mut found = Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
+            walk(store, project, &dir.join("chats"), |name| name.rsplit('-').next() == Some(&short), found);
+        });
+        found.places.retain(|place| place.id == id);
+        found
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        registry(&store.root)
+    }
+
+    fn notes_before_change(&self, _place: &Located, _env: &Env) -> StoreNotes {
+        // They only name directories, and there may be a file for each of thousands of projects.
+        StoreNotes::default()
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        let modified = if is_document(&copy.place) { read_document(&mut copy)? } else { read_lines(&mut copy)? };
+        copy.size_bytes = copy.transcript_bytes + context.tree_size(copy.place.side_dir.as_deref());
+        let last = copy.active_at.as_ref().map(|at| at.value).or(modified);
+        if copy.active_at.is_none() {
+            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+        }
+        let age = last.map(|last| context.env.now.duration_since(last));
+        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
+            let why =
+                format!("its last record was {} s ago, and Gemini CLI leaves no mark of who uses it", age.as_secs());
+            copy.liveness = Liveness::Maybe { why };
+        }
+        let project = copy.place.project.as_deref().unwrap_or_default();
+        copy.evidence = context.notes.dirs.get(project).cloned().unwrap_or_default();
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let sum = whole(&copy.place)?;
+        copy.prompts = Some(sum.prompts());
+        copy.replies = Some(sum.replies());
+        if sum.has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
+            copy.health.insert(Health::BadLines);
+        }
+        fill(copy, &sum, true);
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        (!is_document(place)).then(|| place.path.to_path_buf())
+    }
+
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        // The generations differ in form, and a resume writes the history anew, so lines say nothing.
+        let (a, b) = (whole(&a.place).ok()?.said(), whole(&b.place).ok()?.said());
+        let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+        let (longer, shorter) = (a.len() > common, b.len() > common);
+        let common = common as u64;
+        Some(match (longer, shorter) {
+            (false, false) => Comparison::Identical,
+            (true, false) => Comparison::Longer { common },
+            (false, true) => Comparison::Shorter { common },
+            (true, true) => Comparison::Diverged { record: common + 1 },
+        })
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        // A document is gone on with in a file of lines beside it.
+        let lines = is_document(place).then(|| place.path.with_extension("jsonl"));
+        [place.path.to_path_buf()].into_iter().chain(lines).collect()
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(belongings(place, &Listings::default()))
+    }
+
+    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let listings = Listings::default();
+        Box::new(move |place| Ok(belongings(place, &listings)))
+    }
+
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // They say whose project it is; without them the client files its directory under another name.
+        let project = place.project.as_deref().unwrap_or_default();
+        let marker = |base| place.store.root.join(base).join(project).join(".project_root");
+        ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        if is_document(&copy.place) {
+            let (file, _) = fsio::open_regular(&copy.place.path)?;
+            each_field(file, &mut |field| match field {
+                Field::Message(raw) => {
+                    message(raw).into_iter().flat_map(|message| message.in_words()).try_for_each(&mut *see)
+                }
+                Field::Text(..) => ControlFlow::Continue(()),
+            });
+            return Ok(());
+        }
+        let sum = whole(&copy.place)?;
+        show(&copy.place.path, &sum.entries, see)
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        let Some(text) = dir.to_str() else { return false };
+        if self.is_hash(project) {
+            return hash(text) == project;
+        }
+        // A second directory of the same name gets a number.
+        let slug = slug(dir);
+        project.strip_prefix(&slug).is_some_and(|rest| {
+            rest.is_empty() || rest.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    }
+
+    fn is_hash(&self, project: &str) -> bool {
+        project.len() == 64 && project.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| false);
+        // A session never leaves its directory.
+        copy.last_dir = copy.start_dir.clone();
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        match copy.kind {
+            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            SessionKind::Empty => {
+                return Err("it has neither a prompt nor a reply, so there is nothing to go on with".to_owned());
+            }
+            _ => {}
+        }
+        let id = &copy.place.id;
+        // A number is a place in the client's own list.
+        if id.starts_with('-') || id == "latest" || id.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err("its id could be taken for something else".to_owned());
+        }
+        let argv = ["gemini", "--resume", id].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn warning(&self, copy: &Copy) -> Option<String> {
+        // Measured on 0.61.0: a resume leaves a second file of the same id, and the next start deletes the real one.
+        Some(format!(
+            "Gemini CLI may delete this session at a later start once it was resumed; to be safe, copy {} elsewhere first",
+            copy.place.path.display()
+        ))
+    }
+}
+
+/// Finds what belongs to a copy; its neighbours are listed once for all of a project.
+fn belongings(place: &Located, listings: &Listings) -> Belongings {
+    let mut own = vec![place.path.to_path_buf()];
+    let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
+    let name = place.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // What the client could not read before it wrote the file anew.
+    own.extend(listings.of(chats).with(&format!("{name}.unreadable-")));
+    // Everything else is kept by the id alone, and a project may hold several files of one id.
+    let temp = if place.is_subagent { chats.parent() } else { Some(chats) }.and_then(Path::parent);
+    let Some(temp) = temp else { return Belongings { own, shared: Vec::new() } };
+    let artifacts = |id: &str| {
+        let name = format!("session-{id}");
+        [temp.join("logs").join(format!("{name}.jsonl")), temp.join("tool-outputs").join(name), temp.join(id)]
+    };
+    let mut shared = artifacts(&place.id).to_vec();
+    if !place.is_subagent {
+        let subagents = chats.join(&place.id);
+        for (entry, kind) in Found::default().entries(&subagents) {
+            let path = entry.path();
+            let id = path.file_stem().and_then(|stem| stem.to_str()).filter(|id| is_session_id(id));
+            shared.extend(id.filter(|_| kind.is_file()).into_iter().flat_map(artifacts));
+        }
+        shared.push(subagents);
+    }
+    shared.retain(|path| is_there(path));
+    Belongings { own, shared }
+}
+
+/// Finds the sessions in a directory of chats whose stem `is_wanted` picks.
+fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn(&str) -> bool, found: &mut Found) {
+    let (dirs, files): (Vec<_>, Vec<_>) = found.entries(chats).into_iter().partition(|(_, kind)| kind.is_dir());
+    let dirs: HashSet<String> =
+        dirs.into_iter().filter_map(|(entry, _)| entry.file_name().into_string().ok()).collect();
+    for (entry, kind) in files {
+        let path = entry.path();
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let stem = name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json"));
+        if !stem.is_some_and(|stem| stem.starts_with("session-") && is_wanted(stem)) {
+            continue;
+        }
+        if !kind.is_file() {
+            found.problem(&path, "it is not a regular file");
+            continue;
+        }
+        match id_of(&path) {
+            Ok(Some(id)) => {
+                let side_dir = dirs.contains(&id).then(|| chats.join(&id));
+                found.places.push(place(store, project, id, path, side_dir, None));
+            }
+            Ok(None) => found.problem(&path, "its beginning tells no session id"),
+            // It may be deleted between a listing and a look inside: the client does that at its start.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => found.problem(&path, error.reason()),
+        }
+    }
+    for parent in dirs.into_iter().filter(|name| is_session_id(name)) {
+        for (entry, kind) in found.entries(&chats.join(&parent)) {
+            let path = entry.path();
+            let is_record = path.extension().is_some_and(|extension| extension == "jsonl" || extension == "json");
+            let id = path.file_stem().and_then(|stem| stem.to_str()).filter(|id| is_record && is_session_id(id));
+            if let Some(id) = id.filter(|_| kind.is_file()).map(str::to_owned) {
+                found.places.push(place(store, project, id, path, None, Some(&parent)));
+            }
+        }
+    }
+}
+
+fn place(
+    store: &Arc<Store>,
+    project: &Arc<str>,
+    id: String,
+    path: PathBuf,
+    side_dir: Option<PathBuf>,
+    parent: Option<&str>,
+) -> Located {
+    Located {
+        store: Arc::clone(store),
+        project: Some(Arc::clone(project)),
+        id,
+        path: path.into(),
+        side_dir,
+        parent_id: parent.map(str::to_owned),
+        is_subagent: parent.is_some(),
+    }
+}
+
+/// Returns the full id, of which the name has only the beginning.
+fn id_of(path: &Path) -> Result<Option<String>, PathError> {
+    let mut id = None;
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let (file, _) = fsio::open_regular(path)?;
+        let mut start = Vec::new();
+        file.take(MAX_ID).read_to_end(&mut start).map_err(|error| PathError::new("read", path, error))?;
+        each_field_in(&start, &mut |field| {
+            if let Field::Text("sessionId", value) = field {
+                id = Some(value.to_owned());
+            }
+            if id.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    } else {
+        let mut file = Jsonl::open(path)?;
+        let seen = file.from_start(|line| {
+            let record = record(line);
+            let change = record.as_ref().and_then(|record| record.change());
+            id = record.into_iter().chain(change).find_map(|record| record.session_id.get().map(str::to_owned));
+            id.is_some()
+        });
+        seen.map_err(|error| PathError::new("read", path, error))?;
+    }
+    Ok(id.filter(|id| is_session_id(id)))
+}
+
+/// Tells whether a text can be a session's id and a name of its own; a UUID unless somebody chose another.
+fn is_session_id(text: &str) -> bool {
+    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !text.is_empty() && text.len() <= 128 && !text.starts_with('.') && text.bytes().all(is_kept)
+}
+
+fn is_document(place: &Located) -> bool {
+    place.path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// Reads what a list needs of a file of lines, and returns when the file was changed.
+fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
+    let path = copy.place.path.clone();
+    let fail = |error| PathError::new("read", &path, error);
+    let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(SMALL).unwrap_or(usize::MAX));
+    let (length, modified) = (file.len(), file.modified());
+    copy.transcript_bytes = length;
+    let mut sum = Conversation::default();
+    let is_whole = file
+        .from_start(|line| {
+            sum.see(line, 0);
+            length > SMALL && sum.first_prompt().is_some() && sum.created_at.is_some()
+        })
+        .map_err(fail)?;
+    let (mut late, mut is_torn, mut seen) = (Conversation::default(), false, 0);
+    file.from_end(|line, is_ended| {
+        is_torn |= !is_ended && record(line).is_none();
+        seen += line.len() as u64;
+        if !is_whole {
+            // Each is later than all that were seen so far, so what is found first is kept.
+            let mut one = Conversation::default();
+            one.see(line, 0);
+            late.newest = late.newest.max(one.newest);
+            late.summary = late.summary.take().or(one.summary);
+            late.model = late.model.take().or(one.model);
+        }
+        is_whole || (late.newest.is_some() && late.model.is_some() && (late.summary.is_some() || seen >= SMALL))
+    })
+    .map_err(fail)?;
+    sum.newest = sum.newest.max(late.newest);
+    sum.summary = late.summary.or(sum.summary);
+    sum.model = late.model.or(sum.model);
+    if is_torn {
+        copy.health.insert(Health::TornTranscript);
+    }
+    fill(copy, &sum, is_whole);
+    Ok(modified)
+}
+
+/// Reads what a list needs of a document, and returns when the file was changed.
+fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
+    let path = copy.place.path.clone();
+    let (file, metadata) = fsio::open_regular(&path)?;
+    copy.transcript_bytes = metadata.len();
+    let mut sum = Conversation::default();
+    let is_small = metadata.len() <= SMALL;
+    let mut see = |field: Field<'_>| {
+        take_field(&mut sum, &field);
+        // Its header tells the newest time; the title stands at the end.
+        if !is_small && sum.first_prompt().is_some() && sum.model.is_some() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    };
+    let is_read = match is_small {
+        true => each_field_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
+        false => each_field(file.take(MAX_HEAD), &mut see),
+    };
+    if !is_small {
+        Jsonl::open(&path)?
+            .from_end(|line, _| {
+                sum.summary = summary_line(line);
+                // The title comes after the last message, whose brackets stand at this depth.
+                sum.summary.is_some() || line.starts_with(b"  ]")
+            })
+            .map_err(|error| PathError::new("read", &path, error))?;
+    } else if !is_read {
+        copy.health.insert(Health::InvalidContent);
+    }
+    fill(copy, &sum, is_small);
+    Ok(metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok()))
+}
+
+/// Reads the title in a line of a document as the client lays it out.
+fn summary_line(line: &[u8]) -> Option<String> {
+    let value = line.strip_prefix(b"  \"summary\": ")?;
+    let value = value.strip_suffix(b",").unwrap_or(value);
+    serde_json::from_slice::<Text<'_>>(value).ok()?.filled().map(str::to_owned)
+}
+
+fn take_field(sum: &mut Conversation, field: &Field<'_>) {
+    match field {
+        Field::Text(key, value) => sum.take_field(key, value),
+        Field::Message(raw) => match message(raw) {
+            Some(message) => sum.take_message(&message, Place::default()),
+            None => sum.has_bad_lines = true,
+        },
+    }
+}
+
+/// Adds up a whole file.
+fn whole(place: &Located) -> Result<Conversation, PathError> {
+    let mut sum = Conversation::default();
+    if is_document(place) {
+        let (file, _) = fsio::open_regular(&place.path)?;
+        each_field(file, &mut |field| {
+            take_field(&mut sum, &field);
+            ControlFlow::Continue(())
+        });
+        return Ok(sum);
+    }
+    let fail = |error| PathError::new("read", &place.path, error);
+    let mut lines = Jsonl::open(&place.path)?.into_lines().map_err(fail)?;
+    while let Some(line) = lines.next_line().map_err(fail)? {
+        // A checkpoint that is too long to hold says again what the lines before it said.
+        if let Some(bytes) = line.bytes {
+            sum.see(bytes, line.start);
+        }
+    }
+    Ok(sum)
+}
+
+/// Shows messages in their order, each from the line that it was written in last.
+fn show(path: &Path, entries: &[Entry], see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    let file = Jsonl::open(path)?;
+    for group in entries.chunk_by(|a, b| a.place.start == b.place.start) {
+        let Place { start, length, .. } = group[0].place;
+        let line = file.again(start, length).map_err(|error| PathError::new("read", path, error))?;
+        // The file may have been replaced meanwhile; then the line is not there any more.
+        let Some(record) = record(&line) else { continue };
+        let change = record.change();
+        let list = change.as_ref().unwrap_or(&record).checkpoint().unwrap_or_default();
+        for entry in group {
+            let listed = entry.place.nth.and_then(|nth| list.get(nth)).and_then(|raw| message(raw));
+            let found = if entry.place.nth.is_some() { listed.as_ref() } else { Some(&record) };
+            if found.into_iter().flat_map(|found| found.in_words()).try_for_each(&mut *see).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts what is known into the copy; what a whole file does not say is not so.
+fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
+    let is_empty = sum.prompts() + sum.replies() == 0;
+    copy.kind = match () {
+        () if copy.place.is_subagent || sum.is_subagent => SessionKind::Subagent,
+        () if is_whole && is_empty => SessionKind::Empty,
+        () => SessionKind::Main,
+    };
+    if is_whole && is_empty {
+        copy.health.insert(Health::EmptySession);
+    } else {
+        copy.health.remove(&Health::EmptySession);
+    }
+    copy.title = sum.summary.clone().map(|title| Fact::new(title, "summary"));
+    copy.first_prompt = sum.first_prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
+    copy.created_at = sum.created_at.map(|at| Fact::new(at, "transcript"));
+    copy.model = sum.model.clone().map(|model| Fact::new(model, "transcript"));
+    if let Some(newest) = sum.newest {
+        copy.active_at = Some(Fact::new(newest, "transcript"));
+    }
+}
+
+/// Says which directory each project belongs to, under its own name and under the hash of the directory.
+fn registry(root: &Path) -> StoreNotes {
+    #[derive(Deserialize)]
+    struct Registry<'a> {
+        #[serde(borrow, default)]
+        projects: BTreeMap<String, Text<'a>>,
+    }
+    let mut notes = StoreNotes::default();
+    let mut owners: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let mut note = |project: String, dir: &Path, source: &'static str, detail: String, counts: bool| {
+        let evidence = Evidence { dir: dir.to_owned(), source, detail, counts };
+        let list: &mut Vec<Evidence> = notes.dirs.entry(project).or_default();
+        if list.iter().all(|known| known.dir != dir) {
+            list.push(evidence);
+        }
+    };
+    let mut problems = Found::default();
+    for base in ["tmp", "history"] {
+        for (entry, kind) in problems.entries(&root.join(base)) {
+            let Some(project) = entry.file_name().to_str().filter(|_| kind.is_dir()).map(str::to_owned) else {
+                continue;
+            };
+            // A marker that cannot be read says nothing, and the registry may still.
+            let bytes = fsio::read_if_present(&entry.path().join(".project_root"), MAX_MARKER).ok().flatten();
+            let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+            let dir = Path::new(text.trim());
+            if !dir.is_absolute() {
+                continue;
+            }
+            // The client refuses a project whose two markers differ; the sessions lie in the first.
+            let owner = owners.entry(project.clone()).or_insert_with(|| dir.to_owned());
+            note(project.clone(), dir, "project-root", format!("{base}/{project}/.project_root"), owner == dir);
+            note(hash(text.trim()), dir, "project-root", format!("the hash of {base}/{project}/.project_root"), true);
+        }
+    }
+    let path = root.join("projects.json");
+    let registry = fsio::read_if_present(&path, MAX_REGISTRY).map_err(|error| error.reason());
+    let bytes = registry.unwrap_or_else(|reason| {
+        problems.problems.push(Problem { path: path.clone(), reason });
+        None
+    });
+    // A broken registry is started afresh by the client, so it is no problem to tell of.
+    let registry = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<Registry<'_>>(bytes).ok());
+    for (dir, project) in registry.into_iter().flat_map(|registry| registry.projects) {
+        if !Path::new(&dir).is_absolute() {
+            continue;
+        }
+        note(hash(&dir), Path::new(&dir), "registry", "the hash of a directory in projects.json".to_owned(), true);
+        if let Some(project) = project.filled() {
+            let counts = owners.get(project).is_none_or(|owner| owner == Path::new(&dir));
+            note(project.to_owned(), Path::new(&dir), "registry", "projects.json".to_owned(), counts);
+        }
+    }
+    notes.problems = problems.problems;
+    notes
+}
+
+/// Names a project of the older generation: the SHA-256 of its directory in hexadecimal digits.
+fn hash(dir: &str) -> String {
+    Sha256::digest(dir.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Names a project after the last component of its directory.
+fn slug(dir: &Path) -> String {
+    let name = dir.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "project".to_owned() } else { words.join("-") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projects_are_named_after_the_last_component_or_the_hash() {
+        for (dir, project) in [
+            ("/home/ana/has space", "has-space"),
+            ("/home/ana/my-app-v1.2", "my-app-v1-2"),
+            ("/home/ana/ünïcode-名前", "n-code"),
+            ("/home/ana/App", "app-12"),
+            ("/", "project"),
+        ] {
+            assert!(Gemini.is_filed_under(project, Path::new(dir)), "{dir}");
+            assert!(!Gemini.is_filed_under(&format!("{project}x"), Path::new(dir)), "{dir}");
+        }
+        // The digest of the standard's example.
+        assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert!(Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app")));
+        assert!(!Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app2")));
+    }
+
+    #[test]
+    fn the_title_of_a_large_document_is_read_from_its_line() {
+        assert_eq!(summary_line(br#"  "summary": "A \"b\"","#).as_deref(), Some("A \"b\""));
+        for other in [r#"    "summary": "deeper""#, r#"  "summary": 7"#, r#"  "summary": """#] {
+            assert_eq!(summary_line(other.as_bytes()), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,554 @@
+//! Gemini CLI's records, and the conversation that they add up to.
+//!
+//! A line is a header, a message, a change of the header, or a step back. The same message is written again
+//! when it changes, and a resume writes the whole history once more, so only the sum of all lines is the
+//! conversation. Facts: measured on Gemini CLI 0.61.0 (lines) and 0.25.0 (one document); its
+//! chatRecordingService.ts (016443b5) for what a line does to those before it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{BufReader, Read};
+use std::ops::ControlFlow;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::format::content::Block;
+use crate::format::json::Text;
+use crate::format::parts::{parts, tool_call};
+use crate::session::{Message, Role};
+
+/// A line, or an object inside of one: the keys tell what it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record<'a> {
+    #[serde(borrow, default, rename = "$rewindTo")]
+    rewind_to: Text<'a>,
+    #[serde(borrow, default, rename = "$set")]
+    set: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    timestamp: Text<'a>,
+    #[serde(borrow, default, rename = "type")]
+    speaker: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    display_content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_calls: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
+    /// The full id of the session, in a header and in a change of it.
+    #[serde(borrow, default)]
+    pub session_id: Text<'a>,
+    #[serde(borrow, default)]
+    start_time: Text<'a>,
+    #[serde(borrow, default)]
+    last_updated: Text<'a>,
+    #[serde(borrow, default)]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    summary: Text<'a>,
+    #[serde(borrow, default)]
+    messages: Option<&'a RawValue>,
+}
+
+/// How texts begin that the program put in, not a person.
+const INJECTED: &[&str] = &[
+    "<session_context>",
+    "<state_snapshot>",
+    "<hook_context>",
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+    "System: Please continue.",
+];
+
+fn is_injected(text: &str) -> bool {
+    let text = text.trim_start();
+    text.is_empty() || INJECTED.iter().any(|start| text.starts_with(start))
+}
+
+/// Reads a line; `None` when it is no JSON object.
+pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
+    // A list would be taken for the fields in their order.
+    let is_object = line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    if is_object { serde_json::from_slice(line).ok() } else { None }
+}
+
+impl<'a> Record<'a> {
+    fn of(raw: &'a RawValue) -> Option<Self> {
+        record(raw.get().as_bytes())
+    }
+
+    /// Returns what a change of the header sets.
+    pub(crate) fn change(&self) -> Option<Record<'a>> {
+        self.set.and_then(Record::of)
+    }
+
+    /// Returns the messages of a checkpoint: everything that was said until then.
+    pub(crate) fn checkpoint(&self) -> Option<Vec<&'a RawValue>> {
+        let list = self.messages.filter(|list| list.get().starts_with('['))?;
+        serde_json::from_str(list.get()).ok()
+    }
+
+    fn newest_time(&self) -> Option<Timestamp> {
+        self.timestamp.instant().max(self.last_updated.instant()).max(self.start_time.instant())
+    }
+
+    /// Returns the text that a person typed, if this is one; an image alone is an empty text.
+    pub(crate) fn prompt(&self) -> Option<String> {
+        self.prompt_in(&parts(self.content))
+    }
+
+    fn prompt_in(&self, content: &[Block<'_>]) -> Option<String> {
+        if self.speaker.get() != Some("user") {
+            return None;
+        }
+        // What tools answered is handed to the model in the user's name.
+        if content.iter().any(|part| matches!(part, Block::ToolResult(_))) {
+            return None;
+        }
+        let typed = |list: &[Block<'_>]| {
+            list.iter().find_map(|part| match part {
+                Block::Text(text) if !is_injected(text) => Some(text.clone().into_owned()),
+                _ => None,
+            })
+        };
+        // Files that a prompt names are put into its content; what was typed is then kept beside it.
+        if let Some(typed) = typed(&parts(self.display_content)).or_else(|| typed(content)) {
+            return Some(typed);
+        }
+        let has_texts = content.iter().any(|part| matches!(part, Block::Text(_)));
+        (!has_texts && !content.is_empty()).then(String::new)
+    }
+
+    /// Tells whether the model says or calls something.
+    fn is_reply_in(&self, content: &[Block<'_>]) -> bool {
+        let says = |part: &Block<'_>| match part {
+            Block::Text(text) => !text.trim().is_empty(),
+            Block::ToolCall { .. } => true,
+            _ => false,
+        };
+        self.speaker.get() == Some("gemini") && (content.iter().any(says) || !self.calls().is_empty())
+    }
+
+    fn calls(&self) -> Vec<&'a RawValue> {
+        self.tool_calls.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
+    }
+
+    /// Puts a message in words; what is no part of the conversation gives none.
+    pub(crate) fn in_words(&self) -> Vec<Message> {
+        let role = match self.speaker.get() {
+            Some("user") => Role::User,
+            Some("gemini") => Role::Assistant,
+            Some("info" | "warning" | "error") => Role::System,
+            _ => return Vec::new(),
+        };
+        let at = self.timestamp.instant();
+        if let Some(text) = self.prompt() {
+            return vec![Message { role, text, at }];
+        }
+        let calls = self.calls();
+        let mut messages = Vec::new();
+        for part in parts(self.content) {
+            match part {
+                Block::Text(text) if text.trim().is_empty() || (role == Role::User && is_injected(&text)) => {}
+                Block::Text(text) => messages.push(Message { role, text: text.into_owned(), at }),
+                // The list of calls says the same again.
+                Block::ToolCall { .. } if !calls.is_empty() => {}
+                Block::ToolCall { name, arguments } => {
+                    messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at });
+                }
+                Block::ToolResult(text) => messages.push(Message { role: Role::Tool, text: format!("→ {text}"), at }),
+                Block::Other => {}
+            }
+        }
+        messages.extend(calls.into_iter().filter_map(|call| match tool_call(call) {
+            Block::ToolCall { name, arguments } => {
+                Some(Message { role: Role::Tool, text: format!("{name} {arguments}"), at })
+            }
+            _ => None,
+        }));
+        messages
+    }
+}
+
+/// Where a message was read: a line, and the place in it if the line is a checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Where the line begins, in bytes.
+    pub start: u64,
+    /// The bytes of the line.
+    pub length: usize,
+    /// The place in the list of a checkpoint.
+    pub nth: Option<usize>,
+}
+
+/// A message of the conversation as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Where its last writing was read.
+    pub place: Place,
+    digest: u64,
+    id: String,
+    is_prompt: bool,
+    is_reply: bool,
+}
+
+/// The sum of the lines that were seen.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    /// The messages, in order.
+    pub entries: Vec<Entry>,
+    /// When it was started.
+    pub created_at: Option<Timestamp>,
+    /// The newest time of all.
+    pub newest: Option<Timestamp>,
+    /// The title that the program made.
+    pub summary: Option<String>,
+    /// The model that answered last.
+    pub model: Option<String>,
+    /// Whether the header says that another session made it.
+    pub is_subagent: bool,
+    /// Whether a line was seen that is no record.
+    pub has_bad_lines: bool,
+    by_id: HashMap<String, usize>,
+    /// The first prompt and the first command, each with its place.
+    first: [Option<(usize, String)>; 2],
+}
+
+impl Conversation {
+    /// Takes the next line.
+    pub(crate) fn see(&mut self, line: &[u8], start: u64) {
+        match record(line) {
+            Some(record) => self.take(&record, Place { start, length: line.len(), nth: None }),
+            None => self.has_bad_lines = true,
+        }
+    }
+
+    fn take(&mut self, record: &Record<'_>, place: Place) {
+        self.newest = self.newest.max(record.newest_time());
+        if let Some(id) = record.rewind_to.get() {
+            // Without the message that is meant, nothing is left (chatRecordingService.ts).
+            self.cut(self.by_id.get(id).copied().unwrap_or_default());
+        } else if record.id.get().is_some() {
+            self.take_message(record, place);
+        } else if let Some(change) = record.change() {
+            self.take_header(&change, place);
+        } else {
+            self.created_at = self.created_at.or_else(|| record.start_time.instant());
+            self.take_header(record, place);
+        }
+    }
+
+    fn take_header(&mut self, header: &Record<'_>, place: Place) {
+        self.newest = self.newest.max(header.newest_time());
+        if let Some(kind) = header.kind.get() {
+            self.is_subagent = kind == "subagent";
+        }
+        if let Some(summary) = header.summary.filled() {
+            self.summary = Some(summary.to_owned());
+        }
+        let Some(messages) = header.checkpoint() else { return };
+        self.cut(0);
+        for (nth, message) in messages.into_iter().enumerate() {
+            if let Some(message) = Record::of(message) {
+                self.newest = self.newest.max(message.newest_time());
+                self.take_message(&message, Place { nth: Some(nth), ..place });
+            }
+        }
+    }
+
+    /// Takes a message, which replaces an earlier writing of it.
+    pub(crate) fn take_message(&mut self, message: &Record<'_>, place: Place) {
+        if let Some(model) = message.model.filled() {
+            self.model = Some(model.to_owned());
+        }
+        let content = parts(message.content);
+        let prompt = message.prompt_in(&content);
+        // One without an id cannot be written again.
+        let id = message.id.get().map_or_else(|| format!("#{}", self.entries.len()), str::to_owned);
+        let entry = Entry {
+            place,
+            digest: digest(message, &content),
+            id: id.clone(),
+            is_prompt: prompt.is_some(),
+            is_reply: message.is_reply_in(&content),
+        };
+        let at = match self.by_id.entry(id) {
+            Slot::Occupied(slot) => {
+                self.entries[*slot.get()] = entry;
+                *slot.get()
+            }
+            Slot::Vacant(slot) => {
+                self.entries.push(entry);
+                *slot.insert(self.entries.len() - 1)
+            }
+        };
+        if let Some(text) = prompt.filter(|text| !text.is_empty()) {
+            let first = &mut self.first[usize::from(text.starts_with(['/', '?']))];
+            if first.as_ref().is_none_or(|(first, _)| *first == at) {
+                *first = Some((at, text));
+            }
+        }
+    }
+
+    /// Drops every message from a place on.
+    fn cut(&mut self, from: usize) {
+        for entry in self.entries.drain(from..) {
+            self.by_id.remove(&entry.id);
+        }
+        for first in &mut self.first {
+            first.take_if(|(at, _)| *at >= from);
+        }
+    }
+
+    /// Takes what the fields of a document say outside of its messages.
+    pub(crate) fn take_field(&mut self, key: &str, value: &str) {
+        match key {
+            "startTime" => self.created_at = Text::from(value).instant(),
+            "summary" if !value.trim().is_empty() => self.summary = Some(value.to_owned()),
+            "kind" => self.is_subagent = value == "subagent",
+            _ => {}
+        }
+        if matches!(key, "startTime" | "lastUpdated") {
+            self.newest = self.newest.max(Text::from(value).instant());
+        }
+    }
+
+    /// Returns the first thing that a person typed; commands are passed over as long as there is anything
+    /// else, as the picker does (sessionUtils.ts).
+    pub(crate) fn first_prompt(&self) -> Option<&str> {
+        self.first.iter().flatten().next().map(|(_, text)| text.as_str())
+    }
+
+    /// Returns what stands for each prompt and each reply, to compare the conversation with that of a copy.
+    pub(crate) fn said(&self) -> Vec<u64> {
+        self.entries.iter().filter(|entry| entry.is_prompt || entry.is_reply).map(|entry| entry.digest).collect()
+    }
+
+    /// Counts what a person typed.
+    pub(crate) fn prompts(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.is_prompt).count() as u64
+    }
+
+    /// Counts what the model said.
+    pub(crate) fn replies(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.is_reply).count() as u64
+    }
+}
+
+/// Stands for who says what; what a resume writes anew in another form counts as the same.
+fn digest(message: &Record<'_>, content: &[Block<'_>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    message.speaker.get().hash(&mut hasher);
+    for part in content {
+        if let Block::Text(text) = part {
+            text.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// A field of a document: one of the older generation is a whole file of one object.
+#[derive(Debug)]
+pub(crate) enum Field<'a> {
+    /// A string, with its key.
+    Text(&'a str, &'a str),
+    /// The next of its messages.
+    Message(&'a RawValue),
+}
+
+/// Shows the fields of a document in order until `see` breaks, one message in memory at a time.
+///
+/// Returns whether the document was read to its end, or broken off by `see`; `false` means that it is cut off,
+/// or is none.
+pub(crate) fn each_field(reader: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+    let mut walk = Walk { see, is_stopped: false };
+    let mut document = serde_json::Deserializer::from_reader(BufReader::with_capacity(64 * 1024, reader));
+    let read = walk.deserialize(&mut document);
+    read.is_ok() || walk.is_stopped
+}
+
+/// Shows the fields as [`each_field`] does, of a document that was read whole; that is faster.
+pub(crate) fn each_field_in(document: &[u8], see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+    let mut walk = Walk { see, is_stopped: false };
+    let read = walk.deserialize(&mut serde_json::Deserializer::from_slice(document));
+    read.is_ok() || walk.is_stopped
+}
+
+struct Walk<'s> {
+    see: &'s mut dyn FnMut(Field<'_>) -> ControlFlow<()>,
+    is_stopped: bool,
+}
+
+impl Walk<'_> {
+    fn show<E: de::Error>(&mut self, field: Field<'_>) -> Result<(), E> {
+        self.is_stopped = (self.see)(field).is_break();
+        if self.is_stopped { Err(E::custom("enough was seen")) } else { Ok(()) }
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(&mut self, document: D) -> Result<(), D::Error> {
+        document.deserialize_map(Fields(self))
+    }
+}
+
+struct Fields<'w, 's>(&'w mut Walk<'s>);
+
+impl<'de> Visitor<'de> for Fields<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "messages" => map.next_value_seed(Messages(self.0))?,
+                "sessionId" | "startTime" | "lastUpdated" | "summary" | "kind" => {
+                    if let Some(value) = map.next_value::<Text<'de>>()?.get() {
+                        self.0.show(Field::Text(&key, value))?;
+                    }
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Messages<'w, 's>(&'w mut Walk<'s>);
+
+impl<'de> DeserializeSeed<'de> for Messages<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
+        value.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Messages<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(message) = list.next_element::<Box<RawValue>>()? {
+            self.0.show(Field::Message(&message))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a message of a document.
+pub(crate) fn message(raw: &RawValue) -> Option<Record<'_>> {
+    Record::of(raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conversation(lines: &[&str]) -> Conversation {
+        let mut conversation = Conversation::default();
+        lines.iter().for_each(|line| conversation.see(line.as_bytes(), 0));
+        conversation
+    }
+
+    fn user(id: &str, text: &str) -> String {
+        format!(r#"{{"id":"{id}","type":"user","content":[{{"text":"{text}"}}]}}"#)
+    }
+
+    fn counted(lines: &[&str]) -> (u64, u64, Option<String>) {
+        let conversation = conversation(lines);
+        (conversation.prompts(), conversation.replies(), conversation.first_prompt().map(str::to_owned))
+    }
+
+    #[test]
+    fn the_last_writing_of_a_message_counts_in_the_place_of_its_first() {
+        let early = r#"{"id":"b","type":"gemini","content":"","model":"m1"}"#;
+        let late = r#"{"id":"b","type":"gemini","content":"","model":"m2","toolCalls":[{"name":"sh","args":{}}]}"#;
+        let lines = [user("a", "one"), early.to_owned(), user("c", "two"), late.to_owned()];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let sum = conversation(&lines);
+        assert_eq!((sum.prompts(), sum.replies(), sum.model.as_deref()), (2, 1, Some("m2")));
+        assert_eq!(sum.entries.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_step_back_drops_the_message_and_what_follows_and_an_unknown_one_everything() {
+        let (a, b, c) = (user("a", "one"), user("b", "two"), user("c", "three"));
+        assert_eq!(counted(&[&a, &b, &c, r#"{"$rewindTo":"b"}"#]), (1, 0, Some("one".to_owned())));
+        assert_eq!(counted(&[&a, &b, r#"{"$rewindTo":"x"}"#, &c]), (1, 0, Some("three".to_owned())));
+        assert_eq!(counted(&[&a, r#"{"$rewindTo":"a"}"#, &b]), (1, 0, Some("two".to_owned())));
+    }
+
+    #[test]
+    fn a_checkpoint_stands_for_all_that_was_said_before_it() {
+        let (a, b) = (user("a", "one"), user("b", "two"));
+        let checkpoint =
+            format!(r#"{{"$set":{{"messages":[{b},7,{{"type":"gemini","id":"g","content":[{{"text":"x"}}]}}]}}}}"#);
+        assert_eq!(counted(&[&a, &checkpoint]), (1, 1, Some("two".to_owned())));
+        let in_header = format!(r#"{{"sessionId":"s","messages":[{a}]}}"#);
+        assert_eq!(counted(&[&in_header, &b]), (2, 0, Some("one".to_owned())));
+    }
+
+    #[test]
+    fn commands_are_the_first_prompt_only_when_there_is_nothing_else() {
+        let (command, help, text) = (user("a", "/help"), user("b", "?"), user("c", "fix it"));
+        assert_eq!(counted(&[&command, &help]).2.as_deref(), Some("/help"));
+        assert_eq!(counted(&[&command, &help, &text, &user("d", "more")]).2.as_deref(), Some("fix it"));
+    }
+
+    #[test]
+    fn what_the_program_put_in_is_no_prompt() {
+        for other in [
+            r#"{"id":"a","type":"user","content":[{"text":"<session_context>\nx"}]}"#,
+            r#"{"id":"a","type":"user","content":[{"functionResponse":{"response":{"output":"x"}}}]}"#,
+            r#"{"id":"a","type":"user","content":"  "}"#,
+            r#"{"id":"a","type":"user"}"#,
+            r#"{"id":"a","type":"info","content":"x"}"#,
+            r#"{"id":7,"type":"user","content":"x"}"#,
+        ] {
+            assert_eq!(counted(&[other]), (0, 0, None), "{other}");
+        }
+        let files = r#"{"id":"a","type":"user","content":[{"text":"look at f\n--- Content"}],"displayContent":[{"text":"look at @f"}]}"#;
+        assert_eq!(counted(&[files]).2.as_deref(), Some("look at @f"));
+        let image = r#"{"id":"a","type":"user","content":[{"inlineData":{}}]}"#;
+        assert_eq!(counted(&[image]), (1, 0, None));
+    }
+
+    #[test]
+    fn a_document_is_shown_field_by_field_as_far_as_it_can_be_read() {
+        let text = r#"{"sessionId":"s","x":[1],"messages":[{"id":"a"},7],"summary":"T","kind":3}"#;
+        let shown = |text: &str, most: usize| {
+            let mut seen = Vec::new();
+            let is_read = each_field(text.as_bytes(), &mut |field| {
+                seen.push(match field {
+                    Field::Text(key, value) => format!("{key}={value}"),
+                    Field::Message(raw) => raw.get().to_owned(),
+                });
+                if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            (is_read, seen)
+        };
+        assert_eq!(
+            shown(text, 9),
+            (true, ["sessionId=s", r#"{"id":"a"}"#, "7", "summary=T"].map(str::to_owned).to_vec())
+        );
+        assert_eq!(shown(text, 1), (true, vec!["sessionId=s".to_owned()]));
+        assert_eq!(shown(&text[..30], 9), (false, vec!["sessionId=s".to_owned()]));
+        assert_eq!(shown("[]", 9), (false, Vec::new()));
+        assert_eq!(shown(r#"{"messages":{},"summary":"T"}"#, 9), (false, Vec::new()));
+    }
+}

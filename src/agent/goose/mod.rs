@@ -1,0 +1,190 @@
+//! Goose: `sessions/sessions.db` in its data directory, only ever read.
+//!
+//! Facts: aaif-goose/goose 017176d0, schema 17; not measured, because the program could not be had.
+
+pub(super) mod records;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+
+use super::{Agent, Command, Found, ReadContext, StoreNotes};
+use crate::agent::database;
+use crate::agent::database::{MOST_BYTES, Queries, Schema};
+use crate::error::PathError;
+use crate::format::json::local_instant;
+use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::turn::Turn;
+use crate::session::evidence;
+use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+
+/// The newest schema whose meaning is known.
+const NEWEST: i64 = 17;
+
+const SESSION: [&str; 12] = [
+    "id",
+    "parent_session_id",
+    "name",
+    "description",
+    "session_type",
+    "working_dir",
+    "created_at",
+    "updated_at",
+    "model_config_json",
+    "archived_at",
+    "schedule_id",
+    "user_set_name",
+];
+
+/// The agent.
+pub(super) struct Goose;
+
+/// Its only schema.
+struct Sessions;
+
+impl Schema for Sessions {
+    fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
+        db.require("sessions", &["id"])?;
+        db.require("messages", &["id", "session_id", "role", "content_json"])?;
+        let columns = db.column_list("sessions", "", &SESSION)?;
+        let parent = db.column_list("sessions", "", &SESSION[1..2])?;
+        let of_message = db.column_list("messages", "", &["created_timestamp", "metadata_json"])?;
+        let turns = format!(
+            "SELECT id, role, CASE WHEN octet_length(content_json) <= {MOST_BYTES} THEN content_json END, {of_message} \
+             FROM messages WHERE session_id = ?1 AND id > CAST(?2 AS INTEGER) AND ?3 = '' \
+             ORDER BY id LIMIT CAST(?4 AS INTEGER)"
+        );
+        let mut version = None;
+        if db.columns("schema_version")?.contains("version") {
+            db.query("SELECT max(version) FROM schema_version", &[], |row| version = row.int(0))?;
+        }
+        Ok(Queries {
+            ids: db.prepare(&format!("SELECT id, {parent} FROM sessions"))?,
+            session: db.prepare(&format!("SELECT {columns} FROM sessions WHERE id = ?1"))?,
+            turns: db.prepare(&turns)?,
+            size: db.prepare("SELECT sum(octet_length(content_json)) FROM messages WHERE session_id = ?1")?,
+            warning: version.filter(|version| *version > NEWEST).map(|version| {
+                format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; what it could read is listed")
+            }),
+        })
+    }
+
+    fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
+        copy.title = row.filled(2).map(|name| Fact::new(name, "name"));
+        if copy.title.is_none() {
+            copy.title = row.filled(3).map(|text| Fact::new(text, "description"));
+        }
+        database::set_dir(copy, row.text(5), "working_dir in the database");
+        let time = |at, source| {
+            let text: String = row.text(at)?;
+            local_instant(&text, &TimeZone::UTC).map(|at| Fact::new(at, source))
+        };
+        copy.created_at = time(6, "created_at");
+        copy.active_at = time(7, "updated_at").or_else(|| copy.created_at.clone());
+        copy.model = row.text(8).as_deref().and_then(records::model).map(|model| Fact::new(model, "model_config"));
+        copy.kind = match row.text(4).as_deref() {
+            _ if copy.place.is_subagent => SessionKind::Subagent,
+            Some("sub_agent") => SessionKind::Subagent,
+            // Goose shows neither in its own list.
+            Some("hidden") => SessionKind::Archived,
+            _ if row.filled(9).is_some() => SessionKind::Archived,
+            Some("scheduled") => SessionKind::Exec,
+            _ => SessionKind::Main,
+        };
+    }
+
+    fn add(&self, row: &Row<'_>, turns: &mut Vec<Turn>) {
+        let place = (row.int(0).unwrap_or_default(), String::new());
+        let role = row.text(1).unwrap_or_default();
+        let content = row.text(2).unwrap_or_default();
+        turns.push(records::turn(place, &role, &content, row.int(3), row.text(4).as_deref()));
+    }
+}
+
+impl Agent for Goose {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Goose
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let mut stores = database::stores(self.kind(), "goose", env);
+        stores.iter_mut().for_each(|store| store.unset.push("GOOSE_PATH_ROOT"));
+        if let Some(root) = env.agent_variable("GOOSE_PATH_ROOT") {
+            let root = env.absolute(Path::new(root));
+            let set = BTreeMap::from([("GOOSE_PATH_ROOT", root.clone().into_os_string())]);
+            stores.iter_mut().for_each(|store| store.is_usual = false);
+            stores.insert(
+                0,
+                Store { agent: self.kind(), root: root.join("data"), is_usual: true, set, unset: Vec::new() },
+            );
+        }
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        database::locate(store, &path_in(store), &Sessions, None, &mut found);
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let mut found = Found::default();
+        database::locate(store, &path_in(store), &Sessions, Some(id), &mut found);
+        found
+    }
+
+    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
+        database::notes(places, counts, &Sessions, env)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        database::read(&place, context)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        database::count(&Sessions, copy)
+    }
+
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Err(format!(
+            "it is in Goose's database, so only Goose removes it: goose session remove --session-id {}",
+            place.id
+        ))
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        database::messages(&Sessions, &copy.place, see)
+    }
+
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
+        true
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let verb = if prompt.is_some() { "run" } else { "session" };
+        let argv = ["goose", verb, "--resume", "--session-id", &copy.place.id].map(str::to_owned).to_vec();
+        // The value of an option must not look like another option.
+        let last = match prompt {
+            Some(prompt) if prompt.starts_with('-') => vec![format!("--text={prompt}")],
+            Some(prompt) => vec!["-t".to_owned(), prompt.to_owned()],
+            None => Vec::new(),
+        };
+        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+    }
+}
+
+fn path_in(store: &Store) -> PathBuf {
+    store.root.join("sessions/sessions.db")
+}

@@ -1,0 +1,117 @@
+//! The messages of Goose: a list of content items as JSON, and flags that say who may see them.
+//!
+//! Facts: aaif-goose/goose 017176d0, schema 17.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::content::plain_text;
+use crate::format::json::Text;
+use crate::format::turn::{Turn, instant};
+use crate::session::Role;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Item<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(borrow, default)]
+    tool_call: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_result: Option<&'a RawValue>,
+}
+
+/// What a tool was asked or answered, wrapped in whether that worked.
+#[derive(Default, Deserialize)]
+struct Wrapped<'a> {
+    #[serde(borrow, default)]
+    value: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+struct Call<'a> {
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    user_visible: serde_json::Value,
+}
+
+/// Returns the model that a session's `model_config_json` names.
+pub(crate) fn model(json: &str) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    struct Config<'a> {
+        #[serde(borrow, default)]
+        model_name: Text<'a>,
+    }
+    let config: Config<'_> = serde_json::from_str(json).ok()?;
+    config.model_name.filled().map(str::to_owned)
+}
+
+/// Makes a turn of a row: `created` is in seconds, or in milliseconds where it is too large for that.
+pub(crate) fn turn(
+    place: (i64, String),
+    role: &str,
+    content: &str,
+    created: Option<i64>,
+    metadata: Option<&str>,
+) -> Turn {
+    let role = match role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        _ => Role::System,
+    };
+    let mut turn = Turn::new(place, role, created.and_then(instant));
+    // A summary that replaces what was said before is for the model alone.
+    let metadata: Metadata = metadata.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    turn.counts = metadata.user_visible != false;
+    let items: Vec<&RawValue> = serde_json::from_str(content).unwrap_or_default();
+    for item in items {
+        let item: Item<'_> = serde_json::from_str(item.get()).unwrap_or_default();
+        match item.kind.get() {
+            Some("text") => turn.say(item.text.get().unwrap_or_default()),
+            Some("toolRequest" | "frontendToolRequest") => {
+                let call: Call<'_> = unwrapped(item.tool_call);
+                let name = call.name.get().unwrap_or("tool");
+                turn.tool(format!("{name} {}", call.arguments.map_or("", RawValue::get)).trim_end().to_owned());
+            }
+            Some("toolResponse") => turn.tool(format!("→ {}", answer(item.tool_result))),
+            _ => {}
+        }
+    }
+    turn
+}
+
+fn wrapped(raw: Option<&RawValue>) -> Wrapped<'_> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+fn unwrapped<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+    wrapped(raw).value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()
+}
+
+/// Returns what a tool answered: a list of items, in newer versions in an object.
+fn answer(raw: Option<&RawValue>) -> String {
+    let result = wrapped(raw);
+    let object = result.value.filter(|value| value.get().starts_with('{'));
+    let object: Option<Answer<'_>> = object.and_then(|value| serde_json::from_str(value.get()).ok());
+    let content = object.and_then(|object| object.content).or(result.value);
+    let text = plain_text(content);
+    if text.is_empty() { result.error.get().unwrap_or_default().to_owned() } else { text }
+}

@@ -1,0 +1,366 @@
+//! JidoCode: `~/.jido_code/sessions/<uuid>.json`, one signed JSON document a session.
+//!
+//! A session is on disk only while it is closed: closing writes the file, resuming deletes it.
+//! Facts: agentjido/jido_code 03efe8eb.
+
+pub(crate) mod records;
+pub mod signature;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::upkeep::{Strays, is_own_temporary, temporary_in};
+use super::{Agent, Command, Found, ReadContext};
+use crate::error::PathError;
+use crate::format::json::Text;
+use crate::session::evidence;
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
+use signature::{APP_SALTS, Key, SignatureCheck, check, derive_key};
+
+/// The file of the machine's secret, in JidoCode's directory.
+pub(crate) const SECRET_FILE: &str = "machine_secret";
+/// The machine's secret is 64 characters; JidoCode makes a new one when it is shorter than 32.
+const MAX_SECRET: u64 = 4096;
+const SHORTEST_SECRET: usize = 32;
+
+/// What JidoCode refuses to load; such a session cannot be resumed.
+const REFUSED: [Health; 5] = [
+    Health::Oversize,
+    Health::MissingFields,
+    Health::UnsupportedVersion,
+    Health::InvalidContent,
+    Health::SignatureInvalid,
+];
+
+/// The agent.
+pub(super) struct Jido;
+
+impl Agent for Jido {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Jido
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        vec![Store { agent: self.kind(), root: root(env), is_usual: true, set: BTreeMap::new(), unset: Vec::new() }]
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("sessions")) {
+            let path = entry.path();
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Some(id) = name.strip_suffix(".json").filter(|id| records::is_session_id(id)) else { continue };
+            if kind.is_file() {
+                found.places.push(place(store, id, path));
+            } else {
+                found.problem(&path, "it is not a regular file");
+            }
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let mut found = Found::default();
+        let path = file_of(&store.root, id);
+        if records::is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            found.places.push(place(store, id, path));
+        }
+        found
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let (file, metadata) = fsio::open_regular(&place.path)?;
+        let mut copy = Copy::new(place);
+        (copy.size_bytes, copy.transcript_bytes) = (metadata.len(), metadata.len());
+        if metadata.len() > MAX_FILE_BYTES {
+            refuse(&mut copy, &LoadError::FileTooLarge);
+        } else {
+            let bytes = fsio::read_opened(file, &metadata, &copy.place.path, MAX_FILE_BYTES)?;
+            match records::parse(&bytes) {
+                Ok(session) => {
+                    Known::of(&session).fill(&mut copy, context.env);
+                    fill(&mut copy, &session);
+                }
+                Err(error) => {
+                    // What JidoCode refuses still has a name and a directory that help its owner.
+                    let loose: Loose<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+                    loose.known().fill(&mut copy, context.env);
+                    refuse(&mut copy, &error);
+                }
+            }
+        }
+        if copy.active_at.is_none() {
+            let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+        }
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut replies) = (0, 0);
+        self.messages(copy, &mut |message| {
+            match message.role {
+                Role::User => prompts += 1,
+                Role::Assistant if !message.text.trim().is_empty() => replies += 1,
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        })?;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        if copy.transcript_bytes > MAX_FILE_BYTES {
+            return Ok(());
+        }
+        let bytes = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES)?;
+        let Ok(session) = records::parse(&bytes) else { return Ok(()) };
+        let messages = session.messages.into_iter().map(|message| Message {
+            role: match message.role {
+                JidoRole::User => Role::User,
+                JidoRole::Assistant => Role::Assistant,
+                JidoRole::Tool => Role::Tool,
+                JidoRole::System => Role::System,
+            },
+            text: message.content,
+            at: Some(message.timestamp),
+        });
+        let _ = messages.into_iter().try_for_each(see);
+        Ok(())
+    }
+
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
+        true
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(refused)) {
+            return Err(copy.notes.first().cloned().unwrap_or_else(|| refused.meaning().to_owned()));
+        }
+        if prompt.is_some() {
+            return Err("JidoCode has no form for one prompt without a terminal".to_owned());
+        }
+        // It takes no id on its command line; its own command resumes.
+        let then_type = Some(format!("/resume {}", copy.place.id));
+        Ok(Command { argv: vec!["jido_code".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
+    }
+
+    fn verify(&self, copy: &mut Copy, env: &Env) {
+        self.verify_all(&mut [copy], env);
+    }
+
+    fn verify_all(&self, copies: &mut [&mut Copy], env: &Env) {
+        // Deriving a key takes a hundred times as long as checking a file with it.
+        let mut keys: BTreeMap<PathBuf, Vec<Key>> = BTreeMap::new();
+        for copy in copies {
+            if copy.health.contains(&Health::Unsigned) || REFUSED.iter().any(|refused| copy.health.contains(refused)) {
+                continue;
+            }
+            let root = copy.place.store.root.clone();
+            let keys = keys.entry(root).or_insert_with_key(|root| machine_keys(root, env));
+            verify_with(keys, copy, env);
+        }
+    }
+
+    fn strays(&self, store: &Store, _env: &Env) -> Strays {
+        let mut found = Found::default();
+        // It writes `<id>.json.tmp` and renames it.
+        let is_temporary =
+            |name: &str| name.strip_suffix(".json.tmp").is_some_and(records::is_session_id) || is_own_temporary(name);
+        let strays = temporary_in(&store.root.join("sessions"), self.kind(), &mut found, is_temporary);
+        Strays { strays, problems: found.problems }
+    }
+}
+
+fn machine_keys(root: &Path, env: &Env) -> Vec<Key> {
+    let secret = machine_secret(root);
+    let derive = |secret: &String| APP_SALTS.map(|salt| derive_key(salt, secret, short_name(&env.hostname)));
+    secret.iter().flat_map(derive).collect()
+}
+
+fn verify_with(keys: &[Key], copy: &mut Copy, env: &Env) {
+    let Ok(bytes) = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES) else { return };
+    let note = match check(&bytes, keys) {
+        Ok(SignatureCheck::Valid) => "its signature is valid".to_owned(),
+        Ok(SignatureCheck::Wrong) if env.foreign_home => {
+            // The key holds the host's name, and a home that was named may be another machine's.
+            "its signature does not fit this machine's name, which may not be the one that it was made on".to_owned()
+        }
+        Ok(SignatureCheck::Wrong) => {
+            copy.health.insert(Health::SignatureInvalid);
+            let host = short_name(&env.hostname);
+            format!(
+                "{}; it was edited, or made on a machine that is not named {host}",
+                LoadError::SignatureVerificationFailed
+            )
+        }
+        Ok(SignatureCheck::Unsigned) => return,
+        Ok(SignatureCheck::Unsupported(why)) => why.to_string(),
+        Err(error) => error.to_string(),
+    };
+    copy.notes.push(note);
+}
+
+/// Returns JidoCode's directory.
+pub(crate) fn root(env: &Env) -> PathBuf {
+    env.home.join(".jido_code")
+}
+
+/// Returns the file of a session.
+pub(crate) fn file_of(root: &Path, id: &str) -> PathBuf {
+    root.join("sessions").join(format!("{id}.json"))
+}
+
+fn place(store: &Arc<Store>, id: &str, path: PathBuf) -> Located {
+    Located {
+        store: Arc::clone(store),
+        project: None,
+        id: id.to_owned(),
+        path: path.into(),
+        side_dir: None,
+        parent_id: None,
+        is_subagent: false,
+    }
+}
+
+/// Returns the secret as JidoCode takes it: untrimmed, and only if it is long enough.
+pub(crate) fn machine_secret(root: &Path) -> Option<String> {
+    let bytes = fsio::read_bounded(&root.join(SECRET_FILE), MAX_SECRET).ok()?;
+    String::from_utf8(bytes).ok().filter(|secret| secret.len() >= SHORTEST_SECRET)
+}
+
+/// Erlang's `inet:gethostname` gives the name without its domain.
+pub(crate) fn short_name(hostname: &str) -> &str {
+    hostname.split('.').next().filter(|name| !name.is_empty()).unwrap_or("localhost")
+}
+
+/// The fields that are shown even of a file that JidoCode refuses.
+#[derive(Default, Deserialize)]
+struct Loose<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    project_path: Text<'a>,
+    #[serde(borrow, default)]
+    closed_at: Text<'a>,
+    #[serde(borrow, default)]
+    updated_at: Text<'a>,
+    #[serde(borrow, default)]
+    created_at: Text<'a>,
+}
+
+impl Loose<'_> {
+    fn known(&self) -> Known<'_> {
+        let at = |text: &Text<'_>| text.get().and_then(records::instant);
+        Known {
+            id: self.id.get(),
+            name: self.name.filled(),
+            project_path: self.project_path.filled(),
+            closed_at: at(&self.closed_at),
+            updated_at: at(&self.updated_at),
+            created_at: at(&self.created_at),
+        }
+    }
+}
+
+/// What a file says of the session as a whole.
+struct Known<'a> {
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    project_path: Option<&'a str>,
+    closed_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+    created_at: Option<Timestamp>,
+}
+
+impl<'a> Known<'a> {
+    fn of(session: &'a JidoSession) -> Self {
+        let filled = |text: &'a str| Some(text).filter(|text| !text.trim().is_empty());
+        Self {
+            id: Some(&session.id),
+            name: filled(&session.name),
+            project_path: filled(&session.project_path),
+            closed_at: session.closed_at,
+            updated_at: Some(session.updated_at),
+            created_at: Some(session.created_at),
+        }
+    }
+
+    fn fill(&self, copy: &mut Copy, env: &Env) {
+        copy.title = self.name.map(|name| Fact::new(name.to_owned(), "name"));
+        if let Some(path) = self.project_path {
+            let dir = env.expand(Path::new(path));
+            copy.start_dir = Some(Fact::new(dir.clone(), "session"));
+            copy.last_dir = copy.start_dir.clone();
+            copy.evidence.push(Evidence { dir, source: "session", detail: "project_path".to_owned(), counts: true });
+        }
+        copy.created_at = self.created_at.map(|at| Fact::new(at, "created_at"));
+        let closed = self.closed_at.map(|at| Fact::new(at, "closed_at"));
+        copy.active_at = closed.or_else(|| self.updated_at.map(|at| Fact::new(at, "updated_at")));
+        if let Some(id) = self.id.filter(|id| *id != copy.place.id) {
+            copy.notes.push(format!("its content says that its id is {id}"));
+            copy.health.insert(Health::InvalidContent);
+        }
+    }
+}
+
+fn fill(copy: &mut Copy, session: &JidoSession) {
+    let prompt = session.messages.iter().find(|message| message.role == JidoRole::User);
+    copy.first_prompt = prompt.map(|message| Fact::new(message.content.clone(), "conversation"));
+    copy.model = session.model.clone().map(|model| Fact::new(model, "config"));
+    if session.signature.is_none() {
+        copy.health.insert(Health::Unsigned);
+    }
+    let is_conversation = |role: JidoRole| matches!(role, JidoRole::User | JidoRole::Assistant);
+    if !session.messages.iter().any(|message| is_conversation(message.role)) {
+        copy.kind = SessionKind::Empty;
+        copy.health.insert(Health::EmptySession);
+    }
+}
+
+/// Notes JidoCode's own reason for not loading a session.
+fn refuse(copy: &mut Copy, error: &LoadError) {
+    copy.health.insert(match error {
+        LoadError::FileTooLarge => Health::Oversize,
+        LoadError::MissingFields(_) => Health::MissingFields,
+        LoadError::UnsupportedVersion => Health::UnsupportedVersion,
+        _ => Health::InvalidContent,
+    });
+    copy.notes.insert(0, error.to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_named_without_its_domain() {
+        assert_eq!(short_name("build-7.example.org"), "build-7");
+        assert_eq!(short_name("examplehost"), "examplehost");
+        assert_eq!(short_name(""), "localhost");
+    }
+}

@@ -1,0 +1,509 @@
+//! The signature of a JidoCode session file: what is signed, with which key, and whether it fits.
+//!
+//! JidoCode decodes the file, drops the top-level `signature`, encodes the rest with Jason and signs that text with
+//! HMAC-SHA256. So spaces and the order of keys do not matter, and every value does. [`canonical`] writes the same text.
+//! It never calls a signature wrong when it cannot tell: see [`Unsupported`].
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::agent::jido::records::{LoadError, document, string, walk};
+
+/// The salts that JidoCode is built with: the one of its configuration first, then the default of its code.
+pub const APP_SALTS: [&str; 2] = ["jido_code_session_v1_2025", "jido_code_session_v1"];
+
+const ROUNDS: u32 = 100_000;
+
+/// Erlang keeps the keys of a map in order up to this many; beyond, in that of an internal hash.
+const MAX_KEYS: usize = 32;
+
+/// Jason has no limit, but this encoder descends the stack and scans a value once for each level that it is in. JidoCode
+/// writes about four levels.
+const MAX_DEPTH: usize = 32;
+
+/// A key that signs sessions; it belongs to one machine under one host name.
+#[derive(Clone)]
+pub struct Key([u8; 32]);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// Derives the key of a machine from the text of `~/.jido_code/machine_secret`, untrimmed, and the short host name.
+///
+/// This takes a noticeable fraction of a second, so derive a key once for all files.
+pub fn derive_key(app_salt: &str, machine_secret: &str, hostname: &str) -> Key {
+    let salt = [app_salt, machine_secret, hostname].concat();
+    Key(pbkdf2::pbkdf2_hmac_array::<Sha256, 32>(app_salt.as_bytes(), salt.as_bytes(), ROUNDS))
+}
+
+/// What a signature says about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignatureCheck {
+    /// One of the keys made it, over these contents.
+    Valid,
+    /// There is none; JidoCode loads such a file with a warning.
+    Unsigned,
+    /// None of the keys made it over these contents; JidoCode refuses the file.
+    Wrong,
+    /// It cannot be told.
+    Unsupported(Unsupported),
+}
+
+/// Why the text that JidoCode signs cannot be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// No key was given, as when the machine secret cannot be read.
+    #[error("the signature cannot be checked without the secret of the machine")]
+    NoKey,
+    /// Erlang orders the keys of a large object by an internal hash.
+    #[error("the signature cannot be checked: an object has more than {MAX_KEYS} keys")]
+    ManyKeys,
+    /// The document is deeper than this encoder goes.
+    #[error("the signature cannot be checked: the file nests deeper than {MAX_DEPTH} levels")]
+    Deep,
+}
+
+/// Why a document cannot be encoded as JidoCode would.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// JidoCode cannot read it either.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// JidoCode can, but its encoding cannot be known.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+}
+
+/// Writes the text that JidoCode signs, piece by piece.
+pub fn canonical(bytes: &[u8], out: &mut impl FnMut(&[u8])) -> Result<(), EncodeError> {
+    Encoder { out, signature: None }.value(document(bytes)?, 0)
+}
+
+/// Checks the signature of a file against each key.
+pub fn check(bytes: &[u8], keys: &[Key]) -> Result<SignatureCheck, LoadError> {
+    let mut signature = None;
+    walk(document(bytes)?, |key, value| {
+        if key == "signature" {
+            signature.get_or_insert(value);
+        }
+        Ok::<_, LoadError>(())
+    })?;
+    let Some(signature) = signature.filter(|json| *json != "null") else {
+        return Ok(SignatureCheck::Unsigned);
+    };
+    if keys.is_empty() {
+        return Ok(SignatureCheck::Unsupported(Unsupported::NoKey));
+    }
+    let mut macs: Vec<_> = keys.iter().map(mac).collect();
+    let mut update = |piece: &[u8]| macs.iter_mut().for_each(|mac| mac.update(piece));
+    match canonical(bytes, &mut update) {
+        Ok(()) => {}
+        Err(EncodeError::Load(refusal)) => return Err(refusal),
+        Err(EncodeError::Unsupported(reason)) => return Ok(SignatureCheck::Unsupported(reason)),
+    }
+    let tag = string(signature)?.and_then(|text| STANDARD.decode(text.as_bytes()).ok());
+    let is_valid = tag.is_some_and(|tag| macs.into_iter().any(|mac| mac.verify_slice(&tag).is_ok()));
+    Ok(if is_valid { SignatureCheck::Valid } else { SignatureCheck::Wrong })
+}
+
+/// Returns the file as JidoCode would write it, signed anew; a signature that it has is replaced.
+pub fn sign(bytes: &[u8], key: &Key) -> Result<Vec<u8>, EncodeError> {
+    let mut mac = mac(key);
+    canonical(bytes, &mut |piece| mac.update(piece))?;
+    let signature = format!("\"{}\"", STANDARD.encode(mac.finalize().into_bytes()));
+    let mut signed = Vec::with_capacity(bytes.len() + signature.len());
+    Encoder { out: &mut |piece: &[u8]| signed.extend_from_slice(piece), signature: Some(&signature) }
+        .value(document(bytes)?, 0)?;
+    Ok(signed)
+}
+
+fn mac(key: &Key) -> Hmac<Sha256> {
+    // HMAC itself fills a short key up with zeros to a block; done here, the length needs no check.
+    let mut block = [0; 64];
+    block[..key.0.len()].copy_from_slice(&key.0);
+    Hmac::new(&block.into())
+}
+
+/// Writes JSON as `Jason.encode!(value, pretty: true)` does for what `Jason.decode!` made of it.
+struct Encoder<'a, W> {
+    out: &'a mut W,
+    /// The JSON of a signature to put into the top level, instead of the one that the document has.
+    signature: Option<&'a str>,
+}
+
+impl<W: FnMut(&[u8])> Encoder<'_, W> {
+    fn value(&mut self, json: &str, depth: usize) -> Result<(), EncodeError> {
+        match json.as_bytes() {
+            [b'{' | b'[', ..] if depth == MAX_DEPTH => return Err(Unsupported::Deep.into()),
+            [b'{', ..] => self.object(json, depth)?,
+            [b'[', ..] => self.list(json, depth)?,
+            [b'"', ..] => self.string(&string(json)?.unwrap_or_default()),
+            [b'-' | b'0'..=b'9', ..] => (self.out)(number(json)?.as_bytes()),
+            _ => (self.out)(json.as_bytes()),
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, json: &str, depth: usize) -> Result<(), EncodeError> {
+        // Rust orders strings by their bytes, and so does Erlang. Of two equal keys Jason keeps the first.
+        let mut members = BTreeMap::new();
+        walk(json, |key, value: &str| {
+            if depth > 0 || key != "signature" {
+                members.entry(key).or_insert(value);
+            }
+            match members.len() {
+                ..=MAX_KEYS => Ok(()),
+                _ => Err(EncodeError::from(Unsupported::ManyKeys)),
+            }
+        })?;
+        if let Some(signature) = self.signature.filter(|_| depth == 0) {
+            members.insert(Cow::Borrowed("signature"), signature);
+        }
+        let mut separator: &[u8] = b"{";
+        for (key, value) in &members {
+            (self.out)(separator);
+            self.line(depth + 1);
+            self.string(key);
+            (self.out)(b": ");
+            self.value(value, depth + 1)?;
+            separator = b",";
+        }
+        self.close(members.is_empty(), b"{}", depth);
+        Ok(())
+    }
+
+    fn list(&mut self, json: &str, depth: usize) -> Result<(), EncodeError> {
+        let mut is_empty = true;
+        walk(json, |_, value| {
+            (self.out)(if is_empty { b"[" } else { b"," });
+            is_empty = false;
+            self.line(depth + 1);
+            self.value(value, depth + 1)
+        })?;
+        self.close(is_empty, b"[]", depth);
+        Ok(())
+    }
+
+    fn close(&mut self, is_empty: bool, brackets: &[u8; 2], depth: usize) {
+        if is_empty {
+            (self.out)(brackets);
+        } else {
+            self.line(depth);
+            (self.out)(&brackets[1..]);
+        }
+    }
+
+    fn line(&mut self, depth: usize) {
+        (self.out)(b"\n");
+        (self.out)(&[b' '; 2 * MAX_DEPTH][..2 * depth]);
+    }
+
+    fn string(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let mut written = 0;
+        (self.out)(b"\"");
+        for (at, byte) in bytes.iter().enumerate() {
+            let control;
+            let escape: &[u8] = match byte {
+                b'"' => b"\\\"",
+                b'\\' => b"\\\\",
+                b'\n' => b"\\n",
+                b'\t' => b"\\t",
+                b'\r' => b"\\r",
+                0x08 => b"\\b",
+                0x0C => b"\\f",
+                0x00..0x20 => {
+                    control = format!("\\u{byte:04X}");
+                    control.as_bytes()
+                }
+                _ => continue,
+            };
+            (self.out)(&bytes[written..at]);
+            (self.out)(escape);
+            written = at + 1;
+        }
+        (self.out)(&bytes[written..]);
+        (self.out)(b"\"");
+    }
+}
+
+/// Writes a number as Elixir would. Integers have any length there; only `-0` is none, and becomes `0`.
+fn number(json: &str) -> Result<Cow<'_, str>, LoadError> {
+    if !json.contains(['.', 'e', 'E']) {
+        return Ok(Cow::Borrowed(if json == "-0" { "0" } else { json }));
+    }
+    // The parser of serde_json would not do: without `float_roundtrip` its last bit may differ.
+    let float = json.parse().ok().and_then(short);
+    float.map(Cow::Owned).ok_or_else(|| LoadError::InvalidJson(format!("{json} is beyond any float")))
+}
+
+/// Writes a float as Erlang's `float_to_binary(Float, [short])`; an infinite one has no such form.
+///
+/// The digits are the fewest that read back as the same float. They stand in full, or with an exponent where that is
+/// shorter, and from 2^53 on always with one. That is `to_chars` in erts/emulator/ryu of Erlang/OTP 25; the cases
+/// below are its answers.
+fn short(float: f64) -> Option<String> {
+    const FIRST_INEXACT: f64 = 9_007_199_254_740_992.0;
+    // Not `{:e}`: of two candidates that are equally near, the standard library takes the larger, Erlang and
+    // serde_json the even one.
+    let text = serde_json::Number::from_f64(float)?.to_string();
+    let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |text| ("-", text));
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [whole, fraction].concat();
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() {
+        return Some(format!("{sign}0.0"));
+    }
+    // Where the point stands in the digits; outside of them it may be, too.
+    let point = exponent.parse::<isize>().ok()? + digits.len() as isize - fraction.len() as isize;
+    let digits = digits.trim_end_matches('0');
+    let plain = match usize::try_from(point) {
+        Ok(point) if point >= digits.len() => format!("{digits:0<point$}.0"),
+        Ok(point) if point > 0 => format!("{}.{}", &digits[..point], &digits[point..]),
+        _ => format!("0.{}{digits}", "0".repeat(point.unsigned_abs())),
+    };
+    let (first, rest) = digits.split_at(1);
+    let rest = if rest.is_empty() { "0" } else { rest };
+    let scientific = format!("{first}.{rest}e{}", point - 1);
+    let is_plain = plain.len() <= scientific.len() && float.abs() < FIRST_INEXACT;
+    let text = if is_plain { plain } else { scientific };
+    Some(format!("{sign}{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
+    use serde_json::{Value, json};
+    use sha2::Digest;
+
+    use super::*;
+
+    /// The unsigned text of the vector and its signature, made with a few lines of Python; Erlang derives the same key.
+    const UNSIGNED: &str = r#"{
+  "closed_at": "2026-01-02T03:06:05.000000Z",
+  "config": {
+    "max_tokens": 4096,
+    "model": "m1",
+    "provider": "anthropic",
+    "temperature": 0.7
+  },
+  "conversation": [
+    {
+      "content": "tab\there \u001B[31m \"q\" \\ / é",
+      "id": "0011223344556677",
+      "role": "user",
+      "timestamp": "2026-01-02T03:04:06.000000Z"
+    }
+  ],
+  "created_at": "2026-01-02T03:04:05.000000Z",
+  "id": "3f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50",
+  "language": "rust",
+  "name": "demo",
+  "project_path": "/tmp/demo",
+  "prompt_history": [
+    "hi"
+  ],
+  "todos": [],
+  "updated_at": "2026-01-02T03:05:05.000000Z",
+  "version": 1
+}"#;
+    const SIGNATURE: &str = "KrSmAzWFt6sb02xtDl0lYDtqB48lqqUFQ9HB/atojIQ=";
+
+    static KEY: LazyLock<Key> = LazyLock::new(|| {
+        let secret = "00112233445566778899aabbccddeeff".repeat(2);
+        derive_key(APP_SALTS[0], &secret, "examplehost")
+    });
+
+    fn signed() -> String {
+        let line = format!("  \"signature\": \"{SIGNATURE}\",\n  \"todos\"");
+        UNSIGNED.replace("  \"todos\"", &line)
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn encoded(json: &str) -> Result<String, EncodeError> {
+        let mut text = Vec::new();
+        canonical(json.as_bytes(), &mut |piece| text.extend_from_slice(piece))?;
+        Ok(String::from_utf8(text).expect("UTF-8"))
+    }
+
+    fn outcome(json: &str) -> SignatureCheck {
+        check(json.as_bytes(), &[Key([7; 32]), KEY.clone()]).expect("an outcome")
+    }
+
+    #[test]
+    fn the_vector_is_met_byte_for_byte() {
+        assert_eq!(hex(&KEY.0), "8e3c4493ebe0ee774d772b2c09d9c626825dc2b4774ed5f29d196af87da9b299");
+        assert_eq!(encoded(&signed()).as_deref(), Ok(UNSIGNED));
+        let digest = Sha256::digest(UNSIGNED);
+        assert_eq!(hex(&digest), "ae2461b9626b1e6fc98c06b0e845a0b9df43598abc6f35d387703c9c8f6d56dd");
+        let again = sign(UNSIGNED.as_bytes(), &KEY).expect("a file");
+        assert_eq!(String::from_utf8(again).expect("UTF-8"), signed());
+        assert_eq!(outcome(&signed()), SignatureCheck::Valid);
+    }
+
+    #[test]
+    fn spaces_escapes_and_the_order_of_keys_do_not_matter() {
+        let value: Value = serde_json::from_str(&signed()).expect("JSON");
+        let members = value.as_object().expect("an object").iter().rev();
+        let members: Vec<_> = members.map(|(key, value)| format!("{}:{value}", json!(key))).collect();
+        let text = format!("\n{{{}}}\r\n", members.join(" ,\t"));
+        assert_eq!(outcome(&text), SignatureCheck::Valid);
+        assert_eq!(outcome(&text.replace("/tmp/demo", "\\/tmp\\u002Fdemo")), SignatureCheck::Valid);
+        assert_eq!(outcome(&text.replace("0.7", "7e-1")), SignatureCheck::Valid);
+    }
+
+    #[test]
+    fn a_changed_value_is_noticed() {
+        for (from, to) in [("demo", "demo "), ("0.7", "0.8"), ("4096", "4096.0"), ("[]", "{}"), ("KrSm", "KrSn")] {
+            assert_eq!(outcome(&signed().replace(from, to)), SignatureCheck::Wrong, "{to}");
+        }
+        let text = signed().replacen('{', "{\"extra\": null,", 1);
+        assert_eq!(outcome(&text), SignatureCheck::Wrong);
+        for odd in ["\"\"", "12", "\"?\"", "\"KrSmAzWFt6sb02xtDl0lYDtqB48lqqUFQ9HB/atojIQ\""] {
+            let text = signed().replace(&format!("\"{SIGNATURE}\""), odd);
+            assert_eq!(outcome(&text), SignatureCheck::Wrong, "{odd}");
+        }
+        assert_eq!(check(signed().as_bytes(), &[Key([7; 32])]), Ok(SignatureCheck::Wrong));
+    }
+
+    #[test]
+    fn a_file_without_signature_is_unsigned() {
+        assert_eq!(outcome(UNSIGNED), SignatureCheck::Unsigned);
+        assert_eq!(outcome(r#"{"signature": null}"#), SignatureCheck::Unsigned);
+        assert_eq!(outcome(r#"{"config": {"signature": "KrSm"}}"#), SignatureCheck::Unsigned);
+        assert_eq!(check(b"[]", &[]), Err(LoadError::NotAMap));
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_called_wrong() {
+        let unsupported = |reason| SignatureCheck::Unsupported(reason);
+        assert_eq!(check(signed().as_bytes(), &[]), Ok(unsupported(Unsupported::NoKey)));
+        let object = |keys: usize| {
+            let members: Vec<_> = (0..keys).map(|at| format!("\"k{at}\":0")).collect();
+            members.join(",")
+        };
+        let nested = |keys| outcome(&format!(r#"{{"signature":"","a":{{{}}}}}"#, object(keys)));
+        assert_eq!(nested(32), SignatureCheck::Wrong);
+        assert_eq!(nested(33), unsupported(Unsupported::ManyKeys));
+        let top = |keys| outcome(&format!(r#"{{{},"signature":""}}"#, object(keys)));
+        assert_eq!(top(32), SignatureCheck::Wrong);
+        assert_eq!(top(33), unsupported(Unsupported::ManyKeys));
+        let lists = |depth| {
+            let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+            outcome(&format!(r#"{{"signature":"","a":{open}{close}}}"#))
+        };
+        assert_eq!(lists(31), SignatureCheck::Wrong);
+        assert_eq!(lists(32), unsupported(Unsupported::Deep));
+        assert_eq!(lists(1_000_000), unsupported(Unsupported::Deep));
+    }
+
+    #[test]
+    fn of_two_equal_keys_the_first_is_signed() {
+        let text = signed().replacen('}', ",\"model\": \"other\"}", 1);
+        assert_eq!(outcome(&text), SignatureCheck::Valid);
+        let text = signed().replacen('{', "{\"n\\u0061me\": \"other\",", 1);
+        assert_eq!(outcome(&text), SignatureCheck::Wrong);
+    }
+
+    #[test]
+    fn the_text_is_laid_out_as_jason_does() {
+        let text = encoded(r#"{"b":[[],{},[null,true]],"é":0,"a":{"":-1},"B":"\u0000\u007f\u2028\/\b\f"}"#);
+        let expected = "{\n  \"B\": \"\\u0000\u{7f}\u{2028}/\\b\\f\",\n  \"a\": {\n    \"\": -1\n  },\n  \"b\": [\n    [],\n    \
+                        {},\n    [\n      null,\n      true\n    ]\n  ],\n  \"é\": 0\n}";
+        assert_eq!(text.as_deref(), Ok(expected));
+        assert_eq!(encoded("{}").as_deref(), Ok("{}"));
+    }
+
+    #[test]
+    fn numbers_are_written_as_elixir_writes_them() {
+        let long = "123456789012345678901234567890";
+        for same in ["0", "-1", "18446744073709551616", long, "0.7", "1.0", "-0.0", "123456.789"] {
+            assert_eq!(number(same).as_deref(), Ok(same));
+        }
+        let table = [
+            ("-0", "0"),
+            ("0e9", "0.0"),
+            ("1E2", "100.0"),
+            ("1e+3", "1.0e3"),
+            ("0.0001", "0.0001"),
+            ("0.00012", "1.2e-4"),
+            ("0.00001", "1.0e-5"),
+            ("100000.0", "1.0e5"),
+            ("123450.0", "123450.0"),
+            ("1234500.0", "1.2345e6"),
+            ("12345678900.0", "12345678900.0"),
+            ("123456789000.0", "1.23456789e11"),
+            ("1.0e22", "1.0e22"),
+            ("9007199254740991.0", "9007199254740991.0"),
+            ("9007199254740993.0", "9.007199254740992e15"),
+            ("1125899906842624.25", "1125899906842624.2"),
+            ("1125899906842624.75", "1125899906842624.8"),
+            ("0.30000000000000004", "0.30000000000000004"),
+            ("9.5367431640625E-7", "9.5367431640625e-7"),
+            ("4.0e-324", "5.0e-324"),
+            ("-1.0e-400", "-0.0"),
+            ("2.2250738585072014e-308", "2.2250738585072014e-308"),
+            ("1.7976931348623157e308", "1.7976931348623157e308"),
+        ];
+        for (json, text) in table {
+            assert_eq!(number(json).as_deref(), Ok(text), "{json}");
+        }
+        assert_eq!(number("1e400").expect_err("a refusal").code(), "invalid-json");
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            (-1e4..1e4).prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::hash_map(any::<String>(), inner, 0..6)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_encoding_of_the_encoding_is_itself(value in values(), key in any::<String>()) {
+            let once = encoded(&json!({ key: value.clone() }).to_string()).expect("a text");
+            prop_assert_eq!(encoded(&once).expect("a text"), once.clone());
+        }
+
+        #[test]
+        fn what_was_signed_is_valid(value in values(), key in any::<[u8; 32]>()) {
+            let text = json!({ "a": value, "signature": "old" }).to_string();
+            let signed = sign(text.as_bytes(), &Key(key)).expect("a file");
+            prop_assert_eq!(check(&signed, &[Key(key)]), Ok(SignatureCheck::Valid));
+            prop_assert_eq!(check(text.as_bytes(), &[Key(key)]), Ok(SignatureCheck::Wrong));
+        }
+
+        #[test]
+        fn a_float_is_read_back_as_itself(float in any::<f64>()) {
+            if let Some(text) = short(float) {
+                prop_assert_eq!(text.parse(), Ok(float));
+            }
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The records of Kimi CLI: `wire.jsonl`, the log of what was shown; `context.jsonl`, what the model is sent;
+//! `state.json`; and `kimi.json`, which says whose a project is.
+//!
+//! Facts: measured on 1.45.0; its session.py (02a40bfe), metadata.py (04fe42b2) and session_state.py (1886a8fb).
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::content::plain_text;
+use crate::format::json::{Flag, Text, epoch, inner, list};
+use crate::session::{Message, Role};
+
+/// The sentence of the system prompt that names the directory, up to the name.
+const DIRECTORY_IS: &str = "The current working directory is `";
+
+/// A directory that `kimi.json` lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkDir {
+    /// Its path, on the machine that `kaos` reaches.
+    pub path: String,
+    /// How the machine is reached: `local`, or the name of another way.
+    pub kaos: String,
+}
+
+/// Reads `kimi.json`; what is no directory in its list is passed over, `None` means that it is no such document.
+pub(crate) fn work_dirs(bytes: &[u8]) -> Option<Vec<WorkDir>> {
+    #[derive(Deserialize)]
+    struct Raw<'a> {
+        #[serde(borrow, default)]
+        work_dirs: Option<&'a RawValue>,
+    }
+    #[derive(Default, Deserialize)]
+    struct RawDir<'a> {
+        #[serde(borrow, default)]
+        path: Text<'a>,
+        #[serde(borrow, default)]
+        kaos: Text<'a>,
+    }
+    let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
+    let dirs = list(raw.work_dirs).into_iter().filter_map(|raw| {
+        let dir: RawDir<'_> = inner(Some(raw));
+        // Versions before there was another way name none.
+        let kaos = dir.kaos.filled().unwrap_or("local").to_owned();
+        dir.path.filled().map(|path| WorkDir { path: path.to_owned(), kaos })
+    });
+    Some(dirs.collect())
+}
+
+/// `state.json`, or `metadata.json` of older versions, which says less.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct State<'a> {
+    #[serde(borrow, default)]
+    custom_title: Text<'a>,
+    #[serde(borrow, default)]
+    title: Text<'a>,
+    /// Whether it was put aside.
+    #[serde(default)]
+    pub archived: Flag,
+}
+
+impl State<'_> {
+    /// Returns the title, which Kimi makes from the first prompt of a turn that ended well unless it was given.
+    pub(crate) fn title(&self) -> Option<&str> {
+        self.custom_title.filled().or_else(|| self.title.filled().filter(|title| *title != "Untitled"))
+    }
+}
+
+/// A record of `wire.jsonl`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct WireRecord<'a> {
+    #[serde(borrow, default)]
+    timestamp: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+}
+
+/// What happened, as far as it matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WireEvent {
+    /// A person typed something.
+    Prompt(String),
+    /// The model is asked.
+    StepBegin,
+    /// The model said something.
+    Text(String),
+    /// The model calls a tool.
+    Call(String),
+    /// The tool answered.
+    Answer(String),
+    /// The model is done with its message.
+    StepDone,
+    /// The model did not finish its message, which is asked for anew or given up.
+    Failed,
+    /// The agent waits for a person again.
+    TurnEnd,
+    /// Anything else.
+    Other,
+}
+
+#[derive(Default, Deserialize)]
+struct RawMessage<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    payload: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Payload<'a> {
+    #[serde(borrow, default)]
+    user_input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(borrow, default)]
+    function: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    return_value: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Function<'a> {
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    arguments: Text<'a>,
+}
+
+impl Function<'_> {
+    fn of(raw: Option<&RawValue>) -> String {
+        let function: Function<'_> = inner(raw);
+        let name = function.name.filled().unwrap_or("tool");
+        format!("{name} {}", function.arguments.get().unwrap_or_default()).trim_end().to_owned()
+    }
+}
+
+impl WireRecord<'_> {
+    /// Returns when it happened; seconds with fractions.
+    pub(crate) fn at(&self) -> Option<Timestamp> {
+        epoch(self.timestamp, 1)
+    }
+
+    /// Tells what happened.
+    pub(crate) fn event(&self) -> WireEvent {
+        let message: RawMessage<'_> = inner(self.message);
+        let payload: Payload<'_> = inner(message.payload);
+        match message.kind.get() {
+            Some("TurnBegin" | "SteerInput") => match plain_text(payload.user_input) {
+                text if text.trim().is_empty() || is_command(&text) => WireEvent::StepBegin,
+                text => WireEvent::Prompt(text),
+            },
+            Some("StepBegin") => WireEvent::StepBegin,
+            Some("ContentPart") => match payload.text.filled() {
+                Some(text) => WireEvent::Text(text.to_owned()),
+                None => WireEvent::Other,
+            },
+            Some("ToolCall") => WireEvent::Call(Function::of(payload.function)),
+            Some("ToolResult") => WireEvent::Answer(answer(payload.return_value)),
+            Some("StatusUpdate") => WireEvent::StepDone,
+            Some("StepRetry" | "StepInterrupted") => WireEvent::Failed,
+            Some("TurnEnd") => WireEvent::TurnEnd,
+            _ => WireEvent::Other,
+        }
+    }
+
+    /// Puts the record in words, where it is part of the conversation.
+    pub(crate) fn message(&self) -> Option<Message> {
+        let (role, text) = match self.event() {
+            WireEvent::Prompt(text) => (Role::User, text),
+            WireEvent::Text(text) => (Role::Assistant, text),
+            WireEvent::Call(text) => (Role::Tool, text),
+            WireEvent::Answer(text) => (Role::Tool, format!("→ {text}")),
+            _ => return None,
+        };
+        Some(Message { role, text, at: self.at() })
+    }
+}
+
+/// Tells a command to the program, such as `/compact`, from words to the model.
+fn is_command(text: &str) -> bool {
+    text.trim().strip_prefix('/').is_some_and(|word| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':'))
+    })
+}
+
+fn answer(raw: Option<&RawValue>) -> String {
+    #[derive(Default, Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow, default)]
+        output: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        message: Text<'a>,
+    }
+    let answer: Answer<'_> = inner(raw);
+    match plain_text(answer.output) {
+        output if output.trim().is_empty() => answer.message.get().unwrap_or_default().to_owned(),
+        output => output,
+    }
+}
+
+/// Counts the model's messages in the log of what was shown.
+///
+/// A message counts when it is finished and its tools have answered: that is when Kimi puts it into the context, and
+/// what was killed before is not there when the session goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Replies {
+    count: u64,
+    has_content: bool,
+    is_done: bool,
+    open_calls: u32,
+}
+
+impl Replies {
+    /// Takes the next event.
+    pub(crate) fn see(&mut self, event: &WireEvent) {
+        match event {
+            WireEvent::Text(_) => self.has_content = true,
+            WireEvent::Call(_) => {
+                self.has_content = true;
+                self.open_calls += 1;
+            }
+            WireEvent::Answer(_) => self.open_calls = self.open_calls.saturating_sub(1),
+            WireEvent::StepDone => self.is_done = true,
+            // A turn that goes on or ends says as much as a status does.
+            WireEvent::StepBegin | WireEvent::TurnEnd => {
+                self.is_done = true;
+                self.close();
+            }
+            WireEvent::Prompt(_) | WireEvent::Failed => self.close(),
+            WireEvent::Other => {}
+        }
+    }
+
+    fn close(&mut self) {
+        let counts = self.has_content && self.is_done && self.open_calls == 0;
+        *self = Self { count: self.count + u64::from(counts), ..Self::default() };
+    }
+
+    /// Returns the number after the last event.
+    pub(crate) fn count(mut self) -> u64 {
+        self.close();
+        self.count
+    }
+}
+
+/// A record of `context.jsonl`; roles that begin with `_` are marks.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ContextRecord<'a> {
+    #[serde(borrow, default)]
+    role: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_calls: Option<&'a RawValue>,
+}
+
+impl ContextRecord<'_> {
+    /// Returns the directory that the system prompt names.
+    pub(crate) fn directory(&self) -> Option<String> {
+        self.role.get().filter(|role| *role == "_system_prompt")?;
+        let text = plain_text(self.content);
+        let (_, rest) = text.split_once(DIRECTORY_IS)?;
+        rest.split_once('`').map(|(dir, _)| dir.to_owned())
+    }
+
+    /// Returns what a person typed.
+    pub(crate) fn prompt(&self) -> Option<String> {
+        self.role.get().filter(|role| *role == "user")?;
+        let text = plain_text(self.content);
+        // What the program puts in for the model is marked like this.
+        (!text.trim().is_empty() && !text.starts_with("<system")).then_some(text)
+    }
+
+    /// Tells whether the model says or calls something.
+    pub(crate) fn is_reply(&self) -> bool {
+        self.role.get() == Some("assistant")
+            && (!plain_text(self.content).trim().is_empty() || !self.calls().is_empty())
+    }
+
+    fn calls(&self) -> Vec<String> {
+        #[derive(Default, Deserialize)]
+        struct Call<'a> {
+            #[serde(borrow, default)]
+            function: Option<&'a RawValue>,
+        }
+        let calls = list(self.tool_calls).into_iter();
+        calls.map(|raw| Function::of(inner::<Call<'_>>(Some(raw)).function)).collect()
+    }
+
+    /// Puts the record in words: what is said first, then each call.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let text = plain_text(self.content);
+        let (role, text) = match self.role.get() {
+            Some("user") => (Role::User, text),
+            Some("assistant") => (Role::Assistant, text),
+            Some("tool") => (Role::Tool, format!("→ {text}")),
+            _ => return Vec::new(),
+        };
+        let said = (!text.trim().is_empty() && (role != Role::User || self.prompt().is_some())).then_some((role, text));
+        let calls = self.calls().into_iter().map(|call| (Role::Tool, call));
+        said.into_iter().chain(calls).map(|(role, text)| Message { role, text, at: None }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: &str, payload: &str) -> WireEvent {
+        let text = format!(r#"{{"timestamp":1769940000.5,"message":{{"type":"{kind}","payload":{payload}}}}}"#);
+        serde_json::from_str::<WireRecord<'_>>(&text).expect("a record").event()
+    }
+
+    #[test]
+    fn what_was_typed_is_a_string_or_a_list_and_commands_are_none() {
+        assert_eq!(event("TurnBegin", r#"{"user_input":"fix it"}"#), WireEvent::Prompt("fix it".to_owned()));
+        let list = r#"{"user_input":[{"type":"text","text":"fix"},{"type":"image_url","image_url":{}},{"type":"text","text":"it"}]}"#;
+        assert_eq!(event("SteerInput", list), WireEvent::Prompt("fix\nit".to_owned()));
+        assert_eq!(event("TurnBegin", r#"{"user_input":"/compact"}"#), WireEvent::StepBegin);
+        assert_eq!(
+            event("TurnBegin", r#"{"user_input":"/usr/bin is full"}"#),
+            WireEvent::Prompt("/usr/bin is full".to_owned())
+        );
+        for odd in ["7", "null", "[]", "{}", r#"{"user_input":{}}"#] {
+            assert_eq!(event("TurnBegin", odd), WireEvent::StepBegin, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_message_counts_when_its_tools_have_answered() {
+        let (text, call, answer) = (
+            WireEvent::Text("x".to_owned()),
+            WireEvent::Call("Shell".to_owned()),
+            WireEvent::Answer("done".to_owned()),
+        );
+        let (prompt, begin, done, end) =
+            (WireEvent::Prompt("p".to_owned()), WireEvent::StepBegin, WireEvent::StepDone, WireEvent::TurnEnd);
+        let count = |events: &[&WireEvent]| {
+            let mut replies = Replies::default();
+            events.iter().for_each(|event| replies.see(event));
+            replies.count()
+        };
+        assert_eq!(count(&[&prompt, &begin, &text, &call, &done, &answer, &begin, &text, &done, &end]), 2);
+        assert_eq!(
+            count(&[&prompt, &begin, &text, &call, &done, &prompt, &begin, &text, &done]),
+            1,
+            "killed in a tool"
+        );
+        assert_eq!(count(&[&prompt, &begin, &text]), 0, "killed in a message");
+        assert_eq!(count(&[&prompt, &begin, &WireEvent::Failed, &WireEvent::Failed, &end]), 0, "the API failed");
+        assert_eq!(count(&[&prompt, &begin, &text, &end]), 1, "without a status");
+    }
+
+    #[test]
+    fn the_map_of_directories_may_hold_anything() {
+        let dirs = work_dirs(
+            br#"{"work_dirs":[7,{"path":"/a","kaos":"local"},{"path":"/b"},{"path":null},[],{"path":"/c","kaos":"ssh"}]}"#,
+        );
+        let dirs: Vec<_> = dirs.expect("a map").into_iter().map(|dir| (dir.path, dir.kaos)).collect();
+        let expected =
+            [("/a", "local"), ("/b", "local"), ("/c", "ssh")].map(|(dir, kaos)| (dir.to_owned(), kaos.to_owned()));
+        assert_eq!(dirs, expected);
+        assert_eq!(work_dirs(br#"{"work_dirs":7}"#), Some(Vec::new()));
+        assert_eq!(work_dirs(b"7"), None);
+        assert_eq!(work_dirs(b"{"), None);
+    }
+
+    #[test]
+    fn the_context_names_the_directory_and_holds_the_conversation() {
+        let read = |text: &str| {
+            let record: ContextRecord<'_> = serde_json::from_str(text).expect("a record");
+            (record.directory(), record.prompt(), record.is_reply(), record.messages().len())
+        };
+        let system = r#"{"role":"_system_prompt","content":"X. The current working directory is `/a b`. Y `z`."}"#;
+        assert_eq!(read(system), (Some("/a b".to_owned()), None, false, 0));
+        assert_eq!(
+            read(r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#),
+            (None, Some("go".to_owned()), false, 1)
+        );
+        assert_eq!(read(r#"{"role":"user","content":"<system>compacted</system>"}"#), (None, None, false, 0));
+        let call =
+            r#"{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"Shell","arguments":"{}"}},7]}"#;
+        assert_eq!(read(call), (None, None, true, 2));
+        assert_eq!(read(r#"{"role":7,"content":{},"tool_calls":7}"#), (None, None, false, 0));
+    }
+}

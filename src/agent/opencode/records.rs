@@ -1,0 +1,143 @@
+//! The records of OpenCode: JSON in the columns of its database and in the files of its older tree.
+//!
+//! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for the older tree.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::json::{Flag, Text};
+use crate::format::turn::{Turn, instant};
+use crate::session::Role;
+
+/// What a session record of the older tree says; the database has a column for each of these.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct SessionFile<'a> {
+    /// Its directory.
+    #[serde(borrow, default)]
+    pub directory: Text<'a>,
+    /// Its title.
+    #[serde(borrow, default)]
+    pub title: Text<'a>,
+    /// The session that made it.
+    #[serde(borrow, default, rename = "parentID")]
+    pub parent_id: Text<'a>,
+    #[serde(borrow, default)]
+    time: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Times {
+    #[serde(default)]
+    created: serde_json::Value,
+    #[serde(default)]
+    updated: serde_json::Value,
+    #[serde(default)]
+    archived: serde_json::Value,
+}
+
+impl SessionFile<'_> {
+    /// Returns when it was created, updated and archived, in milliseconds.
+    pub(crate) fn times(&self) -> [Option<i64>; 3] {
+        let times: Times = self.time.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        [times.created, times.updated, times.archived].map(|time| time.as_i64())
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct MessageData<'a> {
+    #[serde(borrow, default)]
+    role: Text<'a>,
+    #[serde(borrow, default)]
+    time: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "modelID")]
+    model_id: Text<'a>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    // The newer shape has the content in the message.
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    model: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct PartData<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(default)]
+    synthetic: Flag,
+    #[serde(default)]
+    ignored: Flag,
+    #[serde(borrow, default)]
+    tool: Text<'a>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    state: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct ToolState<'a> {
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output: Text<'a>,
+}
+
+/// Returns the model that a session's column names, which is JSON.
+pub(crate) fn model_id(json: &str) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    struct Model<'a> {
+        #[serde(borrow, default)]
+        id: Text<'a>,
+    }
+    let model: Model<'_> = serde_json::from_str(json).ok()?;
+    model.id.filled().map(str::to_owned)
+}
+
+/// Begins a turn from a message's record; `created` (in milliseconds) and `kind`, who speaks, stand beside the record,
+/// and count where it does not say that itself.
+pub(crate) fn turn(place: (i64, String), created: Option<i64>, kind: Option<&str>, data: &str) -> Turn {
+    let raw: MessageData<'_> = serde_json::from_str(data).unwrap_or_default();
+    let role = match raw.role.get().or(kind) {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        _ => Role::System,
+    };
+    let times: Times = raw.time.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let mut turn = Turn::new(place, role, times.created.as_i64().or(created).and_then(instant));
+    turn.counts = raw.error.is_none_or(|error| error.get() == "null");
+    turn.model = match raw.model_id.filled() {
+        Some(id) => Some(id.to_owned()),
+        None => raw.model.filter(|_| role == Role::Assistant).and_then(|model| model_id(model.get())),
+    };
+    if let Some(text) = raw.text.get() {
+        turn.say(text);
+    }
+    let parts: Vec<&RawValue> = raw.content.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    parts.iter().for_each(|part| add_part(&mut turn, part.get()));
+    turn
+}
+
+/// Adds what a part of a message says: text that was typed or written, or a call of a tool.
+pub(crate) fn add_part(turn: &mut Turn, data: &str) {
+    let part: PartData<'_> = serde_json::from_str(data).unwrap_or_default();
+    match part.kind.get() {
+        // Files that a prompt names are put beside it as text that nobody typed.
+        Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.say(part.text.get().unwrap_or_default()),
+        Some("tool") => {
+            let state: ToolState<'_> =
+                part.state.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+            let name = part.tool.get().or(part.name.get()).unwrap_or("tool");
+            turn.tool(format!("{name} {}", state.input.map_or("", RawValue::get)).trim_end().to_owned());
+            if let Some(output) = state.output.filled() {
+                turn.tool(format!("→ {output}"));
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,373 @@
+//! The records of Pi's sessions: a header, then a tree, of which one branch is the current one.
+//!
+//! Facts: measured on Pi 0.87.1; branches, older versions and compaction from session-manager.ts of
+//! badlogic/pi-mono 0507789f.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::PathError;
+use crate::format::content::{Block, blocks, plain_text};
+use crate::format::json::{Flag, Text};
+use crate::format::jsonl::each_line;
+use crate::session::{Message, Role};
+
+/// A line of a session's file.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record<'a> {
+    /// What sort of record it is.
+    #[serde(borrow, default, rename = "type")]
+    pub kind: Text<'a>,
+    /// Its id; of the header, the session's.
+    #[serde(borrow, default)]
+    pub id: Text<'a>,
+    #[serde(borrow, default)]
+    timestamp: Text<'a>,
+    #[serde(borrow, default)]
+    parent_id: Option<&'a RawValue>,
+    /// The directory, in the header.
+    #[serde(borrow, default)]
+    pub cwd: Text<'a>,
+    /// The file that the session was forked from, in the header.
+    #[serde(borrow, default)]
+    pub parent_session: Text<'a>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    summary: Text<'a>,
+    #[serde(default)]
+    display: Flag,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(borrow, default)]
+    role: Text<'a>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
+    #[serde(borrow, default)]
+    stop_reason: Text<'a>,
+    #[serde(borrow, default)]
+    error_message: Text<'a>,
+    #[serde(borrow, default)]
+    command: Text<'a>,
+    #[serde(borrow, default)]
+    output: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+impl<'a> Record<'a> {
+    /// Reads a line; `None` when it is not a record. A list would be taken for the fields in their order.
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        line.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(line).ok()).flatten()
+    }
+}
+
+impl Record<'_> {
+    /// Returns when it was written.
+    pub(crate) fn at(&self) -> Option<Timestamp> {
+        self.timestamp.instant()
+    }
+
+    /// Tells whether it can head a file: Pi starts any other file anew when it is named to it.
+    pub(crate) fn is_header(&self) -> bool {
+        self.kind.get() == Some("session") && self.id.get().is_some()
+    }
+
+    /// Returns the name that it gives to the session; an empty one takes the name away.
+    pub(crate) fn session_name(&self) -> Option<&str> {
+        (self.kind.get() == Some("session_info")).then(|| self.name.get().unwrap_or_default().trim())
+    }
+
+    /// Returns the text that a person typed, if this is one; an image alone is an empty text.
+    pub(crate) fn prompt(&self) -> Option<String> {
+        let body = self.body()?;
+        (body.role.get() == Some("user")).then(|| plain_text(body.content))
+    }
+
+    /// Tells whether it is an answer that says or calls something, and no error of the API.
+    pub(crate) fn is_reply(&self) -> bool {
+        let Some(body) = self.body().filter(|body| body.role.get() == Some("assistant")) else { return false };
+        let says_something = blocks(body.content).iter().any(|block| match block {
+            Block::Text(text) => !text.trim().is_empty(),
+            Block::ToolCall { .. } => true,
+            _ => false,
+        });
+        says_something && body.stop_reason.get() != Some("error")
+    }
+
+    /// Returns the model that answered.
+    pub(crate) fn model(&self) -> Option<String> {
+        let body = self.body().filter(|body| body.role.get() == Some("assistant"))?;
+        body.model.filled().map(str::to_owned)
+    }
+
+    /// Puts the record in words; records that are no part of the conversation give none.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let at = self.at();
+        let say = |role, text: String| Message { role, text, at };
+        let said = |role, text: String| if text.trim().is_empty() { Vec::new() } else { vec![say(role, text)] };
+        match self.kind.get() {
+            Some("compaction" | "branch_summary") => {
+                return said(Role::System, self.summary.get().unwrap_or_default().to_owned());
+            }
+            Some("custom_message") if self.display.0 => return said(Role::System, plain_text(self.content)),
+            _ => {}
+        }
+        let Some(body) = self.body() else { return Vec::new() };
+        match body.role.get() {
+            Some("user") => said(Role::User, plain_text(body.content)),
+            Some("assistant") => {
+                let mut messages: Vec<Message> = blocks(body.content)
+                    .into_iter()
+                    .filter_map(|block| match block {
+                        Block::Text(text) => Some(say(Role::Assistant, text.into_owned())),
+                        Block::ToolCall { name, arguments } => Some(say(Role::Tool, format!("{name} {arguments}"))),
+                        Block::ToolResult(_) | Block::Other => None,
+                    })
+                    .collect();
+                messages.extend(body.error_message.filled().map(|error| say(Role::System, error.to_owned())));
+                messages
+            }
+            Some("toolResult") => vec![say(Role::Tool, format!("→ {}", plain_text(body.content)))],
+            Some("bashExecution") => {
+                let (command, output) = (body.command.get().unwrap_or_default(), body.output.get().unwrap_or_default());
+                vec![say(Role::Tool, format!("! {command}")), say(Role::Tool, format!("→ {output}"))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn body(&self) -> Option<Body<'_>> {
+        self.message.filter(|_| self.kind.get() == Some("message")).and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
+    fn node(&self) -> Node {
+        let own = self.id.get().map(hash);
+        let parent = match (own, self.parent_id) {
+            // The first version was a list without ids.
+            (None, _) => Parent::Previous,
+            (_, None) => Parent::None,
+            (_, Some(raw)) => {
+                let id: Text<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+                id.get().map_or(Parent::Previous, |id| Parent::Record(hash(id)))
+            }
+        };
+        Node { own, parent }
+    }
+}
+
+/// What a line is in the tree; ids are kept as hashes, for there can be very many.
+#[derive(Clone, Copy)]
+struct Node {
+    own: Option<u64>,
+    parent: Parent,
+}
+
+#[derive(Clone, Copy)]
+enum Parent {
+    None,
+    Previous,
+    Record(u64),
+}
+
+fn hash(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Which lines of a file are on the branch that a resume goes on with.
+#[derive(Debug)]
+pub(crate) struct Branch(Vec<bool>);
+
+impl Branch {
+    /// Reads the tree: the branch leads from the last record to a record without a parent.
+    ///
+    /// Where a parent is missing, as after a line that cannot be read, the line before stands in for it: Pi would
+    /// forget what came before, but a person wants to see it.
+    pub(crate) fn read(path: &Path) -> Result<Self, PathError> {
+        let mut nodes = Vec::new();
+        let mut last = None;
+        each_line(path, &mut |line| {
+            let record = line.and_then(Record::parse);
+            let node = match &record {
+                Some(record) if record.kind.get() == Some("session") => Node { own: None, parent: Parent::None },
+                Some(record) => {
+                    last = Some(nodes.len());
+                    record.node()
+                }
+                None => Node { own: None, parent: Parent::Previous },
+            };
+            nodes.push(node);
+            ControlFlow::Continue(())
+        })?;
+        // Of records with one id the last counts, as for Pi.
+        let places: HashMap<u64, usize> =
+            nodes.iter().enumerate().filter_map(|(at, node)| Some((node.own?, at))).collect();
+        let mut is_on = vec![false; nodes.len()];
+        let mut next = last;
+        while let Some(at) = next.filter(|at| !is_on[*at]) {
+            is_on[at] = true;
+            next = match nodes[at].parent {
+                Parent::None => None,
+                Parent::Previous => at.checked_sub(1),
+                Parent::Record(id) => places.get(&id).copied().or_else(|| at.checked_sub(1)),
+            };
+        }
+        Ok(Self(is_on))
+    }
+
+    /// Tells whether the n-th line, counted from 0, is on it; what was written since is.
+    pub(crate) fn has(&self, line: usize) -> bool {
+        self.0.get(line).copied().unwrap_or(true)
+    }
+}
+
+/// Tells whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share one.
+pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
+    let Some(name) = project.strip_prefix("--").and_then(|name| name.strip_suffix("--")) else { return false };
+    let dir = dir.strip_prefix('/').unwrap_or(dir);
+    dir.chars().map(|c| if matches!(c, '/' | '\\' | ':') { '-' } else { c }).eq(name.chars())
+}
+
+/// Splits the name of a session's file into when it was made and the id; `None` when it is another file.
+pub(crate) fn id_of_file(name: &str) -> Option<&str> {
+    let (time, id) = name.strip_suffix(".jsonl")?.split_once('_')?;
+    let is_time =
+        !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'T' | b'Z'));
+    (is_time && is_session_id(id)).then_some(id)
+}
+
+/// Tells whether a text can be an id: most are UUIDs, but `--session-id` takes others, too.
+pub(crate) fn is_session_id(text: &str) -> bool {
+    text.len() <= 128
+        && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    fn record(text: &str) -> Record<'_> {
+        Record::parse(text.as_bytes()).expect("a record")
+    }
+
+    fn branch(lines: &[&str]) -> Vec<usize> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x.jsonl");
+        std::fs::write(&path, lines.join("\n") + "\n").expect("a file");
+        let branch = Branch::read(&path).expect("a branch");
+        (0..lines.len()).filter(|line| branch.has(*line)).collect()
+    }
+
+    #[test]
+    fn two_directories_share_a_folder_and_only_separators_change() {
+        for (dir, project) in [
+            ("/w/a-b", "--w-a-b--"),
+            ("/w/a/b", "--w-a-b--"),
+            ("/w/has space.v1_x ü", "--w-has space.v1_x ü--"),
+            ("/w/c:d\\e", "--w-c-d-e--"),
+            ("/", "----"),
+        ] {
+            assert!(is_slug_of(project, dir), "{dir}");
+            assert!(!is_slug_of(project, &format!("{dir}x")), "{dir}");
+        }
+        for other in ["", "-", "--", "---", "-w-a-b-", "w-a-b", "--w-a-b"] {
+            assert!(!is_slug_of(other, "/w/a-b"), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_id_stands_behind_the_time_in_a_files_name() {
+        assert_eq!(id_of_file("2026-02-01T10-00-00-000Z_ab-1.jsonl"), Some("ab-1"));
+        assert_eq!(id_of_file("2026-02-01T10-00-00-000Z_my_own.id.jsonl"), Some("my_own.id"));
+        for other in
+            ["ab.jsonl", "_ab.jsonl", "notes_ab.jsonl", "2026_.jsonl", "2026_-p.jsonl", "2026_a b.jsonl", "2026_ab"]
+        {
+            assert_eq!(id_of_file(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_branch_leads_from_the_last_record_to_its_root() {
+        let header = r#"{"type":"session","version":3,"id":"s"}"#;
+        let [a, b, c] = [
+            r#"{"type":"message","id":"a","parentId":null}"#,
+            r#"{"type":"message","id":"b","parentId":"a"}"#,
+            r#"{"type":"message","id":"c","parentId":"a"}"#,
+        ];
+        assert_eq!(branch(&[header, a, b]), [1, 2]);
+        assert_eq!(branch(&[header, a, b, c]), [1, 3]);
+        // A first prompt that was edited is a root of its own.
+        assert_eq!(branch(&[header, a, b, r#"{"type":"message","id":"d","parentId":null}"#]), [3]);
+        // A cut line at the end is no leaf.
+        assert_eq!(branch(&[header, a, b, r#"{"type":"mess"#]), [1, 2]);
+        assert_eq!(branch(&[header]), [] as [usize; 0]);
+        assert_eq!(branch(&[]), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn a_broken_tree_is_read_in_the_order_of_the_file() {
+        let header = r#"{"type":"session","id":"s"}"#;
+        let a = r#"{"type":"message","id":"a","parentId":null}"#;
+        assert_eq!(branch(&[header, a, "{", r#"{"type":"message","id":"c","parentId":"b"}"#]), [1, 2, 3]);
+        assert_eq!(branch(&[header, a, r#"{"type":"message","id":"c","parentId":7}"#]), [1, 2]);
+        let own_parent = r#"{"type":"message","id":"c","parentId":"c"}"#;
+        assert_eq!(branch(&[header, a, own_parent]), [2]);
+        let (x, y) = (r#"{"type":"message","id":"x","parentId":"y"}"#, r#"{"type":"message","id":"y","parentId":"x"}"#);
+        assert_eq!(branch(&[header, x, y]), [1, 2]);
+        // The first version had no ids at all.
+        let old = r#"{"type":"message","message":{"role":"user","content":"x"}}"#;
+        assert_eq!(branch(&[header, old, old]), [0, 1, 2]);
+    }
+
+    #[test]
+    fn prompts_replies_and_errors_are_told_apart() {
+        let typed = [
+            (r#"{"type":"message","message":{"role":"user","content":"add a test"}}"#, "add a test"),
+            (
+                r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}"#,
+                "a\nb",
+            ),
+            (r#"{"type":"message","message":{"role":"user","content":[{"type":"image","data":"x"}]}}"#, ""),
+        ];
+        for (text, expected) in typed {
+            assert_eq!(record(text).prompt().as_deref(), Some(expected));
+            assert!(!record(text).is_reply());
+        }
+        let reply = |message: &str| record(&format!(r#"{{"type":"message","message":{message}}}"#)).is_reply();
+        assert!(reply(r#"{"role":"assistant","content":[{"type":"text","text":"x"}]}"#));
+        assert!(reply(r#"{"role":"assistant","content":[{"type":"toolCall","name":"bash"}],"stopReason":"toolUse"}"#));
+        assert!(reply(r#"{"role":"assistant","content":[{"type":"text","text":"x"}],"stopReason":"aborted"}"#));
+        for other in [
+            r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":"400"}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"half"}],"stopReason":"error"}"#,
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"}]}"#,
+            r#"{"role":"assistant","content":{}}"#,
+            r#"{"role":["assistant"],"content":"x"}"#,
+            r#"{"role":"toolResult","content":[{"type":"text","text":"x"}]}"#,
+            "7",
+            "null",
+        ] {
+            assert!(!reply(other), "{other}");
+        }
+        assert!(Record::parse(br#"["message","a",{"role":"user","content":"x"}]"#).is_none());
+        assert!(!record(r#"{"type":"custom","message":{"role":"assistant","content":"x"}}"#).is_reply());
+    }
+}

@@ -1,0 +1,515 @@
+//! Qwen Code: `~/.qwen/projects/<slug>/chats/<id>.jsonl`, archived ones in `chats/archive/`, sub-agents in
+//! `subagents/<id of the session>/` of the project.
+//!
+//! Several directories share a slug, and the one that a session's first record names is where the client looks
+//! for it. Facts: measured on Qwen Code 0.24.4 and 0.15.10; its sessionService.ts (011133cd), storage.ts (013e660f).
+
+pub(super) mod records;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{
+    Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
+    is_there,
+};
+use crate::error::PathError;
+use crate::format::json::Text;
+use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::evidence;
+use crate::session::{
+    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind, Store,
+};
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::system::process;
+use records::{Registration, Runtime, is_slug_of, record};
+
+/// How far from either end the client itself looks for a title, which it repeats to keep it near the last.
+const TITLE_WINDOW: u64 = 64 * 1024;
+/// A registration and what stands beside a transcript are a few hundred bytes.
+const MAX_SMALL: u64 = 64 * 1024;
+const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
+
+/// The agent.
+pub(super) struct Qwen;
+
+impl Agent for Qwen {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Qwen
+    }
+
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let default = env.home.join(".qwen");
+        let chosen = |name| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));
+        let (runtime, home) = (chosen("QWEN_RUNTIME_DIR"), chosen("QWEN_HOME"));
+        let mut stores: Vec<Store> = Vec::new();
+        let mut add = |root: &Path, set: Option<&'static str>, unset: &[&'static str]| {
+            if stores.iter().all(|store| store.root != root) {
+                let set = set.map(|name| (name, OsString::from(root))).into_iter().collect::<BTreeMap<_, _>>();
+                let is_usual = stores.is_empty();
+                stores.push(Store {
+                    agent: AgentKind::Qwen,
+                    root: root.to_owned(),
+                    is_usual,
+                    set,
+                    unset: unset.to_vec(),
+                });
+            }
+        };
+        if let Some(runtime) = &runtime {
+            add(runtime, Some("QWEN_RUNTIME_DIR"), &[]);
+        }
+        let base = home.as_deref().unwrap_or(&default);
+        // The settings lead the client there by themselves, if no variable leads it elsewhere.
+        if let Some(set) = runtime_of_settings(base, env) {
+            add(&set, Some("QWEN_RUNTIME_DIR"), &[]);
+        }
+        if let Some(home) = &home {
+            add(home, Some("QWEN_HOME"), &["QWEN_RUNTIME_DIR"]);
+        }
+        add(&default, None, &["QWEN_RUNTIME_DIR", "QWEN_HOME"]);
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            let mut parents = HashSet::new();
+            let subagents = dir.join("subagents");
+            for (entry, _) in found.entries(&subagents).into_iter().filter(|(_, kind)| kind.is_dir()) {
+                let Some(parent) = entry.file_name().to_str().filter(|name| is_session_id(name)).map(str::to_owned)
+                else {
+                    continue;
+                };
+                for (entry, kind) in found.entries(&entry.path()) {
+                    let path = entry.path();
+                    let is_record = kind.is_file() && path.extension().is_some_and(|extension| extension == "jsonl");
+                    let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_record);
+                    if let Some(stem) = stem.filter(|stem| stem.starts_with("agent-")).map(str::to_owned) {
+                        let place = place(store, project, stem, path, None);
+                        found.places.push(Located { parent_id: Some(parent.clone()), is_subagent: true, ..place });
+                    }
+                }
+                parents.insert(parent);
+            }
+            for chats in [dir.join("chats"), archive(dir)] {
+                for (entry, kind) in found.entries(&chats) {
+                    let path = entry.path();
+                    let Ok(name) = entry.file_name().into_string() else { continue };
+                    let Some(id) = name.strip_suffix(".jsonl").filter(|id| is_session_id(id)) else { continue };
+                    if kind.is_file() {
+                        let side_dir = parents.contains(id).then(|| subagents.join(id));
+                        found.places.push(place(store, project, id.to_owned(), path, side_dir));
+                    } else {
+                        found.problem(&path, "it is not a regular file");
+                    }
+                }
+            }
+        })
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        if !is_session_id(id) {
+            return Found::default();
+        }
+        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            for chats in [dir.join("chats"), archive(dir)] {
+                let path = chats.join(format!("{id}.jsonl"));
+                let is_real_dir = chats.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+                if is_real_dir && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+                    let side_dir = Some(dir.join("subagents").join(id)).filter(|side_dir| side_dir.is_dir());
+                    found.places.push(place(store, project, id.to_owned(), path, side_dir));
+                }
+            }
+        })
+    }
+
+    fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        // Running clients are registered beside the settings, wherever the conversations are kept.
+        let home = env.agent_variable("QWEN_HOME").map(|dir| env.absolute(Path::new(dir)));
+        let mut roots = vec![store.root.clone(), home.unwrap_or_else(|| env.home.join(".qwen"))];
+        roots.dedup();
+        let boot = process::boot_id();
+        for root in roots {
+            let mut found = Found::default();
+            for (entry, kind) in found.entries(&root.join("sessions")) {
+                let path = entry.path();
+                if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
+                    continue;
+                }
+                match fsio::read_bounded(&path, MAX_SMALL) {
+                    Ok(bytes) => {
+                        // A client may be writing it just now; then it says nothing.
+                        let Ok(registration) = serde_json::from_slice::<Registration<'_>>(&bytes) else { continue };
+                        note_registration(&mut notes, &registration, boot.as_deref());
+                    }
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    Err(error) => notes.problems.push(Problem { reason: error.reason(), path }),
+                }
+            }
+            notes.problems.append(&mut found.problems);
+        }
+        notes
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let path = place.path.clone();
+        let fail = |error| PathError::new("read", &path, error);
+        let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(TITLE_WINDOW).unwrap_or(usize::MAX));
+        let (length, modified) = (file.len(), file.modified());
+        let mut copy = Copy::new(place);
+        copy.transcript_bytes = length;
+        copy.size_bytes = length + context.tree_size(copy.place.side_dir.as_deref());
+
+        let mut ends = Ends::default();
+        let mut seen = 0;
+        let is_whole = file.from_start(|line| {
+            ends.see_from_start(line);
+            seen += line.len() as u64 + 1;
+            length > TITLE_WINDOW && ends.knows_start() && (ends.early_title.is_some() || seen >= TITLE_WINDOW)
+        });
+        ends.is_whole = is_whole.map_err(fail)?;
+        seen = 0;
+        let shown = file.from_end(|line, is_ended| {
+            ends.see_from_end(line, is_ended);
+            seen += line.len() as u64 + 1;
+            ends.knows_end() && (ends.title.is_some() || seen >= TITLE_WINDOW)
+        });
+        shown.map_err(fail)?;
+        ends.fill(&mut copy);
+        if copy.active_at.is_none() {
+            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
+        }
+
+        let runtime = runtime(&copy.place);
+        let runtime = runtime.as_deref().and_then(|bytes| serde_json::from_slice::<Runtime<'_>>(bytes).ok());
+        add_evidence(&mut copy, runtime.as_ref());
+        self.decide_launch_dir(&mut copy);
+        if copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent {
+            copy.health.insert(Health::MisfiledSession);
+        }
+        copy.liveness = liveness(&copy.place, context, runtime.as_ref());
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut replies, mut has_bad_lines) = (0_u64, 0_u64, false);
+        let mut seen = HashSet::new();
+        let mut title = None;
+        let counts_sidechains = copy.kind == SessionKind::Subagent;
+        each_line(&copy.place.path, &mut |line| {
+            let Some(record) = line.and_then(record) else {
+                has_bad_lines = true;
+                return ControlFlow::Continue(());
+            };
+            title = record.title().or(title.take());
+            let is_new = record.uuid.filled().is_none_or(|uuid| seen.insert(uuid.to_owned()));
+            if is_new && (counts_sidechains || !record.is_sidechain.0) {
+                prompts += u64::from(record.prompt().is_some());
+                replies += u64::from(record.is_reply());
+            }
+            ControlFlow::Continue(())
+        })?;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
+            copy.health.insert(Health::BadLines);
+        }
+        copy.title = title.map(|title| Fact::new(title, "custom-title")).or_else(|| copy.title.take());
+        if copy.kind == SessionKind::Main && prompts + replies == 0 {
+            copy.kind = SessionKind::Empty;
+            copy.health.insert(Health::EmptySession);
+        }
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(belongings(place, &Listings::default()))
+    }
+
+    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let listings = Listings::default();
+        Box::new(move |place| Ok(belongings(place, &listings)))
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        let shows_sidechains = copy.kind == SessionKind::Subagent;
+        each_line(&copy.place.path, &mut |line| {
+            let record = line.and_then(record).filter(|record| shows_sidechains || !record.is_sidechain.0);
+            record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
+        })
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        dir.to_str().is_some_and(|dir| is_slug_of(project, dir))
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |found| found.source == "transcript");
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        match copy.kind {
+            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            SessionKind::Archived => {
+                return Err("it is archived; take it out of the archive in Qwen Code first".to_owned());
+            }
+            SessionKind::Empty => {
+                return Err("it has neither a prompt nor a reply, so there is nothing to go on with".to_owned());
+            }
+            _ => {}
+        }
+        if !claude::is_session_id(&copy.place.id) {
+            // Anything else is taken for a title.
+            return Err("its id is not a UUID".to_owned());
+        }
+        let argv = ["qwen", "--resume", &copy.place.id].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+    }
+}
+
+/// Finds what belongs to a copy; its neighbours are listed once for all of a project.
+fn belongings(place: &Located, listings: &Listings) -> Belongings {
+    let mut own = vec![place.path.to_path_buf()];
+    let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
+    // Whatever else is kept of one transcript begins with its name: the runtime, the ledger, the worktree.
+    let beside = listings.of(chats);
+    let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    own.extend(beside.with(&format!("{}.", place.id)).filter(|path| **path != *place.path && is_file(path)));
+    let (root, id) = (&place.store.root, &place.id);
+    let mut shared = vec![
+        root.join("file-history").join(id),
+        root.join("debug").join(format!("{id}.txt")),
+        root.join("todos").join(format!("{id}.json")),
+    ];
+    // Active and archived transcripts of one id have the same sub-agents.
+    shared.extend(place.side_dir.clone());
+    shared.retain(|path| !place.is_subagent && is_there(path));
+    Belongings { own, shared }
+}
+
+fn place(store: &Arc<Store>, project: &Arc<str>, id: String, path: PathBuf, side_dir: Option<PathBuf>) -> Located {
+    Located {
+        store: Arc::clone(store),
+        project: Some(Arc::clone(project)),
+        id,
+        path: path.into(),
+        side_dir,
+        parent_id: None,
+        is_subagent: false,
+    }
+}
+
+fn archive(project: &Path) -> PathBuf {
+    project.join("chats").join("archive")
+}
+
+fn is_archived(place: &Located) -> bool {
+    place.path.parent().and_then(Path::file_name).is_some_and(|name| name == "archive")
+}
+
+/// Tells whether a file's stem is a session id by the client's own rule.
+fn is_session_id(text: &str) -> bool {
+    (32..=36).contains(&text.len()) && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}
+
+/// Returns where the settings say that conversations are kept.
+fn runtime_of_settings(base: &Path, env: &Env) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Settings<'a> {
+        #[serde(borrow, default)]
+        advanced: Option<&'a serde_json::value::RawValue>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Advanced<'a> {
+        #[serde(borrow, default)]
+        runtime_output_dir: Text<'a>,
+    }
+    let bytes = fsio::read_if_present(&base.join("settings.json"), MAX_SETTINGS).ok().flatten()?;
+    let settings: Settings<'_> = serde_json::from_slice(&bytes).ok()?;
+    let advanced: Advanced<'_> = serde_json::from_str(settings.advanced?.get()).ok()?;
+    // One that is relative to each project is no single place.
+    Some(env.expand(Path::new(advanced.runtime_output_dir.filled()?))).filter(|dir| dir.is_absolute())
+}
+
+fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, boot: Option<&str>) {
+    let Some((id, pid)) = registration.session_id.filled().zip(registration.pid.pid()) else { return };
+    let start = registration.proc_start.get().and_then(|start| start.rsplit_once(':'));
+    if start.zip(boot).is_some_and(|((then, _), now)| then != now) {
+        // The machine was started anew since.
+        return;
+    }
+    if registration.pid_ns.0.zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
+        let why = format!("process {pid} of another container registered itself, and cannot be seen from here");
+        notes.locked.insert(id.to_owned(), Liveness::Maybe { why });
+        return;
+    }
+    let start_ticks = start.and_then(|(_, ticks)| ticks.parse().ok());
+    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, start_ticks });
+}
+
+/// Returns the file that names the client which used a transcript last.
+fn runtime(place: &Located) -> Option<Vec<u8>> {
+    fsio::read_if_present(&place.path.with_extension("runtime.json"), MAX_SMALL).ok().flatten()
+}
+
+/// Judges what is registered, or in a store that has no register what stands beside the transcript.
+fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime<'_>>) -> Liveness {
+    let registered = claude::liveness(context.notes.live.get(&place.id).map_or(&[], Vec::as_slice));
+    if registered != Liveness::Idle {
+        return registered;
+    }
+    if let Some(elsewhere) = context.notes.locked.get(&place.id) {
+        return elsewhere.clone();
+    }
+    let Some(runtime) = runtime.filter(|_| !place.store.root.join("sessions").is_dir()) else { return Liveness::Idle };
+    // It tells no start time, so the process may be another one by now.
+    let is_here = runtime.hostname.get().is_none_or(|host| host == context.env.hostname);
+    match runtime.pid.pid().filter(|pid| is_here && process::exists(*pid)) {
+        Some(pid) => Liveness::Maybe { why: format!("process {pid} used it last and may still run") },
+        None => Liveness::Idle,
+    }
+}
+
+/// Adds the directories that a session records: the first decides, the others help where it is filed elsewhere.
+fn add_evidence(copy: &mut Copy, runtime: Option<&Runtime<'_>>) {
+    let start = copy.start_dir.as_ref().map(|fact| fact.value.clone());
+    // What a client did in a worktree of its own is filed under the repository (sessionService.ts).
+    let repository = start.as_ref().and_then(|dir| dir.to_str()).and_then(|dir| {
+        let (repository, _) = dir.rsplit_once("/.qwen/worktrees/")?;
+        Some(PathBuf::from(repository)).filter(|dir| dir.is_absolute())
+    });
+    let work_dir = runtime.and_then(|runtime| runtime.work_dir.filled()).map(PathBuf::from);
+    let last = copy.last_dir.as_ref().map(|fact| fact.value.clone());
+    let project = copy.place.project.clone().unwrap_or_default();
+    let sources = [
+        (start, "transcript", "transcript"),
+        (repository, "worktree", "the repository of the worktree"),
+        (work_dir, "runtime", "runtime.json"),
+        (last, "last-directory", "transcript"),
+    ];
+    for (dir, source, detail) in sources {
+        let Some(dir) = dir.filter(|dir| copy.evidence.iter().all(|evidence| evidence.dir != *dir)) else { continue };
+        let counts = Qwen.is_filed_under(&project, &dir);
+        copy.evidence.push(Evidence { dir, source, detail: detail.to_owned(), counts });
+    }
+}
+
+/// What the two ends of a transcript tell.
+#[derive(Default)]
+struct Ends {
+    created_at: Option<Timestamp>,
+    first_cwd: Option<String>,
+    prompt: Option<String>,
+    has_reply: bool,
+    is_sidechain: bool,
+    is_managed: bool,
+    forked_from: Option<String>,
+    parent: Option<String>,
+    early_title: Option<String>,
+    is_whole: bool,
+    newest: Option<Timestamp>,
+    last_cwd: Option<String>,
+    branch: Option<String>,
+    model: Option<String>,
+    title: Option<String>,
+    is_torn: bool,
+    records_from_end: u32,
+}
+
+/// Records near the end that are looked into even when every field has been seen: times are not in order.
+const LAST_RECORDS: u32 = 8;
+/// Records near the end that the branch and the model are looked for in.
+const MOST_RECORDS: u32 = 40;
+
+impl Ends {
+    fn see_from_start(&mut self, line: &[u8]) {
+        let is_wanted = !self.knows_start() || !self.has_reply;
+        if !is_wanted && memchr::memmem::find(line, b"custom_title").is_none() {
+            return;
+        }
+        let Some(record) = record(line) else { return };
+        self.created_at = self.created_at.or_else(|| record.at());
+        if self.first_cwd.is_none() {
+            self.is_sidechain |= record.is_sidechain.0;
+            self.first_cwd = record.cwd.filled().map(str::to_owned);
+        }
+        self.prompt = self.prompt.take().or_else(|| record.prompt());
+        self.has_reply |= record.is_reply();
+        self.is_managed |= record.subtype.get().is_some_and(|subtype| subtype.starts_with("managed_session_"));
+        self.forked_from = self.forked_from.take().or_else(|| record.forked_from());
+        self.parent = self.parent.take().or_else(|| record.parent());
+        self.early_title = record.title().or(self.early_title.take());
+    }
+
+    fn knows_start(&self) -> bool {
+        self.first_cwd.is_some() && self.prompt.is_some() && self.created_at.is_some()
+    }
+
+    fn see_from_end(&mut self, line: &[u8], is_ended: bool) {
+        // Most sessions have no title, and only that is looked for any further.
+        let is_title_wanted = self.knows_end() && self.records_from_end >= LAST_RECORDS;
+        if is_title_wanted && memchr::memmem::find(line, b"custom_title").is_none() {
+            return;
+        }
+        let Some(record) = record(line) else {
+            self.is_torn |= !is_ended;
+            return;
+        };
+        self.records_from_end += 1;
+        self.newest = self.newest.max(record.at());
+        self.last_cwd = self.last_cwd.take().or_else(|| record.cwd.filled().map(str::to_owned));
+        self.branch = self.branch.take().or_else(|| record.git_branch.filled().map(str::to_owned));
+        if record.kind.get() == Some("assistant") {
+            self.model = self.model.take().or_else(|| record.model.filled().map(str::to_owned));
+        }
+        self.title = self.title.take().or_else(|| record.title());
+    }
+
+    fn knows_end(&self) -> bool {
+        let has_all = self.newest.is_some() && self.last_cwd.is_some();
+        has_all && (self.records_from_end >= MOST_RECORDS || (self.branch.is_some() && self.model.is_some()))
+    }
+
+    fn fill(self, copy: &mut Copy) {
+        let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
+        if is_empty {
+            copy.health.insert(Health::EmptySession);
+        }
+        copy.kind = match () {
+            () if copy.place.is_subagent || self.is_sidechain => SessionKind::Subagent,
+            () if is_archived(&copy.place) => SessionKind::Archived,
+            () if is_empty => SessionKind::Empty,
+            () if self.forked_from.is_some() => SessionKind::Fork,
+            () => SessionKind::Main,
+        };
+        copy.parent_id = copy.parent_id.take().or(self.forked_from).or(self.parent);
+        if self.is_torn {
+            copy.health.insert(Health::TornTranscript);
+        }
+        if self.is_managed {
+            copy.notes.push("Qwen Code keeps what is newer of it in a log of its own, which is not read".to_owned());
+        }
+        let from_transcript = |dir: String| Fact::new(PathBuf::from(dir), "transcript");
+        copy.title = self.title.or(self.early_title).map(|title| Fact::new(title, "custom-title"));
+        copy.first_prompt =
+            self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
+        copy.start_dir = self.first_cwd.map(from_transcript);
+        copy.last_dir = self.last_cwd.map(from_transcript).or_else(|| copy.start_dir.clone());
+        copy.created_at = self.created_at.map(|at| Fact::new(at, "transcript"));
+        copy.active_at = self.newest.map(|at| Fact::new(at, "transcript"));
+        copy.git_branch = self.branch.filter(|branch| branch != "HEAD").map(|branch| Fact::new(branch, "transcript"));
+        copy.model = self.model.map(|model| Fact::new(model, "transcript"));
+    }
+}

@@ -1,0 +1,313 @@
+//! The records of Qwen Code's transcripts, with only the fields that are used.
+//!
+//! Facts: measured on Qwen Code 0.24.4 and 0.15.10; its chatRecordingService.ts (015346f1) for what was not met.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::content::Block;
+use crate::format::json::{Flag, Text};
+use crate::format::parts::parts;
+use crate::session::{Message, Role};
+
+/// A line of a transcript.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record<'a> {
+    /// What sort of record it is.
+    #[serde(borrow, default, rename = "type")]
+    pub kind: Text<'a>,
+    /// What sort of record it is among those of its type.
+    #[serde(borrow, default)]
+    pub subtype: Text<'a>,
+    /// When it was written.
+    #[serde(borrow, default)]
+    pub timestamp: Text<'a>,
+    /// The directory at that time.
+    #[serde(borrow, default)]
+    pub cwd: Text<'a>,
+    /// The branch; absent outside a repository.
+    #[serde(borrow, default)]
+    pub git_branch: Text<'a>,
+    /// The model that answered.
+    #[serde(borrow, default)]
+    pub model: Text<'a>,
+    /// The record's own id.
+    #[serde(borrow, default)]
+    pub uuid: Text<'a>,
+    /// Whether it is part of a sub-agent's conversation.
+    #[serde(default)]
+    pub is_sidechain: Flag,
+    #[serde(borrow, default)]
+    provenance: Text<'a>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    system_payload: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    forked_from: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Body<'a> {
+    #[serde(borrow, default)]
+    parts: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Payload<'a> {
+    #[serde(borrow, default)]
+    custom_title: Text<'a>,
+    #[serde(borrow, default)]
+    display_text: Text<'a>,
+    #[serde(borrow, default)]
+    parent_session_id: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ForkedFrom<'a> {
+    #[serde(borrow, default)]
+    session_id: Text<'a>,
+}
+
+/// How texts begin that the program put in, not a person.
+const INJECTED: &[&str] = &["<system-reminder>", "<hook_context>"];
+
+fn is_injected(text: &str) -> bool {
+    let text = text.trim_start();
+    text.is_empty() || INJECTED.iter().any(|start| text.starts_with(start))
+}
+
+/// Reads a line; `None` when it is no JSON object.
+pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
+    // A list would be taken for the fields in their order.
+    let is_object = line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    if is_object { serde_json::from_slice(line).ok() } else { None }
+}
+
+impl Record<'_> {
+    /// Returns when the record was written.
+    pub(crate) fn at(&self) -> Option<Timestamp> {
+        self.timestamp.instant()
+    }
+
+    fn parts(&self) -> Vec<Block<'_>> {
+        let body: Body<'_> = self.message.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        parts(body.parts)
+    }
+
+    fn payload(&self) -> Payload<'_> {
+        self.system_payload.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+    }
+
+    fn is_system(&self, subtype: &str) -> bool {
+        self.kind.get() == Some("system") && self.subtype.get() == Some(subtype)
+    }
+
+    /// Returns the text that a person typed, if this is one; an image alone is an empty text.
+    pub(crate) fn prompt(&self) -> Option<String> {
+        // What timers, goals and other programs say is recorded in the user's name too, each with its own mark.
+        let is_typed = self.kind.get() == Some("user")
+            && matches!(self.subtype.get(), None | Some("mid_turn_user_message"))
+            && matches!(self.provenance.get(), None | Some("real_user"));
+        if !is_typed {
+            return None;
+        }
+        let parts = self.parts();
+        if parts.iter().any(|part| matches!(part, Block::ToolResult(_))) {
+            return None;
+        }
+        // Files that a prompt names are put into its parts; what was typed is then kept beside them.
+        if let Some(typed) = self.payload().display_text.filled() {
+            return Some(typed.to_owned());
+        }
+        let typed = parts.iter().find_map(|part| match part {
+            Block::Text(text) if !is_injected(text) => Some(text.clone().into_owned()),
+            _ => None,
+        });
+        let has_texts = parts.iter().any(|part| matches!(part, Block::Text(_)));
+        typed.or_else(|| (!has_texts && !parts.is_empty()).then(String::new))
+    }
+
+    /// Tells whether the model says or calls something.
+    pub(crate) fn is_reply(&self) -> bool {
+        self.kind.get() == Some("assistant")
+            && self.parts().iter().any(|part| match part {
+                Block::Text(text) => !text.trim().is_empty(),
+                Block::ToolCall { .. } => true,
+                _ => false,
+            })
+    }
+
+    /// Returns the title that a person or the program gave.
+    pub(crate) fn title(&self) -> Option<String> {
+        self.is_system("custom_title").then(|| self.payload().custom_title.filled().map(str::to_owned)).flatten()
+    }
+
+    /// Returns the session that had this one made.
+    pub(crate) fn parent(&self) -> Option<String> {
+        self.is_system("parent_session").then(|| self.payload().parent_session_id.filled().map(str::to_owned)).flatten()
+    }
+
+    /// Returns the session that `/branch` copied this record from.
+    pub(crate) fn forked_from(&self) -> Option<String> {
+        let forked = self.forked_from.and_then(|raw| serde_json::from_str::<ForkedFrom<'_>>(raw.get()).ok())?;
+        forked.session_id.filled().map(str::to_owned)
+    }
+
+    /// Puts the record in words; records that are no part of the conversation give none.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let at = self.at();
+        let role = match self.kind.get() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            Some("tool_result") => Role::Tool,
+            _ => return Vec::new(),
+        };
+        if let Some(text) = self.prompt() {
+            return vec![Message { role, text, at }];
+        }
+        let mut messages = Vec::new();
+        for part in self.parts() {
+            match part {
+                Block::Text(text) if text.trim().is_empty() => {}
+                // Said in the user's name by the program.
+                Block::Text(text) if role == Role::User => {
+                    messages.push(Message { role: Role::System, text: text.into_owned(), at });
+                }
+                Block::Text(text) => messages.push(Message { role, text: text.into_owned(), at }),
+                Block::ToolCall { name, arguments } => {
+                    messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at });
+                }
+                Block::ToolResult(text) => messages.push(Message { role: Role::Tool, text: format!("→ {text}"), at }),
+                Block::Other => {}
+            }
+        }
+        messages
+    }
+}
+
+/// A file in `sessions/`: one running client with a terminal (measured on 0.24.4). It survives a kill.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Registration<'a> {
+    /// The process.
+    #[serde(default)]
+    pub pid: Number,
+    /// The session that it is in.
+    #[serde(borrow, default)]
+    pub session_id: Text<'a>,
+    /// The boot's id and the start time of the process in clock ticks, with a colon between them.
+    #[serde(borrow, default)]
+    pub proc_start: Text<'a>,
+    /// The namespace in which the process has that id.
+    #[serde(default)]
+    pub pid_ns: Number,
+}
+
+/// `<id>.runtime.json` beside a transcript: who used it last with a terminal. It survives the end of the client.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Runtime<'a> {
+    /// The process.
+    #[serde(default)]
+    pub pid: Number,
+    /// The machine.
+    #[serde(borrow, default)]
+    pub hostname: Text<'a>,
+    /// The directory of the client.
+    #[serde(borrow, default)]
+    pub work_dir: Text<'a>,
+}
+
+/// A field that should be a whole number; anything else counts as absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Number(pub Option<u64>);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Ok(Self(raw.get().parse().ok()))
+    }
+}
+
+impl Number {
+    /// Returns the id of a process.
+    pub(crate) fn pid(self) -> Option<u32> {
+        self.0.and_then(|pid| u32::try_from(pid).ok())
+    }
+}
+
+/// Tells whether Qwen Code files the sessions of a directory under this project.
+pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
+    let encoded = dir.encode_utf16().map(|unit| match u8::try_from(unit) {
+        Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
+        _ => '-',
+    });
+    encoded.eq(project.chars())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Record<'_> {
+        record(text.as_bytes()).expect("a record")
+    }
+
+    #[test]
+    fn slugs_keep_letters_and_digits_only() {
+        for (dir, slug) in [
+            ("/home/ana/a.b", "-home-ana-a-b"),
+            ("/home/ana/a_b", "-home-ana-a-b"),
+            ("/w/ünïcode-名前", "-w--n-code---"),
+            ("/w/🚀", "-w---"),
+        ] {
+            assert!(is_slug_of(slug, dir), "{dir}");
+            assert!(!is_slug_of(slug, &format!("{dir}x")), "{dir}");
+        }
+        let long = format!("/{}", "y".repeat(300));
+        assert!(is_slug_of(&format!("-{}", "y".repeat(300)), &long), "it is never cut");
+    }
+
+    #[test]
+    fn only_what_a_person_typed_is_a_prompt() {
+        for (text, expected) in [
+            (r#"{"type":"user","message":{"parts":[{"text":"fix it"}]}}"#, "fix it"),
+            (r#"{"type":"user","provenance":"real_user","message":{"parts":[{"text":"fix it"}]}}"#, "fix it"),
+            (r#"{"type":"user","subtype":"mid_turn_user_message","message":{"parts":[{"text":"wait"}]}}"#, "wait"),
+            (
+                r#"{"type":"user","message":{"parts":[{"text":"at @f\n--- f"}]},"systemPayload":{"displayText":"at @f"}}"#,
+                "at @f",
+            ),
+            (r#"{"type":"user","message":{"parts":[{"text":"<system-reminder>x"},{"text":"why?"}]}}"#, "why?"),
+            (r#"{"type":"user","message":{"parts":[{"inlineData":{}}]}}"#, ""),
+        ] {
+            assert_eq!(parsed(text).prompt().as_deref(), Some(expected), "{text}");
+        }
+        for other in [
+            r#"{"type":"user","subtype":"cron","message":{"parts":[{"text":"x"}]}}"#,
+            r#"{"type":"user","provenance":"goal_control","message":{"parts":[{"text":"x"}]}}"#,
+            r#"{"type":"user","message":{"parts":[{"functionResponse":{}}]}}"#,
+            r#"{"type":"user","message":{"parts":[{"text":" "}]}}"#,
+            r#"{"type":"user","message":7}"#,
+            r#"{"type":"tool_result","message":{"parts":[{"text":"x"}]}}"#,
+            r#"{"type":"system","message":{"parts":[{"text":"x"}]}}"#,
+        ] {
+            assert_eq!(parsed(other).prompt(), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn titles_and_parents_are_told_by_their_own_records_only() {
+        let title = r#"{"type":"system","subtype":"custom_title","systemPayload":{"customTitle":"T"}}"#;
+        assert_eq!(parsed(title).title().as_deref(), Some("T"));
+        let other =
+            r#"{"type":"system","subtype":"slash_command","systemPayload":{"customTitle":"T","parentSessionId":"p"}}"#;
+        assert_eq!((parsed(other).title(), parsed(other).parent()), (None, None));
+        let parent = r#"{"type":"system","subtype":"parent_session","systemPayload":{"parentSessionId":"p"}}"#;
+        assert_eq!(parsed(parent).parent().as_deref(), Some("p"));
+    }
+}

@@ -1,0 +1,600 @@
+//! The records of Vibe: the entries of its unified store, the journal that holds what no generation does yet, and the
+//! messages of its older directories.
+//!
+//! Facts: measured on 3.0.2 (store minor version 9); the older directories after mistralai/mistral-vibe 025ba238.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::content::plain_text;
+use crate::format::json::{Flag, Text, epoch, inner, list};
+use crate::session::{Message, Role};
+
+/// The format that is understood, as `CURRENT` names it.
+pub(crate) const STORE_FORMAT: &str = "mistral.vibe.unified-session-store/v1";
+
+/// `CURRENT`: which generation counts.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Current<'a> {
+    /// The name of the store's format.
+    #[serde(borrow, default)]
+    pub store_format: Text<'a>,
+    #[serde(borrow, default)]
+    generation: Text<'a>,
+}
+
+impl Current<'_> {
+    /// Returns the generation, if it can be the name of a directory of them.
+    pub(crate) fn generation(&self) -> Option<&str> {
+        self.generation.get().filter(|name| is_number(name))
+    }
+}
+
+/// Tells whether a name is that of a generation or of a segment of the journal: 16 digits.
+pub(crate) fn is_number(name: &str) -> bool {
+    name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `manifest.json` of a generation: where its conversation is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    /// The files in `chunks/` that hold the entries, in order; `None` where `projection-state.json` holds them.
+    pub chunks: Option<Vec<String>>,
+    /// The first segment of the journal that is not part of the generation.
+    pub journal: Option<String>,
+}
+
+impl Manifest {
+    /// Reads a manifest; names that lead elsewhere are left out.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Raw<'a> {
+            #[serde(borrow, default)]
+            projection_state: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            recovery_journal_segment: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Part<'a> {
+            #[serde(borrow, default)]
+            chunks: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            path: Text<'a>,
+        }
+        let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
+        let (projection, segment): (Part<'_>, Part<'_>) =
+            (inner(raw.projection_state), inner(raw.recovery_journal_segment));
+        let names = projection.chunks.map(|names| {
+            let is_digest = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let names: Vec<Text<'_>> = inner(Some(names));
+            names.iter().filter_map(Text::get).filter(is_digest).map(str::to_owned).collect()
+        });
+        let journal = segment.path.get().and_then(|path| path.strip_prefix("journal/")?.strip_suffix(".jsonl"));
+        Some(Self { chunks: names, journal: journal.filter(|name| is_number(name)).map(str::to_owned) })
+    }
+}
+
+/// `meta.json`, which both stores share.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Meta<'a> {
+    /// The full id.
+    #[serde(borrow, default)]
+    pub session_id: Text<'a>,
+    /// The session that it came from.
+    #[serde(borrow, default)]
+    pub parent_session_id: Text<'a>,
+    #[serde(borrow, default)]
+    start_time: Text<'a>,
+    #[serde(borrow, default)]
+    end_time: Text<'a>,
+    #[serde(borrow, default)]
+    bumped_at: Text<'a>,
+    #[serde(borrow, default)]
+    archived_at: Text<'a>,
+    /// The branch that was checked out.
+    #[serde(borrow, default)]
+    pub git_branch: Text<'a>,
+    /// The name that a person gave or the model found.
+    #[serde(borrow, default)]
+    pub title: Text<'a>,
+    /// Where it was started.
+    #[serde(borrow, default)]
+    pub origin_directory: Text<'a>,
+    #[serde(borrow, default)]
+    environment: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    config: Option<&'a RawValue>,
+}
+
+impl Meta<'_> {
+    /// Returns when it was started.
+    pub(crate) fn started_at(&self) -> Option<Timestamp> {
+        self.start_time.instant()
+    }
+
+    /// Returns when something was last said.
+    pub(crate) fn active_at(&self) -> Option<Timestamp> {
+        self.end_time.instant().max(self.bumped_at.instant())
+    }
+
+    /// Tells whether it was put aside.
+    pub(crate) fn is_archived(&self) -> bool {
+        self.archived_at.filled().is_some()
+    }
+
+    /// Returns where it works; a session that is moved gets another, and keeps its origin.
+    pub(crate) fn working_directory(&self) -> Option<String> {
+        #[derive(Default, Deserialize)]
+        struct Environment<'a> {
+            #[serde(borrow, default)]
+            working_directory: Text<'a>,
+        }
+        inner::<Environment<'_>>(self.environment).working_directory.filled().map(str::to_owned)
+    }
+
+    /// Returns the model.
+    pub(crate) fn model(&self) -> Option<String> {
+        #[derive(Default, Deserialize)]
+        struct Config<'a> {
+            #[serde(borrow, default)]
+            model_name: Text<'a>,
+            #[serde(borrow, default)]
+            active_model: Text<'a>,
+        }
+        let config: Config<'_> = inner(self.config);
+        config.model_name.filled().or(config.active_model.filled()).map(str::to_owned)
+    }
+}
+
+/// Returns the id that the beginning of a `meta.json` names; it comes first.
+pub(crate) fn id_in_head(head: &[u8]) -> Option<String> {
+    let key = b"\"session_id\"";
+    let rest = &head[memchr::memmem::find(head, key)? + key.len()..];
+    let rest = rest.trim_ascii_start().strip_prefix(b":")?;
+    serde_json::Deserializer::from_slice(rest).into_iter::<String>().next()?.ok()
+}
+
+/// What `runtime-state.json` says of a session; sub-agents have no `meta.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Runtime {
+    /// `root`, `fork` or `subagent`.
+    pub kind: Option<String>,
+    /// The session that it came from.
+    pub parent_id: Option<String>,
+    /// Where it works.
+    pub cwd: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+impl Runtime {
+    /// Reads the few fields that matter of a large file.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Raw<'a> {
+            #[serde(borrow, default)]
+            identity: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            session_metadata: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Part<'a> {
+            #[serde(borrow, default)]
+            kind: Text<'a>,
+            #[serde(borrow, default)]
+            parent_session_id: Text<'a>,
+            #[serde(borrow, default)]
+            cwd: Text<'a>,
+            #[serde(borrow, default)]
+            active_model: Text<'a>,
+        }
+        let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
+        let (identity, metadata): (Part<'_>, Part<'_>) = (inner(raw.identity), inner(raw.session_metadata));
+        let text = |text: &Text<'_>| text.filled().map(str::to_owned);
+        Some(Self {
+            kind: text(&identity.kind),
+            parent_id: text(&identity.parent_session_id).or_else(|| text(&metadata.parent_session_id)),
+            cwd: text(&metadata.cwd),
+            model: text(&metadata.active_model),
+        })
+    }
+}
+
+/// One entry of the unified store's conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its id, by which the journal replaces it.
+    pub id: String,
+    /// What a person typed, what the model said, or a tool's call and its outcome; `None` for what is not shown.
+    pub said: Option<(EntryKind, String)>,
+    /// When it was last changed.
+    pub at: Option<Timestamp>,
+}
+
+/// What sort of entry it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    /// A person typed it.
+    Prompt,
+    /// The model said it.
+    Reply,
+    /// A tool was called.
+    Tool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawEntry<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    role: Text<'a>,
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    user_display_content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    created_at: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    updated_at: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    detail: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    title: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Detail<'a> {
+    #[serde(borrow, default)]
+    tool_name: Text<'a>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+}
+
+impl Entry {
+    /// Reads an entry; `None` when it is none.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let raw: RawEntry<'_> = serde_json::from_slice(bytes).ok()?;
+        let at = epoch(raw.updated_at, 1000).or_else(|| epoch(raw.created_at, 1000));
+        let said = match (raw.kind.get(), raw.role.get()) {
+            (Some("message"), Some("user")) => {
+                // What was typed may differ from what was made of it for the model.
+                let typed = raw.user_display_content.and_then(display);
+                Some((EntryKind::Prompt, typed.unwrap_or_else(|| plain_text(raw.content))))
+            }
+            (Some("message"), Some("assistant")) => Some((EntryKind::Reply, plain_text(raw.content))),
+            (Some("effect"), _) => {
+                let detail: Detail<'_> = inner(raw.detail);
+                let name = detail.tool_name.filled().or(raw.title.filled()).unwrap_or("tool");
+                Some((
+                    EntryKind::Tool,
+                    format!("{name} {}", detail.input.map_or("", RawValue::get)).trim_end().to_owned(),
+                ))
+            }
+            _ => None,
+        };
+        let said = said.filter(|(_, text)| !text.trim().is_empty());
+        Some(Self { id: raw.id.get().unwrap_or_default().to_owned(), said, at })
+    }
+
+    /// Returns what a person typed.
+    pub(crate) fn prompt(&self) -> Option<&str> {
+        self.said.as_ref().filter(|(kind, _)| *kind == EntryKind::Prompt).map(|(_, text)| text.as_str())
+    }
+
+    /// Tells whether the model says something.
+    pub(crate) fn is_reply(&self) -> bool {
+        self.said.as_ref().is_some_and(|(kind, _)| *kind == EntryKind::Reply)
+    }
+
+    /// Puts the entry in words.
+    pub(crate) fn message(self) -> Option<Message> {
+        let at = self.at;
+        let role = |kind| match kind {
+            EntryKind::Prompt => Role::User,
+            EntryKind::Reply => Role::Assistant,
+            EntryKind::Tool => Role::Tool,
+        };
+        self.said.map(|(kind, text)| Message { role: role(kind), text, at })
+    }
+}
+
+fn display(raw: &RawValue) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    struct Display<'a> {
+        #[serde(borrow, default)]
+        content: Option<&'a RawValue>,
+    }
+    let display: Display<'_> = inner(Some(raw));
+    Some(plain_text(display.content)).filter(|text| !text.trim().is_empty())
+}
+
+/// Reads the entries that a document holds itself: `snapshot.history.entries`.
+pub(crate) fn inline_entries(bytes: &[u8]) -> Option<Vec<Entry>> {
+    #[derive(Deserialize)]
+    struct Raw<'a> {
+        #[serde(borrow, default)]
+        snapshot: Option<&'a RawValue>,
+    }
+    let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
+    Some(raw.snapshot.map(history).unwrap_or_default())
+}
+
+/// Returns the entries of a snapshot.
+fn history(snapshot: &RawValue) -> Vec<Entry> {
+    #[derive(Default, Deserialize)]
+    struct Snapshot<'a> {
+        #[serde(borrow, default)]
+        history: Option<&'a RawValue>,
+    }
+    #[derive(Default, Deserialize)]
+    struct History<'a> {
+        #[serde(borrow, default)]
+        entries: Option<&'a RawValue>,
+    }
+    let snapshot: Snapshot<'_> = inner(Some(snapshot));
+    entries(inner::<History<'_>>(snapshot.history).entries)
+}
+
+fn entries(raw: Option<&RawValue>) -> Vec<Entry> {
+    list(raw).into_iter().filter_map(|raw| Entry::parse(raw.get().as_bytes())).collect()
+}
+
+/// A record of the journal, as far as the conversation goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// A prompt was taken, though it may not have been put into the conversation yet.
+    Reserved(String),
+    /// An entry was added.
+    Append(Entry),
+    /// The first entry of this id became another.
+    Replace(String, Entry),
+    /// Every entry of this id was taken out.
+    Remove(String),
+    /// The whole conversation became this.
+    Reset(Vec<Entry>),
+}
+
+/// Reads a line of the journal; `None` when it is no record.
+pub(crate) fn changes(line: &[u8]) -> Option<Vec<Change>> {
+    #[derive(Deserialize)]
+    struct Raw<'a> {
+        #[serde(borrow, default, rename = "type")]
+        kind: Text<'a>,
+        #[serde(borrow, default)]
+        payload: Option<&'a RawValue>,
+    }
+    #[derive(Default, Deserialize)]
+    struct Payload<'a> {
+        #[serde(borrow, default)]
+        method: Text<'a>,
+        #[serde(borrow, default)]
+        params: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        delta: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        snapshot: Option<&'a RawValue>,
+    }
+    #[derive(Default, Deserialize)]
+    struct Step<'a> {
+        #[serde(borrow, default)]
+        op: Text<'a>,
+        #[serde(borrow, default)]
+        id: Text<'a>,
+        #[serde(borrow, default)]
+        entry: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        entries: Option<&'a RawValue>,
+    }
+    let raw: Raw<'_> = serde_json::from_slice(line).ok()?;
+    let kind = raw.kind.get();
+    // Most bytes of a journal are requests to the model, which need no second look.
+    if !matches!(kind, Some("command_reserved" | "projection_delta" | "projection_advanced")) {
+        return Some(Vec::new());
+    }
+    let payload: Payload<'_> = inner(raw.payload);
+    let change = |step: Step<'_>| {
+        let entry = || step.entry.and_then(|raw| Entry::parse(raw.get().as_bytes()));
+        let id = || step.id.get().unwrap_or_default().to_owned();
+        match step.op.get() {
+            Some("append_entry") => entry().map(Change::Append),
+            Some("replace_entry") => entry().map(|entry| Change::Replace(id(), entry)),
+            Some("remove_entry") => Some(Change::Remove(id())),
+            Some("set_history_entries") => Some(Change::Reset(entries(step.entries))),
+            _ => None,
+        }
+    };
+    Some(match kind {
+        Some("command_reserved") if payload.method.get() == Some("turn/start") => {
+            payload.params.and_then(reserved).map(Change::Reserved).into_iter().collect()
+        }
+        Some("projection_delta") => {
+            list(payload.delta).into_iter().filter_map(|raw| change(inner(Some(raw)))).collect()
+        }
+        Some("projection_advanced") => payload.snapshot.map(|raw| Change::Reset(history(raw))).into_iter().collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// Returns the prompt of a turn that is about to start: one message, or a list of entries from the terminal.
+fn reserved(raw: &RawValue) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    struct Params<'a> {
+        #[serde(default)]
+        injected: Flag,
+        #[serde(borrow, default)]
+        message: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        entries: Option<&'a RawValue>,
+    }
+    #[derive(Default, Deserialize)]
+    struct Queued<'a> {
+        #[serde(borrow, default)]
+        role: Text<'a>,
+        #[serde(borrow, default)]
+        content: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = inner(Some(raw));
+    if params.injected.0 {
+        return None;
+    }
+    let queued = list(params.entries).into_iter().filter_map(|raw| {
+        let entry: Queued<'_> = inner(Some(raw));
+        (entry.role.get() == Some("user")).then(|| plain_text(entry.content))
+    });
+    [plain_text(params.message)].into_iter().chain(queued).find(|text| !text.trim().is_empty())
+}
+
+/// The journal as a whole: what it makes of the entries of the generation before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Journal {
+    /// Whether nothing of the generation is left.
+    pub is_reset: bool,
+    replaced: HashMap<String, Entry>,
+    removed: HashSet<String>,
+    appended: Vec<Entry>,
+    reserved: Vec<String>,
+}
+
+impl Journal {
+    /// Takes the next change.
+    pub(crate) fn apply(&mut self, change: Change) {
+        match change {
+            Change::Reserved(prompt) => self.reserved.push(prompt),
+            Change::Append(entry) => {
+                self.settle(&entry);
+                self.appended.push(entry);
+            }
+            Change::Replace(id, entry) => match self.appended.iter_mut().find(|old| old.id == id) {
+                Some(old) => *old = entry,
+                None => drop(self.replaced.insert(id, entry)),
+            },
+            Change::Remove(id) => {
+                self.appended.retain(|entry| entry.id != id);
+                self.replaced.remove(&id);
+                self.removed.insert(id);
+            }
+            Change::Reset(entries) => {
+                entries.iter().for_each(|entry| self.settle(entry));
+                *self = Self {
+                    is_reset: true,
+                    appended: entries,
+                    reserved: std::mem::take(&mut self.reserved),
+                    ..Self::default()
+                };
+            }
+        }
+    }
+
+    /// A prompt that is in the conversation is no longer only announced.
+    fn settle(&mut self, entry: &Entry) {
+        if let Some(at) = entry.prompt().and_then(|prompt| self.reserved.iter().position(|text| text == prompt)) {
+            self.reserved.remove(at);
+        }
+    }
+
+    /// Returns what became of an entry of the generation.
+    pub(crate) fn revise(&mut self, entry: Entry) -> Option<Entry> {
+        if self.removed.contains(&entry.id) {
+            return None;
+        }
+        Some(self.replaced.remove(&entry.id).unwrap_or(entry))
+    }
+
+    /// Returns what comes after the generation: new entries, then prompts that were taken and not yet put there.
+    pub(crate) fn rest(self) -> impl Iterator<Item = Entry> {
+        let announced = |text| Entry { id: String::new(), said: Some((EntryKind::Prompt, text)), at: None };
+        self.appended.into_iter().chain(self.reserved.into_iter().map(announced))
+    }
+}
+
+/// A line of `messages.jsonl` in an older directory.
+#[derive(Debug, Deserialize)]
+pub(crate) struct OldMessage<'a> {
+    #[serde(borrow, default)]
+    role: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_calls: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(default)]
+    injected: Flag,
+}
+
+impl OldMessage<'_> {
+    /// Returns what a person typed.
+    pub(crate) fn prompt(&self) -> Option<String> {
+        (self.role.get() == Some("user") && !self.injected.0)
+            .then(|| plain_text(self.content))
+            .filter(|text| !text.trim().is_empty())
+    }
+
+    /// Tells whether the model says or calls something.
+    pub(crate) fn is_reply(&self) -> bool {
+        self.role.get() == Some("assistant")
+            && (!plain_text(self.content).trim().is_empty() || !self.calls().is_empty())
+    }
+
+    fn calls(&self) -> Vec<String> {
+        #[derive(Default, Deserialize)]
+        struct Call<'a> {
+            #[serde(borrow, default)]
+            function: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Function<'a> {
+            #[serde(borrow, default)]
+            name: Text<'a>,
+            #[serde(borrow, default)]
+            arguments: Text<'a>,
+        }
+        let call = |raw: &RawValue| {
+            let function: Function<'_> = inner(inner::<Call<'_>>(Some(raw)).function);
+            let name = function.name.filled().unwrap_or("tool");
+            format!("{name} {}", function.arguments.get().unwrap_or_default()).trim_end().to_owned()
+        };
+        list(self.tool_calls).into_iter().map(call).collect()
+    }
+
+    /// Puts the message in words: what is said first, then each call.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let text = plain_text(self.content);
+        let said = match self.role.get() {
+            Some("user") => self.prompt().map(|text| (Role::User, text)),
+            Some("assistant") => Some((Role::Assistant, text)),
+            Some("tool") => Some((Role::Tool, format!("{} → {text}", self.name.filled().unwrap_or("tool")))),
+            _ => None,
+        };
+        let said = said.filter(|(_, text)| !text.trim().is_empty());
+        let calls = self.calls().into_iter().map(|call| (Role::Tool, call));
+        said.into_iter().chain(calls).map(|(role, text)| Message { role, text, at: None }).collect()
+    }
+}
+
+/// Reads where `config.toml` puts the sessions: `save_dir` in the table `session_logging`.
+pub(crate) fn save_dir(config: &str) -> Option<String> {
+    let mut is_table = false;
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            is_table = line.trim_start_matches('[').starts_with("session_logging]");
+        } else if let Some(("save_dir", value)) = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()))
+            && is_table
+        {
+            // A string in single quotes is as it stands; one in double quotes is escaped as JSON is.
+            let value = match value.strip_prefix('\'') {
+                Some(rest) => rest.split_once('\'')?.0.to_owned(),
+                None => serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()?,
+            };
+            return Some(value).filter(|value| !value.trim().is_empty());
+        }
+    }
+    None
+}

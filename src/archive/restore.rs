@@ -1,0 +1,258 @@
+//! Puts an archived session back: made ready beside the journal and checked there, then moved to where nothing is.
+
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
+use smallvec::SmallVec;
+
+use crate::archive::held::file_digest;
+use crate::archive::manifest::{Entry, Node, Role};
+use crate::archive::unpacked::unpack;
+use crate::archive::{Archive, Manifest};
+use crate::change::apply::fault::Fault;
+use crate::change::apply::run;
+use crate::change::apply::run::Outcome;
+use crate::change::apply::shop::Shop;
+use crate::change::apply::tree;
+use crate::change::plan::change::{About, Change, Item, Step};
+use crate::error::PathError;
+use crate::system::env::Env;
+
+/// A restore as it is planned.
+#[derive(Debug)]
+pub(crate) struct Restore<'a> {
+    /// What would be done; without items when everything is there already.
+    pub change: Change,
+    archive: &'a Archive,
+    parts: Vec<Part<'a>>,
+    ready: PathBuf,
+    /// How many sessions were added.
+    sessions: usize,
+}
+
+/// An entry that is made ready at a path.
+#[derive(Debug)]
+struct Part<'a> {
+    entry: &'a Entry,
+    ready: PathBuf,
+    /// Where it goes; what is new gets the owner of the nearest directory there.
+    target: PathBuf,
+    /// The time that it gets, in seconds since 1970 and nanoseconds.
+    modified: (i64, i64),
+}
+
+impl<'a> Restore<'a> {
+    /// Begins a plan that puts back nothing yet.
+    pub(crate) fn new(archive: &'a Archive, env: &Env) -> Self {
+        let change = Change { verb: "restore", items: Vec::new() };
+        Self { change, archive, parts: Vec::new(), ready: env.state_dir().join("ready"), sessions: 0 }
+    }
+
+    /// Adds a session, to be put below these roots, one for each of its stores; a store without a root is left out.
+    ///
+    /// `modified` is the time that its files get, in seconds since 1970 and nanoseconds, instead of their own. Returns
+    /// whether anything is to be done. Fails with the paths at which something else is, and then adds nothing.
+    pub(crate) fn add(
+        &mut self,
+        manifest: &'a Manifest,
+        roots: &[Option<PathBuf>],
+        modified: Option<(i64, i64)>,
+    ) -> Result<bool, Vec<String>> {
+        let ready = self.ready.join(self.sessions.to_string());
+        let earlier = self.change.items.iter().flat_map(|item| &item.steps);
+        let mut made: Vec<PathBuf> =
+            earlier.filter(|step| matches!(step, Step::MakeDir { .. })).map(|step| step.path().to_owned()).collect();
+        let (mut steps, mut parts, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
+        // What the agent looks for comes last, so that it never finds a part.
+        let mut entries: Vec<&Entry> = manifest.entries.iter().collect();
+        entries.sort_by(|a, b| (a.role, a.store, &a.path).cmp(&(b.role, b.store, &b.path)));
+        let mut put: Option<PathBuf> = None;
+        for entry in entries {
+            let Some(Some(root)) = roots.get(entry.store) else { continue };
+            let target = root.join(&entry.path);
+            let is_file = matches!(entry.node, Node::File { .. });
+            let part = Part {
+                entry,
+                ready: ready.join(entry.store.to_string()).join(&entry.path),
+                target: target.clone(),
+                modified: modified.filter(|_| is_file).unwrap_or(entry.modified),
+            };
+            if put.as_ref().is_some_and(|dir| target.starts_with(dir)) {
+                parts.push(part);
+                continue;
+            }
+            match standing(root, &target, entry) {
+                Standing::Free { missing } => {
+                    for dir in missing {
+                        if !made.contains(&dir) {
+                            steps.push(Step::MakeDir { path: dir.clone() });
+                            made.push(dir);
+                        }
+                    }
+                    steps.push(Step::Put { from: part.ready.clone(), path: target.clone() });
+                    parts.push(part);
+                    put = Some(target);
+                }
+                Standing::Same => {}
+                Standing::Taken(_) if entry.role == Role::Companion => {}
+                Standing::Taken(why) => in_the_way.push(why),
+            }
+        }
+        if !in_the_way.is_empty() {
+            return Err(in_the_way);
+        }
+        if steps.is_empty() {
+            return Ok(false);
+        }
+        self.sessions += 1;
+        self.parts.append(&mut parts);
+        self.change.items.push(Item {
+            about: About::Session(manifest.agent, manifest.id.as_str().into()),
+            seen: SmallVec::new(),
+            code: "archived",
+            reason: format!("state {}, archived at {}", manifest.number, manifest.archived_at).into(),
+            steps,
+        });
+        Ok(true)
+    }
+}
+
+/// How the place of an entry looks.
+enum Standing {
+    /// Nothing is there, and these directories on the way are missing.
+    Free { missing: Vec<PathBuf> },
+    /// The same is there.
+    Same,
+    /// Something else is, or a link is on the way.
+    Taken(String),
+}
+
+fn standing(root: &Path, target: &Path, entry: &Entry) -> Standing {
+    let mut missing = Vec::new();
+    for dir in target.ancestors().skip(1) {
+        // The root itself may be reached through links; what is below it may not.
+        let metadata = if dir.starts_with(root) && dir != root { dir.symlink_metadata() } else { dir.metadata() };
+        match metadata {
+            Ok(metadata) if metadata.is_dir() && dir == root => break,
+            Ok(metadata) if metadata.is_dir() && missing.is_empty() => {}
+            Ok(metadata) if metadata.is_dir() => {
+                if !dir.starts_with(root) {
+                    break;
+                }
+            }
+            Ok(_) => return Standing::Taken(format!("{} is not a directory", dir.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(dir.to_owned()),
+            Err(error) => {
+                return Standing::Taken(format!(
+                    "{} cannot be looked at: {}",
+                    dir.display(),
+                    crate::error::reason(&error)
+                ));
+            }
+        }
+    }
+    missing.reverse();
+    let metadata = match target.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Standing::Free { missing },
+        Err(error) => {
+            return Standing::Taken(format!(
+                "{} cannot be looked at: {}",
+                target.display(),
+                crate::error::reason(&error)
+            ));
+        }
+        Ok(metadata) => metadata,
+    };
+    let is_same = match &entry.node {
+        Node::Dir => metadata.is_dir(),
+        Node::Link { target: to } => std::fs::read_link(target).is_ok_and(|now| now == *to),
+        Node::File { size, sha256, .. } => {
+            metadata.is_file()
+                && metadata.len() == *size
+                && file_digest(target).is_ok_and(|(_, digest)| digest == *sha256)
+        }
+    };
+    if is_same {
+        return Standing::Same;
+    }
+    let what = match &entry.node {
+        Node::File { size, .. } if metadata.is_file() && metadata.len() > *size => "is there, and is longer",
+        _ => "is there, and is something else",
+    };
+    Standing::Taken(format!("{} {what}", target.display()))
+}
+
+/// Checks every chunk that a session needs; returns what is wrong, a line each.
+pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
+    let mut names: Vec<&String> = manifest.files().flat_map(|(_, _, chunks)| chunks).collect();
+    names.sort_unstable();
+    names.dedup();
+    let fault = |name: &&String| {
+        let fault = archive.chunk(name).err()?;
+        Some(format!("blob {}: {fault}", archive.blob(name).display()))
+    };
+    names.iter().filter_map(fault).collect()
+}
+
+impl Restore<'_> {
+    /// Puts the session back, as a run that can be undone.
+    pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
+        let prepare = |shop: &Shop| {
+            let made = self.make_ready(&shop.fault);
+            made.map_err(|error| PathError::new("make ready", &self.ready, error))
+        };
+        run::run_prepared(&self.change, env, patience, prepare, &mut |_| {})
+    }
+
+    /// Unpacks everything that goes somewhere, and checks it.
+    fn make_ready(&self, fault: &Fault) -> io::Result<()> {
+        fault.point()?;
+        tree::make_private_dirs(&self.ready)?;
+        for part in &self.parts {
+            if let Some(above) = part.ready.parent() {
+                tree::make_private_dirs(above)?;
+            }
+            fault.point()?;
+            match &part.entry.node {
+                Node::Dir => tree::make_private_dir(&part.ready)?,
+                Node::Link { target } => {
+                    #[expect(clippy::disallowed_methods, reason = "apply puts back what was archived")]
+                    std::os::unix::fs::symlink(target, &part.ready)?;
+                }
+                Node::File { sha256, chunks, .. } => {
+                    let file = tree::create(&part.ready)?;
+                    unpack(&file, &part.entry.path, (sha256, chunks), self.archive, fault)?;
+                    file.sync_all()?;
+                }
+            }
+        }
+        // What is in a directory changes its time, so a directory comes after that.
+        self.parts.iter().rev().try_for_each(take_attributes)
+    }
+}
+
+/// Gives what was made ready the owner, mode and time that it gets.
+fn take_attributes(part: &Part<'_>) -> io::Result<()> {
+    let Part { entry, ready, target, modified } = part;
+    let above = target.ancestors().skip(1).find_map(|dir| dir.metadata().ok());
+    if let Some(above) = above {
+        // Only root may give a file away; for anyone else their own file is the best there is.
+        let _ = std::os::unix::fs::lchown(ready, Some(above.uid()), Some(above.gid()));
+    }
+    let mask = match entry.node {
+        Node::Link { .. } => None,
+        // Whoever wrote the archive shall not hand out rights.
+        Node::File { .. } => Some(0o777),
+        Node::Dir => Some(0o3777),
+    };
+    if let Some(mask) = mask {
+        #[expect(clippy::disallowed_methods, reason = "what is put back has the mode that it had")]
+        std::fs::set_permissions(ready, std::fs::Permissions::from_mode(entry.mode & mask))?;
+    }
+    let time = Timespec { tv_sec: modified.0, tv_nsec: modified.1.clamp(0, 999_999_999) as _ };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(rustix::fs::utimensat(CWD, ready, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}

@@ -1,0 +1,119 @@
+//! From chunks back to files: for a restore, and for as long as an archived session is read.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::archive::manifest::{Entry, Node};
+use crate::archive::{Archive, Manifest};
+use crate::change::apply::fault::Fault;
+use crate::change::apply::private_dir::PrivateDir;
+use crate::change::apply::tree;
+use crate::change::plan::change::hex;
+use crate::error::{Exit, PathError, Refusal};
+use crate::system::env::Env;
+
+/// The chosen copy of an archived session, unpacked in a private directory that goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Unpacked {
+    dir: PrivateDir,
+    fault: Fault,
+}
+
+impl Unpacked {
+    /// Unpacks below the state directory, or where nothing can be written there, in the system's temporary directory.
+    ///
+    /// Every content is checked. Fails with `archive-damaged` at the first chunk that is damaged.
+    pub(crate) fn of(manifest: &Manifest, archive: &Archive, env: &Env) -> anyhow::Result<Self> {
+        let fault = Fault::from_env(env);
+        let unpacked = Self { dir: PrivateDir::make(env, Fault::from_env(env))?, fault };
+        unpacked.fill(manifest, archive)?;
+        Ok(unpacked)
+    }
+
+    /// Returns the directory, in which everything lies as below the root of its store.
+    pub(crate) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn fill(&self, manifest: &Manifest, archive: &Archive) -> anyhow::Result<()> {
+        let store = manifest.copies[0].store;
+        for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
+            let path = self.dir.path().join(&entry.path);
+            self.entry(&path, entry, archive).map_err(|trouble| match trouble {
+                Trouble::Damaged(why) => anyhow::Error::from(damaged(manifest, &why)),
+                Trouble::System(error) => PathError::new("unpack", &path, error).into(),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn entry(&self, path: &Path, entry: &Entry, archive: &Archive) -> Result<(), Trouble> {
+        self.fault.point()?;
+        match &entry.node {
+            // Nothing is read through a link, so none is made.
+            Node::Link { .. } => Ok(()),
+            Node::Dir => Ok(tree::make_private_dirs(path)?),
+            Node::File { sha256, chunks, .. } => {
+                tree::make_private_dirs(path.parent().unwrap_or(path))?;
+                unpack(&tree::create(path)?, &entry.path, (sha256, chunks), archive, &self.fault)
+            }
+        }
+    }
+}
+
+/// Why something cannot be unpacked.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The archive is damaged, in these words.
+    Damaged(String),
+    /// The system refuses.
+    System(io::Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+impl From<Trouble> for io::Error {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Damaged(why) => Self::other(why),
+            Trouble::System(error) => error,
+        }
+    }
+}
+
+/// Writes the content of an entry, a SHA-256 and the chunks, each chunk and the whole of it checked.
+pub(super) fn unpack(
+    mut file: &File,
+    path: &Path,
+    (sha256, chunks): (&str, &[String]),
+    archive: &Archive,
+    fault: &Fault,
+) -> Result<(), Trouble> {
+    let mut digest = Sha256::new();
+    for name in chunks {
+        let chunk = archive
+            .chunk(name)
+            .map_err(|fault| Trouble::Damaged(format!("blob {}: {fault}", archive.blob(name).display())))?;
+        digest.update(&chunk);
+        fault.point()?;
+        file.write_all(&chunk)?;
+    }
+    if hex(&digest.finalize()) != sha256 {
+        return Err(Trouble::Damaged(format!("the chunks of {} do not add up to it", path.display())));
+    }
+    Ok(())
+}
+
+/// Refuses a session of which something is damaged, as these words say.
+pub(crate) fn damaged(manifest: &Manifest, why: &str) -> Refusal {
+    let (agent, id) = (manifest.agent, &manifest.id);
+    let message = format!("{agent} session {id} is damaged in the archive: {why}");
+    Refusal::new(Exit::Failure, "archive-damaged", message).hint("`rejoin archive --verify` names every damage")
+}

@@ -1,0 +1,190 @@
+//! Writes an archive: chunks that are not there yet, then the manifest, then away with what nobody needs any more.
+//!
+//! A manifest is put in place only when every blob that it names is on the disk. Whenever a run is cut off, what was
+//! archived before is whole, and the next run removes what is left over.
+
+mod look;
+mod session;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::archive::Archive;
+use crate::archive::store::entries;
+use crate::archive::verify::blobs;
+use crate::change::apply::fault::Fault;
+use crate::change::apply::lock::Lock;
+use crate::change::apply::shop::Shop;
+use crate::change::apply::tree;
+use crate::error::{Exit, PathError, Refusal};
+use crate::session::{Liveness, Session};
+use crate::system::env::Env;
+use session::Writer;
+
+/// What archiving did with one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// A new state of it is in the archive.
+    Archived,
+    /// It was there already, as it is.
+    Unchanged,
+    /// It cannot be archived, for this reason.
+    Refused(String),
+    /// It could not be archived; what was there of it before is untouched.
+    Failed(String),
+}
+
+/// One session and what became of it.
+#[derive(Debug)]
+pub(crate) struct Item<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// What became of it.
+    pub done: Done,
+    /// Which state of it is the newest in the archive; `None` when none is.
+    pub number: Option<u64>,
+    /// How many files it has.
+    pub files: usize,
+    /// Their bytes.
+    pub size_bytes: u64,
+    /// The bytes that the archive grew by.
+    pub stored_bytes: u64,
+}
+
+/// What archiving did.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    /// The archive's directory.
+    pub dir: PathBuf,
+    /// Each session, in the order that they were given in.
+    pub items: Vec<Item<'a>>,
+    /// The bytes that were removed because nothing needs them any more.
+    pub removed_bytes: u64,
+    /// What else went wrong, a line each.
+    pub warnings: Vec<String>,
+}
+
+impl Report<'_> {
+    /// Tells whether every session is in the archive now.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.items.iter().all(|item| matches!(item.done, Done::Archived | Done::Unchanged))
+    }
+}
+
+/// How to archive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// Nothing is written.
+    pub is_dry_run: bool,
+    /// Files and chunks are read again even if their sizes and times say that they are as they were.
+    pub is_full: bool,
+    /// How long to wait for another run to end.
+    pub patience: Duration,
+}
+
+/// Archives sessions, and tells `watch` how many are done.
+///
+/// One that fails does not keep the others from being archived.
+pub(crate) fn archive<'a>(
+    sessions: &'a [Session],
+    archive: &Archive,
+    manner: Manner,
+    env: &Env,
+    watch: &mut dyn FnMut(usize),
+) -> anyhow::Result<Report<'a>> {
+    let Manner { is_dry_run, patience, .. } = manner;
+    let mut report =
+        Report { dir: archive.root().to_owned(), items: Vec::new(), removed_bytes: 0, warnings: Vec::new() };
+    if sessions.is_empty() {
+        return Ok(report);
+    }
+    refuse_stores(sessions, archive)?;
+    let (shop, _lock) = if is_dry_run { (None, None) } else { open(archive, env, patience)? };
+    let no_fault = Fault::default();
+    let fault = shop.as_ref().map_or(&no_fault, |shop| &shop.fault);
+    let mut writer = Writer::new(archive, fault, manner);
+    for session in sessions {
+        report.items.push(writer.item(session, env, &mut report.warnings));
+        watch(report.items.len());
+    }
+    if !is_dry_run {
+        match sweep(archive, fault) {
+            Ok(bytes) => report.removed_bytes += bytes,
+            Err(why) => report.warnings.push(why),
+        }
+    }
+    Ok(report)
+}
+
+/// An archive in the store of an agent would go with it.
+fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal> {
+    let root = archive.root().canonicalize().unwrap_or_else(|_| archive.root().to_owned());
+    let mut stores = sessions.iter().flat_map(|session| &session.copies).map(|copy| &copy.place.store.root);
+    match stores.find(|store| store.canonicalize().is_ok_and(|store| root.starts_with(store))) {
+        Some(store) => {
+            let message = format!("{} lies in a store of sessions, {}", archive.root().display(), store.display());
+            Err(Refusal::new(Exit::Usage, "archive-in-store", message).hint("name a directory elsewhere with --to"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Takes both locks: that of everything which changes sessions, and the archive's own, for it may be shared.
+fn open(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<(Option<Shop>, Option<Lock>)> {
+    let shop = Shop::open(env, "archive", patience)?;
+    let root = archive.root();
+    let is_usual = *root == *Archive::of(env, None).root();
+    let made = shop.fault.point().and_then(|()| {
+        if is_usual {
+            tree::make_private_dirs(root)
+        } else if root.is_dir() {
+            Ok(())
+        } else {
+            // A volume that is not mounted must not be taken for an empty one.
+            tree::make_private_dir(root)
+        }
+    });
+    made.map_err(|error| PathError::new("make", root, error))?;
+    let lock = Lock::take(&root.join("lock"), "archive", env.now, patience)?;
+    Ok((Some(shop), Some(lock)))
+}
+
+/// Removes blobs that no manifest needs, and what runs that were cut off have left; returns their bytes.
+fn sweep(archive: &Archive, fault: &Fault) -> Result<u64, String> {
+    let holdings = archive.holdings();
+    if !holdings.problems.is_empty() {
+        return Err("nothing is removed from the archive while a part of it cannot be read; \
+                    `rejoin archive --verify` says which"
+            .to_owned());
+    }
+    let chunks = holdings.snapshots().flat_map(|snapshot| snapshot.manifest.files());
+    let needed: HashSet<&str> = chunks.flat_map(|(_, _, chunks)| chunks).map(String::as_str).collect();
+    let mut unneeded = blobs(archive);
+    unneeded.retain(|(_, name)| !needed.contains(name.as_str()));
+    let mut unneeded: Vec<PathBuf> = unneeded.into_iter().map(|(path, _)| path).collect();
+    let mut problems = Vec::new();
+    for (agent, _) in entries(&archive.root().join("sessions"), &mut problems) {
+        for (session, _) in entries(&agent, &mut problems) {
+            let names = entries(&session, &mut problems).into_iter().map(|(path, _)| path);
+            unneeded.extend(names.filter(|path| path.extension().is_some_and(|ending| ending == "tmp")));
+        }
+    }
+    let mut removed = 0;
+    for path in unneeded {
+        let bytes = path.symlink_metadata().map_or(0, |metadata| metadata.len());
+        tree::remove(&path, fault)
+            .map_err(|error| format!("cannot remove {}: {}", path.display(), crate::error::reason(&error)))?;
+        removed += bytes;
+    }
+    Ok(removed)
+}
+
+/// Says how a session was used while it was copied, where that matters.
+pub(crate) fn in_use(session: &Session) -> Option<String> {
+    match &session.copy().liveness {
+        Liveness::Live { pid } => Some(format!("in use by process {pid}")),
+        Liveness::Maybe { why } => Some(format!("maybe in use: {why}")),
+        Liveness::Idle => None,
+    }
+}

@@ -1,0 +1,337 @@
+//! Puts one session into an archive: its chunks first, then its manifest.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::agent;
+use crate::agent::Agent;
+use crate::archive::chunks::{digest, each_chunk, pack};
+use crate::archive::manifest::{Entry, Node, Role};
+use crate::archive::store::{BlobFault, Holdings, manifest_name};
+use crate::archive::write::look::{Kind, Piece, Sight, Trouble, look, settled};
+use crate::archive::write::{Done, Fault, Item, Manner, tree};
+use crate::archive::{Archive, Manifest, Snapshot};
+use crate::change::plan::change::hex;
+use crate::error::PathError;
+use crate::format::path_text::PathText;
+use crate::session::Session;
+use crate::system::env::Env;
+use crate::system::fsio;
+
+/// How old a file's content must be at least for its size and its time to tell it from any later one.
+const SETTLED: i64 = 2;
+
+pub(super) struct Writer<'a> {
+    archive: &'a Archive,
+    fault: &'a Fault,
+    manner: Manner,
+    /// What was written for the session at hand, or would be.
+    stored: u64,
+    /// Directories in which something new is not on the disk yet.
+    unsynced: BTreeSet<PathBuf>,
+    /// What a dry run has counted.
+    counted: HashSet<String>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(archive: &'a Archive, fault: &'a Fault, manner: Manner) -> Self {
+        Self { archive, fault, manner, stored: 0, unsynced: BTreeSet::new(), counted: HashSet::new() }
+    }
+
+    pub(super) fn item<'s>(&mut self, session: &'s Session, env: &Env, warnings: &mut Vec<String>) -> Item<'s> {
+        self.stored = 0;
+        let known = self.archive.snapshots(session.agent, &session.id);
+        warnings.extend(known.problems.iter().map(|at| format!("cannot read {}: {}", at.path.display(), at.reason)));
+        let before = known.newest(session.agent, &session.id);
+        let mut item = Item {
+            session,
+            done: Done::Unchanged,
+            number: before.map(|snapshot| snapshot.manifest.number),
+            files: 0,
+            size_bytes: 0,
+            stored_bytes: 0,
+        };
+        match self.capture(session, before, env) {
+            Ok((manifest, is_new)) => {
+                item.number = Some(manifest.number);
+                item.files = manifest.files().count();
+                item.size_bytes = manifest.size_bytes();
+                if is_new {
+                    item.done = Done::Archived;
+                }
+                self.remove_held(session, &manifest, &known);
+            }
+            Err(Trouble::Refused(why)) => item.done = Done::Refused(why),
+            Err(Trouble::Failed(why)) => item.done = Done::Failed(why),
+            Err(Trouble::Changed) => {
+                item.done = Done::Failed("it kept changing while it was copied; try again later".to_owned());
+            }
+        }
+        item.stored_bytes = self.stored;
+        item
+    }
+
+    /// Removes the manifests of older states of which the newest holds everything.
+    fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
+        let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.manner.is_dry_run) else { return };
+        let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
+        for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
+            // All that it held is in the newer one, so it is no loss if this fails.
+            let _ = tree::remove(&snapshot.path, self.fault);
+        }
+    }
+
+    /// Copies a session until it is the same before and after; returns its manifest, and whether that is a new one.
+    fn capture(
+        &mut self,
+        session: &Session,
+        before: Option<&Snapshot>,
+        env: &Env,
+    ) -> Result<(Manifest, bool), Trouble> {
+        let agent = agent::by_kind(session.agent).ok_or_else(|| Trouble::Refused("no agent reads it".to_owned()))?;
+        let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.now);
+        let previous = before.map(|snapshot| &snapshot.manifest);
+        let known = previous.filter(|_| !self.manner.is_full).map(known_files).unwrap_or_default();
+        settled(|| look(session, agent), |seen| self.copy(seen, &known, &mut manifest))?;
+        if let Some(previous) = previous {
+            if manifest.is_same(previous) {
+                return Ok((previous.clone(), false));
+            }
+            manifest.number = previous.number + 1;
+        }
+        let mut copy = session.copy().clone();
+        // What cannot be counted is archived all the same.
+        if agent.count(&mut copy).is_ok() {
+            manifest.facts.count(&copy);
+        }
+        self.sync()?;
+        self.write_manifest(&manifest)?;
+        Ok((manifest, true))
+    }
+
+    /// Copies what was seen, but for files that are in the archive as they are.
+    fn copy(&mut self, seen: &Sight, known: &Known<'_>, manifest: &mut Manifest) -> Result<(), Trouble> {
+        manifest.stores = seen.stores.iter().cloned().map(PathText).collect();
+        manifest.copies.clone_from(&seen.copies);
+        manifest.entries.clear();
+        for piece in &seen.pieces {
+            let node = match &piece.kind {
+                Kind::Dir => Node::Dir,
+                Kind::Link(target) => Node::Link { target: target.clone() },
+                Kind::File => {
+                    let path = seen.stores[piece.store].join(&piece.path);
+                    match self.unchanged(&path, piece, known) {
+                        Some(node) => node.clone(),
+                        None => self.file(&path)?,
+                    }
+                }
+            };
+            manifest.entries.push(Entry {
+                store: piece.store,
+                path: piece.path.clone(),
+                role: piece.role,
+                node,
+                mode: piece.state.mode & 0o7777,
+                modified: piece.state.modified,
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns what the archive has of a file, if its size and its time say that it did not change since, and its
+    /// chunks are there.
+    fn unchanged<'k>(&self, path: &Path, piece: &Piece, known: &Known<'k>) -> Option<&'k Node> {
+        let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
+        let Node::File { size, chunks, .. } = node else { return None };
+        let is_there = |name: &String| {
+            let blob = self.archive.blob(name).symlink_metadata();
+            blob.is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+        };
+        (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
+    }
+
+    /// Stores a file.
+    fn file(&mut self, path: &Path) -> Result<Node, Trouble> {
+        let fail = |error: PathError| match error.kind() {
+            io::ErrorKind::NotFound => Trouble::Changed,
+            _ => Trouble::Failed(error.to_string()),
+        };
+        let (mut file, _) = fsio::open_regular(path).map_err(fail)?;
+        let (mut whole, mut size, mut chunks) = (Sha256::new(), 0_u64, Vec::new());
+        each_chunk(&mut file, |chunk| -> Result<(), Trouble> {
+            whole.update(chunk);
+            size += chunk.len() as u64;
+            chunks.push(self.chunk(chunk)?);
+            Ok(())
+        })?;
+        Ok(Node::File { size, sha256: hex(&whole.finalize()), chunks })
+    }
+
+    /// Stores a chunk unless it is there and sound; returns its name.
+    fn chunk(&mut self, chunk: &[u8]) -> io::Result<String> {
+        let name = digest(chunk);
+        match self.archive.chunk(&name) {
+            Ok(_) => return Ok(name),
+            // What is damaged is replaced: here is the content again.
+            Err(BlobFault::Missing | BlobFault::Damaged(_)) => {}
+        }
+        let blob = pack(chunk)?;
+        if self.manner.is_dry_run {
+            if self.counted.insert(name.clone()) {
+                self.stored += blob.len() as u64;
+            }
+            return Ok(name);
+        }
+        self.write(&self.archive.blob(&name), &blob)?;
+        Ok(name)
+    }
+
+    /// Puts a file in place as a whole.
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let dir = path.parent().unwrap_or(path);
+        if !dir.is_dir() {
+            self.fault.point()?;
+            tree::make_private_dirs(dir)?;
+            let above = dir.ancestors().skip(1).take_while(|above| above.starts_with(self.archive.root()));
+            self.unsynced.extend(above.map(Path::to_owned));
+        }
+        let temporary = dir.join(".rejoin-new.tmp");
+        tree::remove(&temporary, self.fault)?;
+        let written = || -> io::Result<()> {
+            self.fault.point()?;
+            let mut file = tree::create(&temporary)?;
+            self.fault.point()?;
+            file.write_all(bytes)?;
+            self.fault.point()?;
+            file.sync_all()?;
+            self.fault.point()?;
+            #[expect(clippy::disallowed_methods, reason = "apply moves files")]
+            std::fs::rename(&temporary, path)
+        };
+        if let Err(error) = written() {
+            // A full disk is not to stay full because of it.
+            let _ = tree::remove(&temporary, self.fault);
+            return Err(error);
+        }
+        self.unsynced.insert(dir.to_owned());
+        self.stored += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Puts the names of what was written on the disk.
+    fn sync(&mut self) -> io::Result<()> {
+        for dir in std::mem::take(&mut self.unsynced) {
+            self.fault.point()?;
+            tree::sync_dir(&dir)?;
+        }
+        Ok(())
+    }
+
+    fn write_manifest(&mut self, manifest: &Manifest) -> Result<(), Trouble> {
+        let mut bytes = serde_json::to_vec(manifest).map_err(|error| Trouble::Failed(error.to_string()))?;
+        bytes.push(b'\n');
+        let dir = self.archive.session_dir(manifest.agent, &manifest.id);
+        if self.manner.is_dry_run {
+            self.stored += bytes.len() as u64;
+            return Ok(());
+        }
+        self.write(&dir.join(manifest_name(manifest.number, &bytes)), &bytes)?;
+        Ok(self.sync()?)
+    }
+}
+
+/// Files of which the archive holds the content, by where they were.
+type Known<'k> = HashMap<PathBuf, KnownFile<'k>>;
+
+struct KnownFile<'k> {
+    modified: (i64, i64),
+    node: &'k Node,
+}
+
+/// Returns the files of an archived state that cannot have changed since without another time.
+fn known_files(manifest: &Manifest) -> Known<'_> {
+    let last = manifest.archived_at.as_second() - SETTLED;
+    let settled = manifest.files().map(|(entry, ..)| entry).filter(|entry| entry.modified.0 < last);
+    settled.map(|it| (manifest.original(it), KnownFile { modified: it.modified, node: &it.node })).collect()
+}
+
+/// Tells whether all that an older state held is in a newer one: each file is the same or goes on where it ended.
+fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent: &dyn Agent) -> bool {
+    old.entries.iter().all(|entry| {
+        let Node::File { size, sha256, chunks } = &entry.node else { return true };
+        let is_state =
+            || entry.path.file_name().and_then(|name| name.to_str()).is_some_and(|name| agent.is_state(name));
+        let newer = || new.file(&old.stores[entry.store].0, &entry.path);
+        *size == 0
+            || entry.role == Role::Companion
+            || newer().is_some_and(|(_, digest, newer)| digest == sha256 || goes_on(chunks, newer, archive))
+            || is_state()
+    })
+}
+
+/// Tells whether a file begins with all that an older state of it held, by their chunks.
+fn goes_on(old: &[String], new: &[String], archive: &Archive) -> bool {
+    let Some((last, full)) = old.split_last() else { return true };
+    let Some(same_place) = new.get(full.len()).filter(|_| new.starts_with(full)) else { return false };
+    let both = || archive.chunk(last).ok().zip(archive.chunk(same_place).ok());
+    last == same_place || both().is_some_and(|(last, newer)| newer.starts_with(&last))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::archive::chunks::CHUNK_BYTES;
+
+    /// Bytes that look like any others.
+    fn bytes(seed: u32, count: usize) -> Vec<u8> {
+        let numbers = (0_u32..).map(|n| (n ^ seed).wrapping_mul(2_654_435_761));
+        numbers.flat_map(u32::to_le_bytes).take(count).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn a_file_comes_back_and_what_it_goes_on_from_is_told_from_what_it_does_not(
+            seed in any::<u32>(),
+            size in prop_oneof![0..300_usize, CHUNK_BYTES - 2..CHUNK_BYTES + 3, 2 * CHUNK_BYTES - 2..2 * CHUNK_BYTES + 300],
+            kept in any::<prop::sample::Index>(),
+            flipped in any::<prop::sample::Index>(),
+        ) {
+            let dir = tempfile::tempdir().expect("a directory");
+            let archive = Archive::of(&crate::system::env::tests::fixed(), Some(dir.path()));
+            let fault = Fault::default();
+            let manner = Manner { is_dry_run: false, is_full: false, patience: Duration::ZERO };
+            let mut writer = Writer::new(&archive, &fault, manner);
+            let path = dir.path().join("file");
+            let mut store = |contents: &[u8]| {
+                fsio::replace(&path, contents).expect("a file");
+                match writer.file(&path).expect("a node") {
+                    Node::File { size, sha256, chunks } => (size, sha256, chunks),
+                    node => panic!("{node:?} is no file"),
+                }
+            };
+            let whole = bytes(seed, size);
+            let (stored, sha256, chunks) = store(&whole);
+            let back: Vec<u8> = chunks.iter().flat_map(|name| archive.chunk(name).expect("a chunk")).collect();
+            prop_assert!(back == whole && stored == size as u64 && sha256 == digest(&whole));
+
+            let mut start = whole[..kept.index(size + 1)].to_vec();
+            let (_, _, older) = store(&start);
+            prop_assert!(goes_on(&older, &chunks, &archive));
+            if !start.is_empty() {
+                let at = flipped.index(start.len());
+                start[at] ^= 1;
+                let (_, _, other) = store(&start);
+                prop_assert!(!goes_on(&other, &chunks, &archive));
+            }
+        }
+    }
+}

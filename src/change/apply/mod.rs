@@ -1,0 +1,17 @@
+//! The only code that changes a store: under one lock, with a journal, looking again right before each item.
+//!
+//! What agents themselves save through this program, and its own log, are written without a journal: they are new, and
+//! an agent waits.
+
+pub(crate) mod backfill;
+pub(crate) mod fault;
+pub(crate) mod journal;
+pub(crate) mod lock;
+pub(crate) mod pins;
+pub(crate) mod private_dir;
+pub(crate) mod run;
+pub(crate) mod shop;
+pub(crate) mod step;
+pub(crate) mod trash;
+pub(crate) mod tree;
+pub(crate) mod undo;

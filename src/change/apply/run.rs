@@ -1,0 +1,256 @@
+//! Carries a change out: lock, journal, a last look at every item, and each item whole or not at all.
+
+use std::cell::RefCell;
+use std::io;
+use std::time::Duration;
+
+use crate::agent;
+use crate::agent::{Depth, ReadContext};
+use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord, Times};
+use crate::change::apply::shop::Shop;
+use crate::change::apply::step;
+use crate::change::apply::step::{Bench, StepError};
+use crate::change::apply::tree;
+use crate::change::plan::change::{Change, Item, Seen};
+use crate::error::PathError;
+use crate::session::{Liveness, Located};
+use crate::system::env::Env;
+
+/// What became of one item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// It was done.
+    Done,
+    /// It was left alone, because it is no longer what was planned for.
+    Skipped(String),
+    /// It could not be done; nothing of it is left.
+    Failed(String),
+}
+
+/// What a run did.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// The run's name, by which it can be undone; `None` when nothing was changed.
+    pub run: Option<String>,
+    /// What became of each item, in the plan's order.
+    pub done: Vec<Done>,
+}
+
+impl Outcome {
+    /// Tells whether every item was done.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.done.iter().all(|done| *done == Done::Done)
+    }
+}
+
+/// Applies a change, waiting at most `patience` for another run to end.
+///
+/// An item that fails does not keep the others from being done. Fails as a whole only before the first change.
+pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
+    run_watched(change, env, patience, &mut |_| {})
+}
+
+/// Applies a change as [`run`] does, and tells `watch` after each item how many are behind it.
+pub(crate) fn run_watched(
+    change: &Change,
+    env: &Env,
+    patience: Duration,
+    watch: &mut dyn FnMut(usize),
+) -> anyhow::Result<Outcome> {
+    run_prepared(change, env, patience, |_| Ok(()), watch)
+}
+
+/// Applies a change as [`run_watched`] does, once `prepare` has made ready what it puts somewhere.
+pub(crate) fn run_prepared(
+    change: &Change,
+    env: &Env,
+    patience: Duration,
+    prepare: impl FnOnce(&Shop) -> Result<(), PathError>,
+    watch: &mut dyn FnMut(usize),
+) -> anyhow::Result<Outcome> {
+    if change.items.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let shop = Shop::open(env, change.verb, patience)?;
+    let outcome = prepare(&shop).map_err(anyhow::Error::from).and_then(|()| run_in(&shop, change, env, watch));
+    // What was not put anywhere is of no use; the next run would remove it too.
+    let _ = shop.clear_ready();
+    outcome
+}
+
+fn run_in(shop: &Shop, change: &Change, env: &Env, watch: &mut dyn FnMut(usize)) -> anyhow::Result<Outcome> {
+    let (journal, run) = Journal::begin(&shop.runs, change.verb, env.now, &shop.fault)?;
+    let trash = shop.trash_of(&run);
+    let made = shop.fault.point().and_then(|()| tree::make_private_dir(&trash));
+    let bench = Bench { run: &run, trash: &trash, fault: &shop.fault, made: RefCell::default() };
+    let mut work = Work { journal, bench, env, is_broken: None };
+    let begun = made.map_err(|error| PathError::new("make", &trash, error)).and_then(|()| work.plan(change));
+    let records = match begun {
+        Ok(records) => records,
+        Err(error) => {
+            // Nothing was changed yet, so nothing needs to be remembered.
+            forget(shop, &run);
+            return Err(error.into());
+        }
+    };
+    let mut done = Vec::with_capacity(records.len());
+    for (number, (item, planned)) in change.items.iter().zip(records).enumerate() {
+        done.push(work.item(number, item, planned));
+        watch(done.len());
+    }
+    // A run without its last line counts as cut off, which the next one mends.
+    let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
+    crate::change::apply::undo::remove_if_empty(&trash);
+    let has_changed = done.contains(&Done::Done) || work.is_broken.is_some();
+    if !has_changed {
+        forget(shop, &run);
+    }
+    Ok(Outcome { run: has_changed.then_some(run), done })
+}
+
+/// Forgets a run that changed nothing.
+fn forget(shop: &Shop, run: &str) {
+    let _ = tree::remove(&shop.trash_of(run), &shop.fault);
+    let _ = tree::remove(&shop.runs.join(format!("{run}.jsonl")), &shop.fault);
+}
+
+struct Work<'a> {
+    journal: Journal<'a>,
+    bench: Bench<'a>,
+    env: &'a Env,
+    /// Why nothing more may be changed.
+    is_broken: Option<String>,
+}
+
+/// What was written down for an item.
+enum Planned {
+    /// Nothing but what its steps say, so that it need not be held for each of many items.
+    Plain,
+    /// What was made of its steps when they were planned.
+    Steps(Vec<StepRecord>),
+    /// Nothing can be done, for this reason.
+    Refused(String),
+}
+
+impl Work<'_> {
+    /// Writes down all that is going to be done, before the first of it is.
+    fn plan(&mut self, change: &Change) -> Result<Vec<Planned>, PathError> {
+        let mut planned = Vec::with_capacity(change.items.len());
+        for (number, item) in change.items.iter().enumerate() {
+            let steps = records(item, number);
+            let refused = steps.as_ref().err().map(|error| Planned::Refused(error.to_string()));
+            let event = Event::Item(ItemRecord {
+                item: number,
+                label: item.about.to_string(),
+                agent: item.about.session().map(|(agent, _)| agent),
+                id: item.about.session().map(|(_, id)| id.to_owned()),
+                code: item.code.to_owned(),
+                reason: item.reason.to_string(),
+                steps: steps.unwrap_or_default(),
+            });
+            self.journal.write(&event)?;
+            planned.push(match (refused, event) {
+                (Some(refused), _) => refused,
+                (None, Event::Item(record)) if !item.steps.iter().all(step::is_plain) => Planned::Steps(record.steps),
+                _ => Planned::Plain,
+            });
+        }
+        self.journal.sync()?;
+        Ok(planned)
+    }
+
+    fn item(&mut self, number: usize, item: &Item, planned: Planned) -> Done {
+        let records = match planned {
+            Planned::Refused(why) => return Done::Skipped(why),
+            Planned::Steps(records) => records,
+            Planned::Plain => match records(item, number) {
+                Ok(records) => records,
+                Err(error) => return Done::Skipped(error.to_string()),
+            },
+        };
+        if let Some(why) = &self.is_broken {
+            return Done::Failed(why.clone());
+        }
+        if let Some(why) = item.seen.iter().find_map(|seen| look_again(seen, self.env)) {
+            let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
+            return Done::Skipped(why);
+        }
+        let mut times = Vec::with_capacity(item.steps.len());
+        for (at, (step, planned)) in item.steps.iter().zip(&records).enumerate() {
+            let dir_times = step::dir_times(planned.path());
+            times.push(dir_times);
+            if let Err(error) = self.journal.write(&Event::Start { item: number, step: at, dir_times }) {
+                // Without a journal nothing could be taken back later.
+                let why = error.to_string();
+                self.is_broken = Some(why.clone());
+                return self.take_back(number, &records, &times[..at], Done::Failed(why));
+            }
+            let (journal, kept) = (&mut self.journal, format!("{number}-{at}"));
+            let mut note = |(device, inode)| {
+                let made = Event::Made { kept: kept.clone(), device, inode };
+                journal.write(&made).map_err(|error| io::Error::other(error.to_string()))
+            };
+            if let Err(error) = self.bench.perform(step, planned, &mut note) {
+                let done = match &error {
+                    StepError::Changed(why) => Done::Skipped(why.clone()),
+                    StepError::Failed { .. } => Done::Failed(error.to_string()),
+                };
+                return self.take_back(number, &records, &times, done);
+            }
+        }
+        if let Err(error) = self.journal.write(&Event::Done { item: number }) {
+            let why = error.to_string();
+            self.is_broken = Some(why.clone());
+            return self.take_back(number, &records, &times, Done::Failed(why));
+        }
+        Done::Done
+    }
+
+    /// Takes back the steps of an item that were begun, the last first, so that nothing of it is left.
+    ///
+    /// `times` are those of each step's directory before it.
+    fn take_back(&mut self, number: usize, records: &[StepRecord], times: &[Option<Times>], done: Done) -> Done {
+        for (planned, times) in records.iter().zip(times).rev() {
+            if let Err(error) = self.bench.take_back(planned) {
+                let (Done::Skipped(why) | Done::Failed(why)) = &done else { return done };
+                let reason = format!("{why}; and it could not be put back: {error}");
+                let _ = self.journal.write(&Event::Stuck { item: number, reason: reason.clone() });
+                return Done::Failed(reason);
+            }
+            if let Some(times) = times {
+                step::restore_dir_times(planned.path(), *times);
+            }
+        }
+        let (Done::Skipped(reason) | Done::Failed(reason)) = &done else { return done };
+        let _ = self.journal.write(&Event::Left { item: number, reason: reason.clone() });
+        done
+    }
+}
+
+fn records(item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
+    item.steps.iter().enumerate().map(|(at, step)| step::record(step, number, at)).collect()
+}
+
+/// Looks at a copy right before it is changed; returns why it must be left alone.
+fn look_again(seen: &Seen, env: &Env) -> Option<String> {
+    let agent = agent::by_kind(seen.place.agent())?;
+    let root = seen.place.store.root.canonicalize().ok();
+    let dir = seen.place.path.parent().and_then(|dir| dir.canonicalize().ok());
+    if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
+        return Some("it no longer lies in its store".to_owned());
+    }
+    let notes = agent.notes_before_change(&seen.place, env);
+    let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false };
+    let copy = match agent.read(Located::clone(&seen.place), &context) {
+        Ok(copy) => copy,
+        Err(error) => return Some(error.to_string()),
+    };
+    match &copy.liveness {
+        Liveness::Live { pid } => return Some(format!("it is in use by process {pid}")),
+        Liveness::Maybe { why } => return Some(format!("it may be in use: {why}")),
+        Liveness::Idle => {}
+    }
+    let active_at = copy.active_at.as_ref().map(|at| at.value);
+    let is_as_seen = active_at == seen.active_at && copy.transcript_bytes == seen.transcript_bytes;
+    (!is_as_seen).then(|| "it was used meanwhile".to_owned())
+}

@@ -1,0 +1,7 @@
+//! Changes of stores: what is decided (`plan`, pure), what goes (`removal`), what stays for good (`pins`), and the only
+//! code that carries it out (`apply`).
+
+pub(crate) mod apply;
+pub(crate) mod pins;
+pub(crate) mod plan;
+pub(crate) mod removal;

@@ -1,0 +1,170 @@
+//! Which session-info.json files are written, with which directory, and why.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::session::evidence::FROM_PROJECT;
+use crate::session::{Copy, Evidence, Health, Liveness, Session};
+
+/// What to do about one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// The full id.
+    pub id: String,
+    /// The session's directory.
+    pub session_dir: PathBuf,
+    /// What is done.
+    pub action: Action,
+    /// Why.
+    pub reason: String,
+    /// What speaks for one directory or another, strongest first.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What is done about a session-info.json.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// It is written.
+    Write {
+        /// The directory that is recorded.
+        working_dir: PathBuf,
+        /// When the session was created.
+        created_at: Timestamp,
+        /// Where the directory comes from.
+        source: &'static str,
+    },
+    /// It is good as it is.
+    Keep,
+    /// Nothing certain can be written.
+    Refuse {
+        /// Whether a directory that a person names would help.
+        wants_dir: bool,
+    },
+}
+
+/// Plans for one session; `given` is a directory that a person names, and whether it encodes to the project.
+pub(crate) fn plan(session: &Session, given: Option<(&Path, bool)>) -> Item {
+    let copy = session.copy();
+    let (action, reason) = decide(session, copy, given);
+    Item {
+        id: session.id.clone(),
+        session_dir: copy.place.path.to_path_buf(),
+        action,
+        reason,
+        evidence: copy.evidence.clone(),
+    }
+}
+
+fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Action, String) {
+    let is_missing = copy.health.contains(&Health::SessionInfoMissing);
+    let is_invalid = copy.health.contains(&Health::SessionInfoInvalid);
+    if !is_missing && !is_invalid {
+        return (Action::Keep, "its session-info.json is good".to_owned());
+    }
+    if !session.choice.is_decided {
+        let reason = format!("it has {} copies: {}", session.copies.len(), session.choice.why);
+        return (Action::Refuse { wants_dir: false }, reason);
+    }
+    match &copy.liveness {
+        Liveness::Idle => {}
+        Liveness::Live { pid } => {
+            return (Action::Refuse { wants_dir: false }, format!("it is in use by process {pid}"));
+        }
+        Liveness::Maybe { why } => return (Action::Refuse { wants_dir: false }, format!("it may be in use: {why}")),
+    }
+    let (working_dir, source, why) = match given {
+        Some((dir, true)) => (dir.to_owned(), "option", "named with --dir".to_owned()),
+        Some((dir, false)) => {
+            let project = copy.place.project.as_deref().unwrap_or("no project");
+            return (
+                Action::Refuse { wants_dir: false },
+                format!("{} does not encode to its project {project}", dir.display()),
+            );
+        }
+        None => match copy.launch_dir.as_ref().filter(|_| copy.is_filed_right) {
+            Some(dir) => {
+                let from = copy.evidence.iter().find(|evidence| evidence.counts && evidence.dir == dir.value);
+                (
+                    dir.value.clone(),
+                    dir.source,
+                    format!("from {}", from.map_or(dir.source, |from| from.detail.as_str())),
+                )
+            }
+            None => return (Action::Refuse { wants_dir: true }, no_evidence(&copy.evidence)),
+        },
+    };
+    let Some(created_at) = copy.created_at.as_ref().or(copy.active_at.as_ref()).map(|at| at.value) else {
+        return (Action::Refuse { wants_dir: false }, "nothing tells when it was created".to_owned());
+    };
+    let what = if is_missing { "it has none" } else { "the one that it has is unusable" };
+    (Action::Write { working_dir, created_at, source }, format!("{what}; {why}"))
+}
+
+fn no_evidence(evidence: &[Evidence]) -> String {
+    let from_project = evidence.iter().filter(|evidence| evidence.source == FROM_PROJECT && evidence.counts).count();
+    match (evidence.len(), from_project) {
+        (0, _) => "nothing records a directory for it".to_owned(),
+        (_, 2..) => "the sessions of its project record several directories".to_owned(),
+        _ => "no directory that is recorded for it encodes to its project".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests::{copy, session};
+    use crate::session::{Choice, Fact};
+
+    fn amplifier(health: Health) -> Session {
+        let mut copy = copy("a");
+        copy.health.insert(health);
+        copy.created_at = Some(Fact::new("2026-02-01T10:00:00Z".parse().expect("a time"), "metadata"));
+        session(vec![copy])
+    }
+
+    fn with_evidence(mut session: Session, dir: &str, counts: bool) -> Session {
+        let evidence = Evidence { dir: dir.into(), source: "metadata", detail: "metadata.json".to_owned(), counts };
+        session.copies[0].evidence.push(evidence);
+        crate::session::evidence::decide(&mut session.copies[0], |_| false);
+        session
+    }
+
+    #[test]
+    fn evidence_that_encodes_to_the_project_is_written_with_the_sessions_own_time() {
+        let item = plan(&with_evidence(amplifier(Health::SessionInfoMissing), "/x", true), None);
+        let created_at = "2026-02-01T10:00:00Z".parse().expect("a time");
+        assert_eq!(item.action, Action::Write { working_dir: "/x".into(), created_at, source: "metadata" });
+        assert_eq!(item.reason, "it has none; from metadata.json");
+    }
+
+    #[test]
+    fn evidence_of_another_project_is_shown_and_does_not_count() {
+        let item = plan(&with_evidence(amplifier(Health::SessionInfoInvalid), "/y", false), None);
+        assert_eq!(item.action, Action::Refuse { wants_dir: true });
+        assert_eq!(item.evidence.len(), 1);
+        assert_eq!(item.reason, "no directory that is recorded for it encodes to its project");
+    }
+
+    #[test]
+    fn a_directory_that_a_person_names_must_encode_to_the_project_too() {
+        let session = amplifier(Health::SessionInfoMissing);
+        assert!(matches!(plan(&session, Some((Path::new("/x"), true))).action, Action::Write { source: "option", .. }));
+        assert_eq!(plan(&session, Some((Path::new("/x"), false))).action, Action::Refuse { wants_dir: false });
+    }
+
+    #[test]
+    fn a_good_file_is_kept_and_a_session_in_use_is_left_alone() {
+        assert_eq!(plan(&amplifier(Health::EmptySession), None).action, Action::Keep);
+        let mut live = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
+        live.copies[0].liveness = Liveness::Maybe { why: "its event log changed 3 s ago".to_owned() };
+        assert_eq!(plan(&live, None).action, Action::Refuse { wants_dir: false });
+    }
+
+    #[test]
+    fn a_copy_that_evidence_does_not_choose_is_left_alone() {
+        let mut session = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
+        session.choice = Choice::new("nothing tells it from the next copy", false);
+        assert_eq!(plan(&session, None).action, Action::Refuse { wants_dir: false });
+    }
+}

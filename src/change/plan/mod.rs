@@ -1,0 +1,5 @@
+//! What a change would do, each item with its reason. Pure: no disk, no clock.
+
+pub(crate) mod backfill;
+pub(crate) mod change;
+pub(crate) mod retention;

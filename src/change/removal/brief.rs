@@ -1,0 +1,103 @@
+//! What is kept of a copy while it is decided what goes: a hundred thousand of these are held at once.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::agent;
+use crate::agent::upkeep::is_object;
+use crate::format::jsonl::each_line;
+use crate::session::select::Filter;
+use crate::session::{AgentKind, Copy, Health, Liveness, Located, SessionKind};
+
+/// A title is shown up to so many characters.
+const TITLE: usize = 60;
+/// What stands in the way of understanding a session at all.
+const UNPARSABLE: [Health; 4] =
+    [Health::InvalidContent, Health::MissingFields, Health::UnsupportedVersion, Health::Oversize];
+
+/// What is kept of a copy.
+#[derive(Clone, Debug)]
+pub(crate) struct Brief {
+    /// Where it is.
+    pub place: Arc<Located>,
+    pub(super) kind: SessionKind,
+    pub(super) parent_id: Option<Box<str>>,
+    /// The newest time inside it.
+    pub active_at: Option<Timestamp>,
+    /// Whether that is only its file's time.
+    pub(super) is_dated_by_file: bool,
+    /// The time of its beginning, where that is the newer one.
+    pub(super) later: Option<Box<Timestamp>>,
+    pub(super) size_bytes: u64,
+    pub(super) transcript_bytes: u64,
+    /// `None` when nobody uses it.
+    pub(super) liveness: Option<Box<Liveness>>,
+    pub(super) is_unparsable: bool,
+    pub(super) title: Option<Box<str>>,
+    pub(super) dir: Option<Box<str>>,
+    pub(super) is_asked_for: bool,
+}
+
+impl Brief {
+    pub(super) fn of(mut copy: Copy, filter: &Filter) -> Self {
+        // A path that was put together has room for as much again.
+
+        copy.place.side_dir.iter_mut().for_each(PathBuf::shrink_to_fit);
+        let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));
+        let is_of_dir = filter.dirs.is_empty() || copy.directories().any(is_in);
+        let is_of_agent = filter.agents.is_empty() || filter.agents.contains(&copy.place.agent());
+        let created_at = copy.created_at.as_ref().map(|at| at.value);
+        let active_at = copy.active_at.as_ref().map(|at| at.value);
+        let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
+        let title = label.map(|label| label.value.chars().take(TITLE).collect::<String>().into());
+        // Only agents without projects are told apart by directories.
+        let dir = copy.launch_dir.as_ref().filter(|_| copy.place.project.is_none());
+        Self {
+            kind: if copy.place.is_subagent { SessionKind::Subagent } else { copy.kind },
+            later: created_at.filter(|at| Some(*at) > active_at).map(Box::new),
+            is_dated_by_file: copy.active_at.as_ref().is_some_and(|at| at.source == "mtime"),
+            active_at,
+            size_bytes: copy.size_bytes,
+            transcript_bytes: copy.transcript_bytes,
+            is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(health)),
+            title,
+            dir: dir.map(|dir| dir.value.to_string_lossy().into()),
+            is_asked_for: is_of_dir && is_of_agent,
+            liveness: Some(copy.liveness).filter(|liveness| *liveness != Liveness::Idle).map(Box::new),
+            parent_id: copy.parent_id.map(Into::into),
+            place: Arc::new(copy.place),
+        }
+    }
+
+    /// Returns what copies of one session have in common. Sub-agents of different sessions may have the same id.
+    pub(super) fn key(&self) -> (AgentKind, &str, Option<&str>) {
+        let parent = self.parent_id.as_deref().filter(|_| self.kind == SessionKind::Subagent);
+        (self.place.agent(), &self.place.id, parent)
+    }
+
+    /// Returns the newest time of its beginning and its end.
+    pub(super) fn newest_at(&self) -> Option<Timestamp> {
+        self.later.as_deref().copied().or(self.active_at)
+    }
+
+    /// Tells whether a copy holds something of which nothing can be understood.
+    pub(super) fn is_garbage(&self) -> bool {
+        if !self.is_dated_by_file || self.kind != SessionKind::Empty || self.transcript_bytes == 0 {
+            return false;
+        }
+        let path = agent::by_kind(self.place.agent()).and_then(|agent| agent.transcript(&self.place));
+        path.is_none_or(|path| has_bad_lines(&path))
+    }
+}
+
+fn has_bad_lines(path: &Path) -> bool {
+    let mut has_bad = false;
+    let read = each_line(path, &mut |line| {
+        has_bad |= line.is_none_or(|line| !is_object(line));
+        if has_bad { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    has_bad || read.is_err()
+}

@@ -1,0 +1,181 @@
+//! The closer look at what would go: everything that belongs to it, when that changed, and whether somebody has it open.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::agent;
+use crate::agent::FindBelongings;
+use crate::change::plan::change::Step;
+use crate::change::removal::Briefs;
+use crate::session::{AgentKind, Liveness, Located};
+use crate::system::fsio::{Kind, Look};
+use crate::system::process::OpenFiles;
+use crate::system::stamp;
+
+/// A directory that was looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    /// Where it is, without links.
+    path: Arc<Path>,
+    /// Its device and its number there.
+    identity: (u64, u64),
+}
+
+/// What only a closer look tells.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Closer {
+    pub(super) modified_at: Option<Timestamp>,
+    pub(super) is_unparsable: bool,
+    /// The steps that take away all that belongs to it.
+    pub(super) steps: Box<[Step]>,
+    /// What is in the way, which most have nothing of.
+    pub(super) hindrance: Option<Box<Hindrance>>,
+}
+
+/// What is in the way of a removal.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hindrance {
+    pub(super) liveness: Option<Liveness>,
+    /// Why only its agent can remove it.
+    pub(super) its_agents: Option<Arc<str>>,
+    /// Why something of it cannot be taken away.
+    pub(super) obstacle: Option<String>,
+}
+
+impl Closer {
+    pub(super) fn liveness(&self) -> Option<&Liveness> {
+        self.hindrance.as_ref()?.liveness.as_ref()
+    }
+
+    pub(super) fn its_agents(&self) -> Option<&Arc<str>> {
+        self.hindrance.as_ref()?.its_agents.as_ref()
+    }
+}
+
+impl Briefs {
+    /// Looks at these sessions, of which none was looked at yet.
+    pub(super) fn look_closer(&mut self, sessions: &[usize]) {
+        if sessions.is_empty() {
+            return;
+        }
+        let mut roots: BTreeMap<AgentKind, BTreeSet<&Path>> = BTreeMap::new();
+        for copy in sessions.iter().flat_map(|at| self.copies(*at)) {
+            roots.entry(copy.place.agent()).or_default().insert(&copy.place.store.root);
+        }
+        let find = |(kind, roots): (&AgentKind, _)| Some((*kind, agent::by_kind(*kind)?.belongings_in(roots)));
+        let find: BTreeMap<AgentKind, FindBelongings<'_>> = roots.iter().filter_map(find).collect();
+        self.watcher.turn_to("Looking closer");
+        self.watcher.begin(sessions.len());
+        let open = OpenFiles::now();
+        let look = |at: &usize| Box::new(self.look_at(*at, &find, &open));
+        let looked: Vec<Box<Closer>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
+        drop((find, roots));
+        self.closer.resize_with(self.len(), || None);
+        sessions.iter().zip(looked).for_each(|(at, closer)| self.closer[*at] = Some(closer));
+    }
+
+    /// Looks at everything that belongs to a session, each file but once.
+    fn look_at(&self, at: usize, find: &BTreeMap<AgentKind, FindBelongings<'_>>, open: &OpenFiles) -> Closer {
+        let is_unparsable = self.copies(at).iter().any(|copy| copy.is_garbage());
+        let mut paths = Vec::new();
+        for copy in self.copies(at) {
+            match find.get(&copy.place.agent()).map(|find| find(&copy.place)) {
+                // With the last copy goes what all of them share.
+                Some(Ok(it)) => paths.extend(it.own.into_iter().chain(it.shared)),
+                // A database that others write to tells nothing of a session in it.
+                Some(Err(why)) => {
+                    let hindrance = Hindrance { its_agents: Some(why.into()), ..Hindrance::default() };
+                    return Closer { is_unparsable, hindrance: Some(Box::new(hindrance)), ..Closer::default() };
+                }
+                None => {}
+            }
+        }
+        let paths = outermost(paths);
+        let (mut modified_at, mut held) = (None, None);
+        let mut see = |path: &dyn Fn() -> PathBuf, look: &Look| {
+            modified_at = modified_at.max(Some(look.modified));
+            if held.is_none() && open.has(look.identity) {
+                held = Some(path());
+            }
+        };
+        // What somebody writes to need not be there, nor belong to it.
+        for file in self.growing(at).iter().filter(|file| !paths.iter().any(|path| file.starts_with(path))) {
+            if let Some(look) = Look::at(file).ok().filter(|look| look.kind == Kind::File) {
+                see(&|| file.clone(), &look);
+            }
+        }
+        let (mut steps, mut obstacle) = (Vec::with_capacity(paths.len()), None);
+        for path in paths {
+            let see = &mut |name: &Path, look: &Look| see(&|| path.join(name), look);
+            let dir = path.parent().and_then(|dir| self.resolved(dir));
+            let stamp = dir
+                .filter(|dir| self.copies(at).iter().any(|copy| self.is_in_store(dir, &copy.place)))
+                .ok_or_else(|| format!("{} leads out of the store through a link", path.display()))
+                .and_then(|dir| stamp::take_in(&path, dir.identity, see).map_err(|error| error.to_string()));
+            match stamp {
+                Ok(stamp) => {
+                    let of_copy = self.copies(at).iter().map(|copy| &copy.place.path).find(|it| ***it == *path);
+                    let path = of_copy.map_or_else(|| path.into(), Arc::clone);
+                    steps.push(Step::Trash { path, stamp });
+                }
+                Err(why) => obstacle = obstacle.or(Some(why)),
+            }
+        }
+        let liveness = held.map(|file| Liveness::Maybe { why: format!("a process has {} open", file.display()) });
+        let is_hindered = liveness.is_some() || obstacle.is_some();
+        let hindrance = is_hindered.then(|| Box::new(Hindrance { liveness, its_agents: None, obstacle }));
+        let modified_at = modified_at
+            .and_then(|(seconds, nanoseconds)| Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok());
+        Closer { modified_at, is_unparsable, steps: steps.into(), hindrance }
+    }
+
+    /// Tells whether a directory really lies in the store of a copy.
+    fn is_in_store(&self, dir: &Resolved, place: &Located) -> bool {
+        self.resolved(&place.store.root).is_some_and(|root| dir.path.starts_with(&root.path))
+    }
+
+    /// Returns the files that change when somebody goes on with a session; not all of them need to be files, or there.
+    fn growing(&self, at: usize) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for copy in self.copies(at) {
+            let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
+            files.extend(agent.written(&copy.place));
+            if !files.iter().any(|file| **file == *copy.place.path) {
+                files.push(copy.place.path.to_path_buf());
+            }
+        }
+        files
+    }
+
+    /// Resolves a directory, each but once.
+    fn resolved(&self, dir: &Path) -> Option<Resolved> {
+        let known = self.resolved.read().ok()?.get(dir).cloned();
+        known.unwrap_or_else(|| {
+            let resolved = dir.canonicalize().and_then(|path| {
+                let metadata = path.metadata()?;
+                Ok(Resolved { path: path.into(), identity: (metadata.dev(), metadata.ino()) })
+            });
+            let resolved = resolved.ok();
+            if let Ok(mut known) = self.resolved.write() {
+                known.insert(dir.to_owned(), resolved.clone());
+            }
+            resolved
+        })
+    }
+}
+
+/// Leaves out what goes with a directory above it anyway; the order of what is left is kept.
+fn outermost(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    if paths.len() < 2 {
+        return paths;
+    }
+    let all: HashSet<PathBuf> = paths.iter().cloned().collect();
+    let mut taken = HashSet::new();
+    let is_outermost = |path: &PathBuf| !path.ancestors().skip(1).any(|above| all.contains(above));
+    paths.into_iter().filter(|path| is_outermost(path) && taken.insert(path.clone())).collect()
+}

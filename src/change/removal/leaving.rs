@@ -1,0 +1,86 @@
+//! What goes, handed out session by session; what is done with one is given back at once, because there may be many.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::change::plan::change::{About, Item, Seen, Step};
+use crate::change::removal::Briefs;
+use crate::change::removal::brief::Brief;
+use crate::change::removal::closer::Closer;
+
+/// A session that goes, with its sub-agents.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    /// Whose it is, and its id.
+    pub about: About,
+    /// What people call it.
+    pub title: Option<Box<str>>,
+    seen: SmallVec<[Seen; 1]>,
+    steps: Result<Vec<Step>, String>,
+}
+
+impl Leaving {
+    /// Returns the change that removes it, or why it cannot be removed.
+    pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Item, (About, String)> {
+        let Self { about, seen, steps, .. } = self;
+        match steps {
+            Ok(steps) => Ok(Item { about, seen, code, reason, steps }),
+            Err(why) => Err((about, why)),
+        }
+    }
+}
+
+impl Briefs {
+    /// Hands out the families that go, which were looked at closer, each as the session itself and then its
+    /// sub-agents; everything else is let go.
+    pub(crate) fn leave<F: AsRef<[usize]>>(self, going: Vec<F>) -> impl Iterator<Item = (F, Leaving)> {
+        let Self { copies, starts, mut closer, .. } = self;
+        let mut stays = vec![true; starts.len()];
+        going.iter().flat_map(AsRef::as_ref).for_each(|at| stays[*at] = false);
+        let mut copies: Vec<_> = copies.into_iter().map(Some).collect();
+        for at in (0..starts.len().saturating_sub(1)).filter(|at| stays[*at]) {
+            copies[starts[at]..starts[at + 1]].fill_with(|| None);
+        }
+        going.into_iter().map(move |family| {
+            let members = family.as_ref();
+            let places = |at: &usize| starts[*at]..starts[at + 1];
+            let mut seen = SmallVec::new();
+            let mut title = None;
+            for (number, at) in members.iter().enumerate() {
+                for copy in copies[places(at)].iter_mut().filter_map(Option::take) {
+                    let Brief { place, active_at, transcript_bytes, title: of_copy, .. } = *copy;
+                    title = title.or(of_copy.filter(|_| number == 0));
+                    seen.push(Seen { place, active_at, transcript_bytes });
+                }
+            }
+            let root = seen.first().map(|seen: &Seen| Arc::clone(&seen.place));
+            let about = root.map_or(About::Other(Box::default()), About::Copy);
+            let closer = members.iter().filter_map(|at| closer.get_mut(*at)?.take());
+            let leaving = Leaving { about, title, seen, steps: steps(closer) };
+            (family, leaving)
+        })
+    }
+}
+
+/// Puts together the steps that take these away, or says why they cannot be.
+fn steps(members: impl Iterator<Item = Box<Closer>>) -> Result<Vec<Step>, String> {
+    let mut parts = Vec::new();
+    for closer in members {
+        match closer.hindrance.and_then(|hindrance| hindrance.obstacle) {
+            Some(why) => return Err(why),
+            None => parts.push(closer.steps),
+        }
+    }
+    if parts.len() == 1 {
+        return Ok(parts.swap_remove(0).into_vec());
+    }
+    let mut steps: Vec<Step> = parts.into_iter().flatten().collect();
+    // What lies in a directory above goes with that.
+    let all: HashSet<PathBuf> = steps.iter().map(|step| step.path().to_owned()).collect();
+    steps.retain(|step| !step.path().ancestors().skip(1).any(|above| all.contains(above)));
+    steps.shrink_to_fit();
+    Ok(steps)
+}

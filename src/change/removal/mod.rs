@@ -1,0 +1,284 @@
+//! What a removal looks at: every copy in few words, a closer look at what would go, and the change that removes it.
+//!
+//! It reads; `apply` carries the change out. Of each copy only what a decision needs is kept, so that a hundred
+//! thousand sessions fit into little memory.
+
+mod brief;
+mod closer;
+mod leaving;
+mod records;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, RwLock};
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use rayon::slice::ParallelSliceMut as _;
+
+use crate::change::pins::Pins;
+use crate::change::plan::retention::{Candidate, Family, Fuse, Policy, decide, fuses};
+use crate::scan;
+use crate::scan::Wanted;
+use crate::session::select::{Filter, Selector};
+use crate::session::{AgentKind, Liveness, Problem, SessionKind};
+use crate::system::env::Env;
+use crate::system::watch::Watcher;
+use closer::{Closer, Resolved};
+
+pub(crate) use brief::Brief;
+pub(crate) use records::{CWD_RECORD, cwd_records};
+
+/// Every session there is, in few words.
+#[derive(Debug, Default)]
+pub(crate) struct Briefs {
+    /// The copies, in order of agent and id.
+    #[expect(clippy::vec_box, reason = "each is let go by itself, as soon as it is done with")]
+    copies: Vec<Box<Brief>>,
+    /// Where the copies of each session begin, and the end of all.
+    starts: Vec<usize>,
+    /// What the closer look gave, by session; shorter where nobody looked.
+    closer: Vec<Option<Box<Closer>>>,
+    /// The directories that sessions of Claude Code belong to.
+    claude_dirs: BTreeSet<PathBuf>,
+    /// Directories with their links resolved, and what they are.
+    resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
+    /// Who is told how many sessions were looked at.
+    watcher: Watcher,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+impl Briefs {
+    /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `sizes`
+    /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
+    /// `watcher` is told how many copies were read, and later how many sessions were looked at.
+    pub(crate) fn read(env: &Env, agents: &[AgentKind], filter: &Filter, sizes: bool, watcher: Watcher) -> Self {
+        let claude_dirs: Mutex<BTreeSet<PathBuf>> = Mutex::default();
+        let places = scan::locate(env, agents).watched(watcher.clone());
+        let (mut copies, problems) = places.digest(env, Wanted { sizes, ..Wanted::GLANCE }, |copy| {
+            let dir = copy.launch_dir.as_ref().filter(|_| copy.place.agent() == AgentKind::Claude);
+            if let (Some(dir), Ok(mut dirs)) = (dir, claude_dirs.lock())
+                && !dirs.contains(&dir.value)
+            {
+                dirs.insert(dir.value.clone());
+            }
+            Box::new(Brief::of(copy, filter))
+        });
+        copies.par_sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
+        let mut starts = Vec::with_capacity(copies.len() + 1);
+        let key = |at: usize| copies.get(at).map(|copy| copy.key());
+        starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
+        starts.push(copies.len());
+        let claude_dirs = claude_dirs.into_inner().unwrap_or_default();
+        Self { copies, starts, claude_dirs, problems, watcher, ..Self::default() }
+    }
+
+    /// Returns how many sessions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Returns the copies of a session.
+    pub(crate) fn copies(&self, at: usize) -> &[Box<Brief>] {
+        &self.copies[self.starts[at]..self.starts[at + 1]]
+    }
+
+    /// Returns whose a session is, and its id.
+    pub(crate) fn key(&self, at: usize) -> (AgentKind, &str) {
+        let place = &self.copies(at)[0].place;
+        (place.agent(), &place.id)
+    }
+
+    /// Returns the same for keeping.
+    pub(crate) fn owned_key(&self, at: usize) -> (AgentKind, String) {
+        let (agent, id) = self.key(at);
+        (agent, id.to_owned())
+    }
+
+    /// Finds a session by its full id; sub-agents of several sessions may share one.
+    pub(crate) fn find(&self, agent: AgentKind, id: &str) -> Range<usize> {
+        let starts = &self.starts[..self.len()];
+        let key = |start: &usize| {
+            let place = &self.copies[*start].place;
+            (place.agent(), place.id.as_str())
+        };
+        let first = starts.partition_point(|start| key(start) < (agent, id));
+        let count = starts[first..].iter().take_while(|start| key(start) == (agent, id)).count();
+        first..first + count
+    }
+
+    /// Returns what a session's copies and all that belongs to them need on disk, in bytes.
+    pub(crate) fn size_bytes(&self, at: usize) -> u64 {
+        self.copies(at).iter().map(|copy| copy.size_bytes).sum()
+    }
+
+    /// Tells whether a sub-agent lies in what belongs to its session, whose size counts it.
+    fn is_inside_parent(&self, at: usize) -> bool {
+        let (agent, _, parent) = self.copies(at)[0].key();
+        let Some(parent) = parent else { return false };
+        let parents = self.find(agent, parent).flat_map(|parent| self.copies(parent)).map(|copy| &copy.place);
+        let dirs: Vec<&Path> =
+            parents.flat_map(|place| [Some(&*place.path), place.side_dir.as_deref()]).flatten().collect();
+        self.copies(at).iter().all(|copy| dirs.iter().any(|dir| copy.place.path.starts_with(dir)))
+    }
+
+    fn closer(&self, at: usize) -> Option<&Closer> {
+        self.closer.get(at)?.as_deref()
+    }
+
+    /// Returns why only its agent can remove a session, once somebody looked.
+    pub(crate) fn its_agents(&self, at: usize) -> Option<&Arc<str>> {
+        self.closer(at)?.its_agents()
+    }
+
+    /// Decides what becomes of every session, with a closer look at whatever would go, and says what makes that look
+    /// like a mistake.
+    ///
+    /// Sessions that are `archived` are safe elsewhere, so they count as kept for the latter; that is asked only if it
+    /// matters, because it takes a look into an archive.
+    pub(crate) fn decide(
+        &mut self,
+        policy: &Policy,
+        pins: &Pins,
+        excluded: &[Selector],
+        archived: impl FnOnce(&Self, &[Family]) -> BTreeSet<(AgentKind, String)>,
+    ) -> (Vec<Family>, Vec<Fuse>) {
+        let unread = self.unread();
+        loop {
+            let candidates = self.candidates(pins, excluded, &unread);
+            let families = decide(&candidates, policy);
+            let going = families.iter().filter(|family| family.goes()).flat_map(|family| &family.members);
+            let unknown: Vec<usize> = going.copied().filter(|at| self.closer(*at).is_none()).collect();
+            if unknown.is_empty() {
+                let mut found = fuses(&families, &candidates, policy, &BTreeSet::new());
+                if found.iter().any(Fuse::counts_sessions) {
+                    found = fuses(&families, &candidates, policy, &archived(self, &families));
+                }
+                return (families, found);
+            }
+            drop((candidates, families));
+            self.look_closer(&unknown);
+        }
+    }
+
+    /// Returns a session and its sub-agents, and theirs.
+    pub(crate) fn with_subagents(&self, root: usize) -> Vec<usize> {
+        let mut members = vec![root];
+        let mut at = 0;
+        while at < members.len() {
+            let (agent, id) = self.key(members[at]);
+            let is_child = |copy: &Brief| {
+                copy.kind == SessionKind::Subagent
+                    && copy.place.agent() == agent
+                    && copy.parent_id.as_deref() == Some(id)
+            };
+            let children: Vec<usize> = (0..self.len())
+                .filter(|at| self.copies(*at).iter().any(|copy| is_child(copy)) && !members.contains(at))
+                .collect();
+            members.extend(children);
+            at += 1;
+        }
+        members
+    }
+
+    /// Looks closer at sessions that somebody names, and returns why the first that cannot be removed cannot.
+    pub(crate) fn obstacle(&mut self, sessions: &[usize], pins: &Pins) -> Option<String> {
+        let unknown: Vec<usize> = sessions.iter().copied().filter(|at| self.closer(*at).is_none()).collect();
+        self.look_closer(&unknown);
+        let unread = self.unread();
+        sessions.iter().find_map(|at| {
+            let (agent, id) = self.key(*at);
+            let closer = self.closer(*at);
+            let used = self.copies(*at).iter().filter_map(|copy| copy.liveness.as_deref());
+            let used = used.chain(closer.and_then(Closer::liveness));
+            let why = match used.max_by_key(|liveness| liveness_rank(liveness)) {
+                Some(Liveness::Live { pid }) => format!("it is in use by process {pid}"),
+                Some(Liveness::Maybe { why }) => format!("it may be in use: {why}"),
+                _ if pins.has(agent, id) => format!("it is pinned; `rejoin unpin {agent}:{id}` changes that"),
+                _ if unread.contains(id) => "a copy of it cannot be read".to_owned(),
+                _ => closer?.its_agents()?.to_string(),
+            };
+            Some(format!("{agent} session {id} cannot be removed: {why}"))
+        })
+    }
+
+    /// Returns what a decision needs to know of each session.
+    pub(crate) fn candidates<'a>(
+        &'a self,
+        pins: &Pins,
+        excluded: &[Selector],
+        unread: &HashSet<String>,
+    ) -> Vec<Candidate<'a>> {
+        const IDLE: &Liveness = &Liveness::Idle;
+        let candidate = |at: usize| {
+            let copies = self.copies(at);
+            let closer = self.closer(at);
+            let (agent, id) = self.key(at);
+            let parent_id = copies.iter().find_map(|copy| copy.parent_id.as_deref());
+            let kind = copies.iter().map(|copy| copy.kind).find(|kind| *kind != SessionKind::Empty);
+            let used = copies.iter().find_map(|copy| copy.liveness.as_deref());
+            let is_unread = unread.contains(id) || parent_id.is_some_and(|parent| unread.contains(parent));
+            // A time of its beginning that lies ahead is as wrong as one of its end.
+            let active_at = copies.iter().filter_map(|copy| copy.active_at).max();
+            let newest_at = copies.iter().filter_map(|copy| copy.newest_at()).max();
+            Candidate {
+                agent,
+                id,
+                kind: kind.unwrap_or(SessionKind::Empty),
+                parent_id,
+                project: copies[0].place.project.as_deref().or(copies[0].dir.as_deref()),
+                active_at: active_at.and(newest_at),
+                modified_at: closer.and_then(|closer| closer.modified_at),
+                size_bytes: if self.is_inside_parent(at) { 0 } else { self.size_bytes(at) },
+                liveness: used.or_else(|| closer?.liveness()).unwrap_or(IDLE),
+                is_unparsable: is_unread
+                    || copies.iter().any(|copy| copy.is_unparsable)
+                    || closer.is_some_and(|closer| closer.is_unparsable),
+                is_pinned: pins.has(agent, id),
+                is_excluded: excluded.iter().any(|selector| means(selector, agent, id)),
+                is_asked_for: copies.iter().any(|copy| copy.is_asked_for),
+                is_its_agents: closer.is_some_and(|closer| closer.its_agents().is_some()),
+            }
+        };
+        (0..self.len()).map(candidate).collect()
+    }
+
+    /// Returns the names that may be ids of sessions of which a copy could not be read.
+    pub(crate) fn unread(&self) -> HashSet<String> {
+        /// The length of a UUID, with which many files' names end.
+        const UUID: usize = 36;
+        let mut names = HashSet::new();
+        for name in self.problems.iter().flat_map(|problem| problem.path.iter()).filter_map(|name| name.to_str()) {
+            let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+            names.extend([name, stem].map(str::to_owned));
+            names.extend(stem.len().checked_sub(UUID).and_then(|at| stem.get(at..)).map(str::to_owned));
+        }
+        names
+    }
+}
+
+fn liveness_rank(liveness: &Liveness) -> u8 {
+    match liveness {
+        Liveness::Idle => 0,
+        Liveness::Maybe { .. } => 1,
+        Liveness::Live { .. } => 2,
+    }
+}
+
+/// Returns the day of a time, which two runs of one day write alike.
+pub(crate) fn day(at: Timestamp) -> Date {
+    at.to_zoned(TimeZone::UTC).date()
+}
+
+/// Tells whether a person who typed this means a session, or any whose id begins so.
+fn means(selector: &Selector, agent: AgentKind, id: &str) -> bool {
+    match selector {
+        Selector::Id { agent: named, text } => {
+            named.is_none_or(|named| named == agent) && id.starts_with(text.as_str())
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,173 @@
+//! What a session holds: nothing, lines that are broken, or what its agent refuses to load.
+
+use crate::agent;
+use crate::doctor::check::{Finding, count, name, selector};
+use crate::doctor::code::{Code, Severity};
+use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
+use crate::session::{Health, Liveness, Session, SessionKind};
+
+/// What an agent refuses to load, with what is expected instead.
+const REFUSED: [(Health, &str); 5] = [
+    (Health::SignatureInvalid, "a signature that fits the content and this machine"),
+    (Health::UnsupportedVersion, "a version that this machine's agent knows"),
+    (Health::MissingFields, "every field that the agent requires"),
+    (Health::Oversize, "at most what the agent loads"),
+    (Health::InvalidContent, "what the agent writes"),
+];
+
+pub(super) fn check(survey: &Survey) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (at, session) in survey.scan.sessions.iter().enumerate() {
+        findings.extend(empty(session));
+        findings.extend(refused(session));
+        findings.extend(unsigned(session));
+        if let Some(lines) = survey.lines.get(&at) {
+            findings.extend(torn(session, lines));
+            findings.extend(bad_lines(session, lines));
+        }
+    }
+    findings
+}
+
+fn empty(session: &Session) -> Option<Finding> {
+    let copy = session.copy();
+    let is_busy = copy.liveness != Liveness::Idle;
+    if copy.kind == SessionKind::Subagent || !copy.health.contains(&Health::EmptySession) || is_busy {
+        return None;
+    }
+    let what = match copy.transcript_bytes {
+        0 if copy.size_bytes == 0 => "zero bytes",
+        0 => "no transcript",
+        _ if copy.title.is_some() => "a title and no conversation",
+        _ => "no conversation",
+    };
+    let evidence = format!("{} has neither a prompt nor a reply: {what}.", name(session));
+    Some(
+        Finding::about(session, Code::EmptySession, Severity::Info, evidence)
+            .measured(what, "a prompt or a reply")
+            .remedy("rejoin cleanup --empty"),
+    )
+}
+
+fn refused(session: &Session) -> Vec<Finding> {
+    let copy = session.copy();
+    let own = REFUSED.iter().filter(|(health, _)| copy.health.contains(health));
+    own.map(|(health, expected)| {
+        // The agent's own words come first where there are any.
+        let detail = match health {
+            Health::SignatureInvalid => copy.notes.last(),
+            _ => copy.notes.first(),
+        };
+        let detail = detail.map_or_else(|| health.meaning().to_owned(), Clone::clone);
+        let evidence = format!("{} cannot be loaded: {detail}.", name(session));
+        let measured = match health {
+            Health::Oversize => format!("{} bytes", copy.size_bytes),
+            _ => health.code().replace('-', " "),
+        };
+        let remedy = match health {
+            // It can be read, only not loaded.
+            Health::SignatureInvalid => format!("rejoin show {} --transcript", selector(session)),
+            _ => format!("rejoin show {}", selector(session)),
+        };
+        Finding::about(session, Code::of(*health), Severity::Error, evidence)
+            .measured(measured, *expected)
+            .remedy(remedy)
+    })
+    .collect()
+}
+
+fn unsigned(session: &Session) -> Option<Finding> {
+    session.copy().health.contains(&Health::Unsigned).then(|| {
+        let evidence = format!(
+            "{} carries no signature, so nobody can tell whether it was changed; {} loads it with a warning and signs it \
+             when it is closed again.",
+            name(session),
+            session.agent
+        );
+        Finding::about(session, Code::Unsigned, Severity::Info, evidence)
+            .measured("no signature", "a signature")
+            .remedy(format!("rejoin resume {}", selector(session)))
+    })
+}
+
+/// Reports a last line that has no newline; one that a running agent is just writing is no trouble.
+fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
+    if session.copy().liveness != Liveness::Idle {
+        return None;
+    }
+    let (severity, evidence, measured) = match lines.last {
+        LastLine::Ended => return None,
+        LastLine::CutOff => (
+            Severity::Warning,
+            format!(
+                "The last line of the transcript of {} was cut off, so its last record is lost; everything before it is \
+                 there.",
+                name(session)
+            ),
+            "half a record",
+        ),
+        LastLine::WithoutNewline => (
+            Severity::Info,
+            format!(
+                "The last record of the transcript of {} is whole, but no newline ends it; some versions of an agent \
+                 write the next record on the same line, and then both are lost.",
+                name(session)
+            ),
+            "a record without a newline",
+        ),
+    };
+    Some(
+        transcript(session, Code::TornTranscript, severity, evidence)
+            .measured(measured, "a newline at the end")
+            .remedy(format!("rejoin resume {}", selector(session))),
+    )
+}
+
+fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
+    if lines.bad_count + lines.lost_count == 0 {
+        return None;
+    }
+    let mut parts = Vec::new();
+    if lines.bad_count > 0 {
+        parts.push(format!("{} ({})", records(lines.bad_count, "line that is no record"), numbers(lines)));
+    }
+    if lines.lost_count > 0 {
+        let known = lines.lost.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let more = if lines.lost_count > lines.lost.len() as u64 { ", …" } else { "" };
+        parts.push(format!("{} (in line {known}{more})", records(lines.lost_count, "record whose parent is missing")));
+    }
+    let measured = parts.join(" and ");
+    let effect = match (lines.bad_count, lines.lost_count) {
+        (_, 0) => "Its agent passes over such lines.",
+        _ => "Its agent does not see what comes before a record whose parent is missing.",
+    };
+    let evidence = format!("The transcript of {} has {measured}. {effect}", name(session));
+    Some(
+        transcript(session, Code::BadLines, Severity::Warning, evidence)
+            .measured(measured, "a record a line, each after its parent")
+            .remedy(format!("rejoin show {} --transcript", selector(session))),
+    )
+}
+
+/// Begins a finding about the file of a conversation.
+fn transcript(session: &Session, code: Code, severity: Severity, evidence: String) -> Finding {
+    let place = &session.copy().place;
+    let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(place));
+    Finding::new(code, severity, evidence).session(session).path(path.as_deref().unwrap_or(&place.path))
+}
+
+fn records(number: u64, one: &str) -> String {
+    let (noun, rest) = one.split_once(' ').unwrap_or((one, ""));
+    let verb_fits = if number == 1 { rest.to_owned() } else { rest.replacen("is no record", "are no records", 1) };
+    format!("{} {verb_fits}", count(usize::try_from(number).unwrap_or(usize::MAX), noun))
+}
+
+fn numbers(lines: &Lines) -> String {
+    let number = |number: &LineNumber| match number {
+        LineNumber::FromStart(number) => number.to_string(),
+        LineNumber::FromEnd(number) => format!("{number} from the end"),
+    };
+    let known = lines.bad.iter().map(number).collect::<Vec<_>>().join(", ");
+    let more = if lines.bad_count > lines.bad.len() as u64 { ", …" } else { "" };
+    format!("{known}{more}")
+}

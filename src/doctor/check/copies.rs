@@ -1,0 +1,279 @@
+//! One id in several places: copies, agents, and short forms that fit more than one session.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::agent;
+use crate::agent::upkeep::Fold;
+use crate::doctor::check::{Finding, Repair, name, selector};
+use crate::doctor::code::{Code, Severity};
+use crate::doctor::survey::{CopyFacts, Survey};
+use crate::session::{Comparison, Copy, Liveness, Session, SessionKind};
+
+pub(super) fn check(survey: &Survey) -> Vec<Finding> {
+    let mut findings = duplicates(survey);
+    findings.extend(shared_ids(survey));
+    findings.extend(ambiguous_prefixes(survey));
+    findings
+}
+
+fn duplicates(survey: &Survey) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (at, facts) in &survey.copies {
+        let Some(session) = survey.scan.sessions.get(*at) else { continue };
+        // What lies inside a copy of another session goes where that goes.
+        let is_inside = |copy: &Copy| {
+            let parent = copy.place.parent_id.as_deref().and_then(|parent| survey.session(session.agent, parent));
+            parent.is_some_and(|parent| parent.copies.len() > 1)
+        };
+        if session.copies.iter().any(is_inside) {
+            continue;
+        }
+        for (number, facts) in (1..session.copies.len()).zip(facts) {
+            findings.push(duplicate(session, number, facts));
+        }
+    }
+    findings
+}
+
+/// Reports the copy at `at`, which is not the chosen one.
+fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
+    let (chosen, copy) = (session.copy(), &session.copies[at]);
+    let comparison = session.choice.comparisons.get(at).copied().flatten();
+    let is_decided = session.choice.is_decided;
+    let is_aside = !copy.place.store.is_usual && chosen.place.store.is_usual;
+    let why = if is_decided {
+        format!("Copy 1 is the one to use: {}.", session.choice.why)
+    } else {
+        format!("No copy can be used without a decision: {}.", session.choice.why)
+    };
+    let what = match (comparison, facts.fold) {
+        (_, Some(_)) if !has_talk(copy) => "holds only events, and no conversation".to_owned(),
+        (Some(Comparison::Identical), _) => "has the same records as copy 1".to_owned(),
+        (Some(Comparison::Longer { common }), _) => format!("goes on after the {common} records of copy 1"),
+        (Some(Comparison::Shorter { common: 0 }), _) => "holds nothing of the conversation of copy 1".to_owned(),
+        (Some(Comparison::Shorter { common }), _) => format!("has only the first {common} records of copy 1"),
+        (Some(Comparison::Diverged { record }), _) => format!("differs from copy 1 from record {record} on"),
+        (None, _) if !has_talk(copy) => "holds no conversation".to_owned(),
+        (None, _) => "could not be compared with copy 1".to_owned(),
+    };
+    let mut evidence =
+        format!("{} is stored {} times: copy {} {what}. {why}", name(session), session.copies.len(), at + 1);
+    let measured = match (comparison, facts.fold) {
+        (_, Some(fold)) if !has_talk(copy) => match fold {
+            Fold::AllKnown => "only events, all of which copy 1 has".to_owned(),
+            Fold::AllNewer => "only events, all newer than those of copy 1".to_owned(),
+            Fold::Mixed => "only events, some of which copy 1 has".to_owned(),
+        },
+        (Some(Comparison::Diverged { record }), _) => format!("diverged at record {record}"),
+        (Some(Comparison::Shorter { common: 0 }), _) => "nothing of the conversation".to_owned(),
+        (Some(Comparison::Shorter { .. }), _) => "a prefix".to_owned(),
+        (Some(comparison), _) => comparison.name().to_owned(),
+        (None, _) => "not comparable".to_owned(),
+    };
+    if is_aside {
+        evidence.push_str(&format!(
+            " Copy {} lies in {}, which {} does not use by itself; it may be a backup.",
+            at + 1,
+            copy.place.store.root.display(),
+            session.agent
+        ));
+    }
+    let severity = match (is_decided, is_aside) {
+        (false, _) => Severity::Error,
+        (true, true) => Severity::Info,
+        (true, false) => Severity::Warning,
+    };
+    let repair = repair(session, at, comparison, facts).filter(|_| is_decided && !is_aside);
+    if repair.is_none()
+        && let Some(path) = facts.only_here.as_deref().filter(|_| is_contained(comparison) && has_talk(copy))
+    {
+        evidence.push_str(&format!(" Only copy {} has {}.", at + 1, inside(path, copy)));
+    }
+    let keep = if is_decided { "1".to_owned() } else { "COPY".to_owned() };
+    let finding = Finding::new(Code::DuplicateSession, severity, evidence)
+        .session(session)
+        .path(&chosen.place.path)
+        .path(&copy.place.path)
+        .measured(measured, "one copy");
+    match (repair, &facts.belongings) {
+        (Some(repair), _) => finding.mended_by(repair),
+        (None, Err(why)) => finding.remedy(why.clone()),
+        (None, Ok(_)) => finding.remedy(format!("rejoin dedupe {} --keep {keep}", selector(session))),
+    }
+}
+
+fn has_talk(copy: &Copy) -> bool {
+    copy.transcript_bytes > 0
+}
+
+fn is_contained(comparison: Option<Comparison>) -> bool {
+    matches!(comparison, Some(Comparison::Identical | Comparison::Shorter { .. }))
+}
+
+fn inside<'a>(path: &'a Path, copy: &Copy) -> std::path::Display<'a> {
+    let parent = copy.place.path.parent().unwrap_or(Path::new(""));
+    path.strip_prefix(parent).unwrap_or(path).display()
+}
+
+/// Returns what loses nothing: the copy holds no more than the chosen one, or only a log that can be added to it.
+fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &CopyFacts) -> Option<Repair> {
+    let copy = &session.copies[at];
+    if [session.copy(), copy].iter().any(|copy| copy.liveness != Liveness::Idle) {
+        return None;
+    }
+    if let Some(fold) = facts.fold.filter(|_| !has_talk(copy) && has_talk(session.copy())) {
+        let (from, into) = (copy.place.path.to_path_buf(), session.copy().place.path.to_path_buf());
+        return (fold != Fold::Mixed).then_some(Repair::Fold { from, into });
+    }
+    let paths = facts.belongings.as_ref().ok().filter(|_| is_contained(comparison) && facts.only_here.is_none())?;
+    Some(Repair::Trash { paths: paths.clone() })
+}
+
+/// Finds ids that sessions of several agents have.
+fn shared_ids(survey: &Survey) -> Vec<Finding> {
+    let mut by_id: Vec<&Session> = own_sessions(survey).collect();
+    by_id.sort_by(|a, b| (&a.id, a.agent).cmp(&(&b.id, b.agent)));
+    let shared = by_id.chunk_by(|a, b| a.id == b.id).filter(|sessions| sessions.len() > 1);
+    let finding = |sessions: &[&Session]| {
+        let agents = sessions.iter().map(|session| session.agent.name()).collect::<Vec<_>>().join(" and ");
+        let id = &sessions[0].id;
+        let evidence = format!("{agents} have a session of the id {id}, so the id alone does not say which is meant.");
+        let finding = Finding::new(Code::SharedId, Severity::Warning, evidence)
+            .measured(format!("sessions of {} agents", sessions.len()), "of one agent")
+            .remedy(format!("rejoin resume {}", selector(newest(sessions))));
+        sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
+    };
+    shared.map(finding).collect()
+}
+
+/// Finds short ids that the agent prints and that mean several sessions where it looks.
+fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
+    let mut by_short: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
+    for session in own_sessions(survey) {
+        let Some(agent) = agent::by_kind(session.agent) else { continue };
+        // One that is an id of its own is taken as such.
+        let Some(short) = agent.printed_id(&session.id).filter(|short| *short != session.id) else { continue };
+        for place in session.copies.iter().map(|copy| &copy.place) {
+            let key = (session.agent, place.store.root.as_path(), place.project.as_deref(), short);
+            let sessions = by_short.entry(key).or_default();
+            if sessions.last().is_none_or(|last| last.id != session.id) {
+                sessions.push(session);
+            }
+        }
+    }
+    let ambiguous = by_short.into_iter().filter(|(_, sessions)| sessions.len() > 1);
+    let finding = |((agent, _, project, short), sessions): ((_, _, Option<&str>, &str), Vec<&Session>)| {
+        let place = project.map_or_else(String::new, |project| format!(" of the project {project}"));
+        let evidence = format!(
+            "{agent} prints {short} for {} sessions{place} and refuses it as ambiguous, or takes one of them.",
+            sessions.len()
+        );
+        let finding = Finding::new(Code::AmbiguousPrefix, Severity::Warning, evidence)
+            .measured(format!("{} sessions begin with {short}", sessions.len()), "one")
+            .remedy(format!("rejoin resume {}", selector(newest(&sessions))));
+        sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
+    };
+    ambiguous.map(finding).collect()
+}
+
+/// Returns the sessions that a person means by an id.
+fn own_sessions(survey: &Survey) -> impl Iterator<Item = &Session> {
+    survey.scan.sessions.iter().filter(|session| session.copy().kind != SessionKind::Subagent)
+}
+
+fn newest<'s>(sessions: &[&'s Session]) -> &'s Session {
+    sessions.iter().copied().max_by_key(|session| session.active_at()).unwrap_or(sessions[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::check::tests::survey;
+    use crate::session::tests::{copy, session};
+    use crate::session::{Choice, Store};
+
+    /// Two copies, the second of which is compared like this.
+    fn two(comparison: Option<Comparison>) -> Session {
+        let (mut one, mut two) = (copy("a"), copy("a"));
+        one.transcript_bytes = 9;
+        two.transcript_bytes = 9;
+        two.place.path = Path::new("/s/projects/-q/a.jsonl").into();
+        let mut session = session(vec![one, two]);
+        session.choice = Choice { comparisons: vec![None, comparison], ..Choice::new("it is the longer one", true) };
+        session
+    }
+
+    fn facts() -> CopyFacts {
+        CopyFacts { belongings: Ok(vec!["/s/projects/-q/a.jsonl".into()]), only_here: None, fold: None }
+    }
+
+    fn found(session: Session, facts: CopyFacts) -> Finding {
+        let mut survey = survey(vec![session]);
+        survey.copies.insert(0, vec![facts]);
+        let mut findings = duplicates(&survey);
+        assert_eq!(findings.len(), 1);
+        findings.remove(0)
+    }
+
+    #[test]
+    fn only_what_the_chosen_copy_holds_too_goes_to_the_trash() {
+        for (comparison, is_mended) in [
+            (Some(Comparison::Identical), true),
+            (Some(Comparison::Shorter { common: 2 }), true),
+            (Some(Comparison::Longer { common: 2 }), false),
+            (Some(Comparison::Diverged { record: 2 }), false),
+            (None, false),
+        ] {
+            assert_eq!(found(two(comparison), facts()).repair.is_some(), is_mended, "{comparison:?}");
+        }
+        let more = CopyFacts { only_here: Some("/s/projects/-q/a/tool-results/1.txt".into()), ..facts() };
+        let finding = found(two(Some(Comparison::Identical)), more);
+        assert!(finding.repair.is_none() && finding.evidence.ends_with("Only copy 2 has a/tool-results/1.txt."));
+    }
+
+    #[test]
+    fn nothing_is_mended_while_either_copy_may_be_in_use() {
+        for at in [0, 1] {
+            let mut session = two(Some(Comparison::Identical));
+            session.copies[at].liveness = Liveness::Maybe { why: "it was just written".to_owned() };
+            assert!(found(session, facts()).repair.is_none());
+        }
+    }
+
+    #[test]
+    fn nothing_is_mended_that_evidence_did_not_decide() {
+        let mut session = two(Some(Comparison::Identical));
+        session.choice.is_decided = false;
+        let finding = found(session, facts());
+        assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Error, false));
+        assert_eq!(finding.remedy, "rejoin dedupe claude:a --keep COPY");
+    }
+
+    #[test]
+    fn a_copy_in_a_store_that_is_not_used_by_itself_is_left_alone() {
+        let mut session = two(Some(Comparison::Identical));
+        let store = Store { is_usual: false, ..(*session.copies[1].place.store).clone() };
+        session.copies[1].place.store = store.into();
+        let finding = found(session, facts());
+        assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Info, false));
+    }
+
+    #[test]
+    fn an_agent_that_alone_can_remove_a_copy_is_named() {
+        let own = CopyFacts { belongings: Err("remove it with `agent delete a`".to_owned()), ..facts() };
+        let finding = found(two(Some(Comparison::Identical)), own);
+        assert_eq!((finding.repair, finding.remedy.as_str()), (None, "remove it with `agent delete a`"));
+    }
+
+    #[test]
+    fn a_log_is_folded_unless_some_of_it_is_known_and_some_is_not() {
+        for (fold, is_mended) in [(Fold::AllKnown, true), (Fold::AllNewer, true), (Fold::Mixed, false)] {
+            let mut session = two(None);
+            session.copies[1].transcript_bytes = 0;
+            let finding = found(session, CopyFacts { fold: Some(fold), ..facts() });
+            let is_fold = matches!(finding.repair, Some(Repair::Fold { .. }));
+            assert_eq!((is_fold, finding.repair.is_some()), (is_mended, is_mended), "{fold:?}");
+        }
+    }
+}

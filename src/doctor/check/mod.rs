@@ -1,0 +1,270 @@
+//! The checks of `doctor`: pure functions from what was collected to findings, one group a file.
+
+mod content;
+mod copies;
+mod place;
+mod session_info;
+mod strays;
+mod upkeep;
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use crate::doctor::code::{Code, Severity};
+
+use crate::doctor::survey::Survey;
+use crate::format::text::shell_word;
+use crate::session::select::Filter;
+use crate::session::{AgentKind, Session};
+
+/// One thing that is not as it should be, or worth knowing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// What it is.
+    pub code: Code,
+    /// How serious it is.
+    pub severity: Severity,
+    /// The agents that it is about.
+    pub agents: BTreeSet<AgentKind>,
+    /// The sessions that it is about, by agent and full id.
+    pub sessions: Vec<(AgentKind, String)>,
+    /// The files and directories that it is about.
+    pub paths: Vec<PathBuf>,
+    /// What was found, as sentences.
+    pub evidence: String,
+    /// What is.
+    pub measured: String,
+    /// What should be.
+    pub expected: String,
+    /// What to type, or what to do in the agent.
+    pub remedy: String,
+    /// What `doctor --fix` does about it; `None` when somebody has to decide.
+    pub repair: Option<Repair>,
+}
+
+/// A repair that loses nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    /// The session-info.json of a session is written from evidence.
+    Backfill {
+        /// Whose session it is.
+        agent: AgentKind,
+        /// The full id.
+        id: String,
+        /// The session's directory.
+        path: PathBuf,
+    },
+    /// These are moved to the trash, each with everything in it.
+    Trash {
+        /// What is moved.
+        paths: Vec<PathBuf>,
+    },
+    /// The records of a stray directory are added to the log of the session, and the directory goes to the trash.
+    Fold {
+        /// The stray directory.
+        from: PathBuf,
+        /// The session's own directory.
+        into: PathBuf,
+    },
+}
+
+impl Finding {
+    /// Begins a finding; what is not said yet is empty.
+    fn new(code: Code, severity: Severity, evidence: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity,
+            agents: BTreeSet::new(),
+            sessions: Vec::new(),
+            paths: Vec::new(),
+            evidence: evidence.into(),
+            measured: String::new(),
+            expected: String::new(),
+            remedy: String::new(),
+            repair: None,
+        }
+    }
+
+    /// Begins a finding about the chosen copy of a session.
+    fn about(session: &Session, code: Code, severity: Severity, evidence: impl Into<String>) -> Self {
+        Self::new(code, severity, evidence).session(session).path(&session.copy().place.path)
+    }
+
+    fn session(self, session: &Session) -> Self {
+        self.id(session.agent, &session.id)
+    }
+
+    fn id(mut self, agent: AgentKind, id: &str) -> Self {
+        self.agents.insert(agent);
+        self.sessions.push((agent, id.to_owned()));
+        self
+    }
+
+    fn agent(mut self, agent: AgentKind) -> Self {
+        self.agents.insert(agent);
+        self
+    }
+
+    fn path(mut self, path: &Path) -> Self {
+        self.paths.push(path.to_owned());
+        self
+    }
+
+    fn measured(mut self, measured: impl Into<String>, expected: impl Into<String>) -> Self {
+        (self.measured, self.expected) = (measured.into(), expected.into());
+        self
+    }
+
+    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = remedy.into();
+        self
+    }
+
+    /// Says that `doctor --fix` mends it.
+    fn mended_by(mut self, repair: Repair) -> Self {
+        self.remedy = format!("rejoin doctor --fix --check {}", self.code.name());
+        self.repair = Some(repair);
+        self
+    }
+}
+
+/// What was asked for of all that is found.
+struct Scope<'a> {
+    filter: &'a Filter,
+    /// The sessions that record one of the directories.
+    sessions: HashSet<(AgentKind, &'a str)>,
+}
+
+impl<'a> Scope<'a> {
+    fn new(filter: &'a Filter, survey: &'a Survey) -> Self {
+        let is_below = |path: &Path| filter.dirs.iter().any(|dir| path.starts_with(dir));
+        let is_in = |session: &&Session| session.copies.iter().any(|copy| copy.directories().any(is_below));
+        let narrow = survey.scan.sessions.iter().filter(|_| !filter.dirs.is_empty());
+        let sessions = narrow.filter(is_in).map(|session| (session.agent, session.id.as_str())).collect();
+        Self { filter, sessions }
+    }
+
+    /// Tells whether a finding is about one of the agents and one of the directories.
+    fn has(&self, finding: &Finding) -> bool {
+        let Filter { agents, dirs, .. } = self.filter;
+        let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));
+        let is_in_dirs = dirs.is_empty()
+            || finding.paths.iter().any(|path| dirs.iter().any(|dir| path.starts_with(dir)))
+            || finding.sessions.iter().any(|(agent, id)| self.sessions.contains(&(*agent, id.as_str())));
+        is_of_agent && is_in_dirs
+    }
+}
+
+/// Makes the checks, and returns what was found: the worst first, then in the order of the codes, sessions and paths.
+pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
+    let groups = [copies::check, place::check, session_info::check, content::check, strays::check, upkeep::check];
+    let mut findings: Vec<Finding> = groups.iter().flat_map(|check| check(survey)).collect();
+    let scope = Scope::new(filter, survey);
+    findings.retain(|finding| codes.contains(&finding.code) && scope.has(finding));
+    findings
+        .sort_by(|a, b| (a.severity, a.code, &a.sessions, &a.paths).cmp(&(b.severity, b.code, &b.sessions, &b.paths)));
+    findings
+}
+
+/// Names a session in a sentence.
+fn name(session: &Session) -> String {
+    format!("{} session {}", session.agent, session.id)
+}
+
+/// Returns the selector that means just this session, for a shell.
+fn selector(session: &Session) -> String {
+    shell_word(&format!("{}:{}", session.agent, session.id)).into_owned()
+}
+
+/// Returns a path for a shell.
+fn word(path: &Path) -> String {
+    shell_word(&path.to_string_lossy()).into_owned()
+}
+
+/// Says how many directories there are.
+fn directories(number: usize) -> String {
+    if number == 1 { "1 directory".to_owned() } else { format!("{number} directories") }
+}
+
+/// Says how many there are of something.
+fn count(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::doctor::survey::InterruptedRun;
+    use crate::session::Problem;
+    use crate::session::tests::{copy, session};
+
+    /// A survey of these sessions, at noon of the first of March.
+    pub(crate) fn survey(mut sessions: Vec<Session>) -> Survey {
+        sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
+        let mut survey = Survey { now: "2026-03-01T12:00:00Z".parse().expect("a time"), ..Survey::default() };
+        survey.scan.sessions = sessions;
+        survey
+    }
+
+    fn codes(survey: &Survey, filter: &Filter) -> Vec<Code> {
+        all(survey, &Code::ALL.into(), filter).iter().map(|finding| finding.code).collect()
+    }
+
+    /// A survey with a directory that is gone, a file that cannot be read, and a run that was cut off.
+    fn troubled() -> Survey {
+        let mut gone = copy("a");
+        gone.launch_dir = Some(crate::session::Fact::new("/gone/app".into(), "transcript"));
+        gone.is_filed_right = true;
+        let mut gone = session(vec![gone]);
+        gone.launch_dir_exists = Some(false);
+        let mut survey = survey(vec![gone]);
+        survey.gone.insert("/gone/app".into(), crate::doctor::survey::Gone::default());
+        survey.stores.push((*survey.scan.sessions[0].copy().place.store).clone());
+        survey.scan.problems.push(Problem { path: "/s/projects/-q".into(), reason: "permission denied".to_owned() });
+        survey.interrupted.push(InterruptedRun {
+            run: "r7".to_owned(),
+            verb: "doctor --fix".to_owned(),
+            started_at: survey.now,
+            steps: (2, 5),
+            journal: "/state/runs/r7.jsonl".into(),
+        });
+        survey
+    }
+
+    #[test]
+    fn the_worst_comes_first_and_then_the_order_of_the_codes() {
+        let expected = [Code::Unreadable, Code::InterruptedRun, Code::MissingDirectory];
+        assert_eq!(codes(&troubled(), &Filter::default()), expected);
+    }
+
+    #[test]
+    fn an_interrupted_run_is_an_error_that_undo_mends() {
+        let findings = all(&troubled(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
+        let [finding] = findings.as_slice() else { panic!("one finding: {findings:?}") };
+        assert_eq!((finding.severity, finding.remedy.as_str()), (Severity::Error, "rejoin undo r7"));
+        assert_eq!(finding.measured, "2 of 5 steps");
+        assert_eq!(finding.paths, [PathBuf::from("/state/runs/r7.jsonl")]);
+    }
+
+    #[test]
+    fn a_file_is_of_the_agent_whose_store_it_lies_in() {
+        let of = |agents: &[AgentKind]| Filter { agents: agents.to_vec(), ..Filter::default() };
+        assert_eq!(codes(&troubled(), &of(&[AgentKind::Claude])), [Code::Unreadable, Code::MissingDirectory]);
+        assert_eq!(codes(&troubled(), &of(&[AgentKind::Jido])), []);
+    }
+
+    #[test]
+    fn a_directory_is_meant_by_what_sessions_record_and_by_paths() {
+        let below = |dir: &str| Filter { dirs: vec![dir.into()], ..Filter::default() };
+        assert_eq!(codes(&troubled(), &below("/gone")), [Code::MissingDirectory]);
+        assert_eq!(codes(&troubled(), &below("/s/projects")), [Code::Unreadable]);
+        assert_eq!(codes(&troubled(), &below("/go")), []);
+    }
+
+    #[test]
+    fn a_finding_is_as_serious_as_its_code_may_be() {
+        for finding in all(&troubled(), &Code::ALL.into(), &Filter::default()) {
+            assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Where sessions lie, and where they belong: projects and directories.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::agent;
+use crate::doctor::check::{Finding, count, directories, name, selector, word};
+use crate::doctor::code::{Code, Severity};
+use crate::doctor::survey::{Gone, Survey};
+use crate::session::{Evidence, Health, Session, SessionKind};
+
+pub(super) fn check(survey: &Survey) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for session in survey.scan.sessions.iter().filter(|session| is_launched(session)) {
+        findings.extend(misfiled(session, survey));
+        findings.extend(unknown(session));
+    }
+    findings.extend(missing(survey));
+    findings.extend(collisions(survey));
+    findings
+}
+
+/// Tells whether somebody would start an agent for it.
+fn is_launched(session: &Session) -> bool {
+    !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
+}
+
+fn misfiled(session: &Session, survey: &Survey) -> Option<Finding> {
+    let copy = session.copy();
+    let (project, dir) = (copy.place.project.as_deref()?, session.launch_dir()?);
+    if copy.is_filed_right || copy.health.contains(&Health::SessionInfoMismatch) {
+        return None;
+    }
+    let evidence = format!(
+        "{} lies in the project {project}, but it records {}, which belongs to another project. An agent that looks in \
+         the project of its directory does not find it.",
+        name(session),
+        dir.display()
+    );
+    let dirs: BTreeSet<&Path> = survey
+        .project_dirs()
+        .filter(|((agent, root, other), _)| {
+            *agent == session.agent && *root == copy.place.store.root && *other == project
+        })
+        .map(|(_, dir)| dir)
+        .collect();
+    // Where its neighbours are started, this one would be found as well.
+    let remedy = match dirs.first() {
+        Some(dir) if dirs.len() == 1 => format!("rejoin resume {} --dir {}", selector(session), word(dir)),
+        _ => format!("rejoin show {}", selector(session)),
+    };
+    Some(
+        Finding::about(session, Code::MisfiledSession, Severity::Warning, evidence)
+            .measured(format!("project {project}"), format!("the project of {}", dir.display()))
+            .remedy(remedy),
+    )
+}
+
+fn unknown(session: &Session) -> Option<Finding> {
+    let copy = session.copy();
+    if copy.launch_dir.is_some() {
+        return None;
+    }
+    let said = |evidence: &Evidence| format!("{} says {}", evidence.detail, evidence.dir.display());
+    let records = copy.evidence.iter().map(said).collect::<Vec<_>>();
+    let project = copy.place.project.as_deref().unwrap_or("none");
+    let (detail, measured) = match copy.evidence.iter().any(|evidence| evidence.counts) {
+        _ if records.is_empty() => ("Nothing records a directory for it.".to_owned(), "no directory"),
+        true => (
+            format!("The sessions of its project {project} record several: {}.", records.join("; ")),
+            "several directories of its project",
+        ),
+        false => (
+            format!("What is recorded does not belong to its project {project}: {}.", records.join("; ")),
+            "only directories of other projects",
+        ),
+    };
+    let evidence = format!("Nothing tells where {} was started. {detail}", name(session));
+    let verb = if copy.place.project.is_some() && has_session_info(session) { "backfill" } else { "resume" };
+    Some(
+        Finding::about(session, Code::UnknownDirectory, Severity::Warning, evidence)
+            .measured(measured, "one directory that belongs to its project")
+            .remedy(format!("rejoin {verb} {} --dir DIR", selector(session))),
+    )
+}
+
+/// Tells whether its agent records the directory in a file that `backfill` writes.
+fn has_session_info(session: &Session) -> bool {
+    let health = &session.copy().health;
+    health.contains(&Health::SessionInfoMissing) || health.contains(&Health::SessionInfoInvalid)
+}
+
+/// Reports each launch directory that is gone once, with all its sessions.
+fn missing(survey: &Survey) -> Vec<Finding> {
+    let mut by_dir: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
+    for session in survey.scan.sessions.iter().filter(|session| is_launched(session)) {
+        if let Some(dir) = session.launch_dir().filter(|_| session.launch_dir_exists == Some(false)) {
+            by_dir.entry(dir).or_default().push(session);
+        }
+    }
+    by_dir.into_iter().filter_map(|(dir, sessions)| missing_dir(dir, &sessions, survey.gone.get(dir)?)).collect()
+}
+
+fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding> {
+    let is_movable = |session: &Session| agent::by_kind(session.agent).is_some_and(|agent| !agent.needs_own_dir());
+    let newest = sessions.iter().copied().max_by_key(|session| (is_movable(session), session.active_at()))?;
+    let mut evidence = format!(
+        "{} belong{} to {}, which {}.",
+        count(sessions.len(), "session"),
+        if sessions.len() == 1 { "s" } else { "" },
+        dir.display(),
+        if gone.is_no_directory { "is not a directory" } else { "does not exist here" }
+    );
+    if let Some(point) = &gone.unmounted {
+        evidence.push_str(&format!(" Nothing is mounted at {}, where it would be.", point.display()));
+    }
+    for instead in &gone.instead {
+        evidence.push_str(&format!(" There is {}, {}.", instead.dir.display(), instead.why));
+    }
+    let remedy = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.is_same_work)) {
+        (Some(point), _) => format!("mount {}", word(point)),
+        (None, _) if !is_movable(newest) => format!("mkdir -p {}", word(dir)),
+        (None, Some(instead)) => format!("rejoin resume {} --dir {}", selector(newest), word(&instead.dir)),
+        (None, None) => format!("rejoin resume {} --dir DIR", selector(newest)),
+    };
+    let measured = if gone.is_no_directory { "no directory" } else { "missing" };
+    let finding = Finding::new(Code::MissingDirectory, Severity::Warning, evidence)
+        .path(dir)
+        .measured(measured, "a directory")
+        .remedy(remedy);
+    Some(sessions.iter().fold(finding, |finding, session| finding.session(session)))
+}
+
+/// Finds projects whose name is that of several directories.
+fn collisions(survey: &Survey) -> Vec<Finding> {
+    let mut by_project: BTreeMap<_, BTreeMap<PathBuf, BTreeSet<&Path>>> = BTreeMap::new();
+    for (project, dir) in survey.project_dirs() {
+        let real = survey.resolved.get(dir).cloned().unwrap_or_else(|| dir.to_owned());
+        by_project.entry(project).or_default().entry(real).or_default().insert(dir);
+    }
+    let shared = by_project.into_iter().filter(|(_, dirs)| dirs.len() > 1);
+    shared.map(|((agent, root, project), dirs)| {
+        let is_of = |session: &&Session| {
+            let place = &session.copy().place;
+            let is_there = place.store.root == root && place.project.as_deref() == Some(project);
+            session.agent == agent && is_there && is_launched(session)
+        };
+        let named: Vec<String> = dirs.keys().map(|dir| dir.display().to_string()).collect();
+        let evidence = format!(
+            "{agent} files the sessions of {} directories in the one project {project}: {}. Going on with the newest \
+             session of a directory may take one of another; an id is safe.",
+            dirs.len(),
+            named.join(", ")
+        );
+        let mut finding = Finding::new(Code::SlugCollision, Severity::Info, evidence)
+            .measured(directories(dirs.len()), "one directory");
+        let sessions: Vec<&Session> = survey.scan.sessions.iter().filter(is_of).collect();
+        let newest = sessions.iter().copied().max_by_key(|session| session.active_at());
+        finding = finding.remedy(newest.map_or_else(String::new, |newest| format!("rejoin resume {}", selector(newest))));
+        finding = sessions.iter().fold(finding, |finding, session| finding.session(session));
+        dirs.keys().fold(finding, |finding, dir| finding.path(dir))
+    })
+    .collect()
+}

@@ -1,0 +1,88 @@
+//! The working directory that Amplifier's sessions carry with them.
+
+use crate::agent::amplifier::session_info::FILE_NAME;
+use crate::change::plan::backfill;
+use crate::change::plan::backfill::Action;
+use crate::doctor::check::{Finding, Repair, name, selector, word};
+use crate::doctor::code::{Code, Severity};
+use crate::doctor::survey::Survey;
+use crate::session::{Health, Session, SessionKind};
+
+pub(super) fn check(survey: &Survey) -> Vec<Finding> {
+    let sessions = survey.scan.sessions.iter();
+    let own = sessions.filter(|session| !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty));
+    own.filter_map(|session| {
+        let health = &session.copy().health;
+        let has = |trouble: Health| health.contains(&trouble);
+        match () {
+            () if has(Health::SessionInfoMissing) => {
+                Some(unusable(session, Health::SessionInfoMissing, Severity::Info))
+            }
+            () if has(Health::SessionInfoInvalid) => {
+                Some(unusable(session, Health::SessionInfoInvalid, Severity::Warning))
+            }
+            () if has(Health::SessionInfoMismatch) => Some(mismatch(session)),
+            () => None,
+        }
+    })
+    .collect()
+}
+
+/// Reports a file that is missing or cannot be used, and whether evidence is enough to write it.
+fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
+    let copy = session.copy();
+    let plan = backfill::plan(session, None);
+    let (measured, why) = match health {
+        Health::SessionInfoMissing => ("no file", format!("{} has no {FILE_NAME}", name(session))),
+        _ => {
+            let why = copy.notes.iter().find_map(|note| note.strip_prefix(FILE_NAME)?.split_once(": "));
+            let why = why.map_or(health.meaning(), |(_, why)| why);
+            ("unusable", format!("The {FILE_NAME} of {} cannot be used, because {why}", name(session)))
+        }
+    };
+    let (outlook, write) = match &plan.action {
+        Action::Write { working_dir, .. } => (format!("Evidence leads to {} alone", working_dir.display()), true),
+        _ => (format!("Evidence is not enough to write it: {}", plan.reason), false),
+    };
+    let evidence = format!(
+        "{why}. A server that resumes it from elsewhere may start a second directory of the same id. {outlook}."
+    );
+    let finding =
+        Finding::about(session, Code::of(health), severity, evidence).measured(measured, "working_dir and created_at");
+    match (write, &plan.action) {
+        (true, _) => finding.mended_by(Repair::Backfill {
+            agent: session.agent,
+            id: session.id.clone(),
+            path: copy.place.path.to_path_buf(),
+        }),
+        (false, Action::Refuse { wants_dir: true }) => {
+            finding.remedy(format!("rejoin backfill {} --dir DIR", selector(session)))
+        }
+        _ => finding.remedy(format!("rejoin backfill {}", selector(session))),
+    }
+}
+
+fn mismatch(session: &Session) -> Finding {
+    let copy = session.copy();
+    let said = copy.evidence.iter().find(|evidence| evidence.source == "session-info");
+    let said = said.map_or_else(|| "another directory".to_owned(), |said| said.dir.display().to_string());
+    let better = copy.evidence.iter().find(|evidence| evidence.counts);
+    let other = better.map_or_else(String::new, |better| {
+        format!(" {} says {}, which does belong to it.", better.detail, better.dir.display())
+    });
+    let (place, expected) = match copy.place.project.as_deref() {
+        Some(project) => (
+            format!("which does not belong to the project {project} that it lies in"),
+            format!("a directory of the project {project}"),
+        ),
+        None => ("but it lies outside of every project".to_owned(), "a place in a project".to_owned()),
+    };
+    let evidence = format!("The {FILE_NAME} of {} says {said}, {place}.{other}", name(session));
+    let remedy = match better {
+        Some(better) => format!("rejoin resume {} --dir {}", selector(session), word(&better.dir)),
+        None => format!("rejoin show {}", selector(session)),
+    };
+    Finding::about(session, Code::SessionInfoMismatch, Severity::Warning, evidence)
+        .measured(said, expected)
+        .remedy(remedy)
+}

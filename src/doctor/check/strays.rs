@@ -1,0 +1,301 @@
+//! What lies about: belongings without a session, pointers that lead nowhere, old records, leftover files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use jiff::SignedDuration;
+
+use crate::agent::upkeep::{Stray, StrayKind};
+use crate::agent::{cat::CwdRecord, leo};
+use crate::doctor::check::{Finding, Repair, count, name, selector, word};
+use crate::doctor::code::{Code, Severity};
+use crate::doctor::survey::Survey;
+use crate::session::{AgentKind, Liveness, Pointer, Session, SessionKind};
+
+/// A writer needs a moment; what is older was left behind.
+const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
+/// An agent may make a directory long before it writes the transcript.
+const STARTING_TIME: SignedDuration = SignedDuration::from_hours(24);
+
+pub(super) fn check(survey: &Survey) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for stray in &survey.strays {
+        findings.extend(match stray.kind {
+            StrayKind::Belongings => belongings(stray, survey),
+            StrayKind::Temporary => temporary(stray, survey),
+            StrayKind::Registration => Some(registration(stray)),
+        });
+    }
+    findings.extend(orphans(survey));
+    let is_lost = |pointer: &&Pointer| pointer.session_id.as_deref().is_none_or(|id| !is_unread(survey, id));
+    findings.extend(survey.scan.dangling.iter().filter(is_lost).map(dangling));
+    findings.extend(pointers_elsewhere(survey));
+    findings.extend(survey.cwd_records.iter().filter_map(|(record, exists)| cwd_record(record, *exists, survey)));
+    findings
+}
+
+/// Tells whether a session that was not read is there all the same, so that nothing of it counts as left behind.
+fn is_unread(survey: &Survey, id: &str) -> bool {
+    let is_of = |name: &std::ffi::OsStr| {
+        name.to_str().is_some_and(|name| name == id || name.strip_suffix(".jsonl") == Some(id))
+    };
+    survey.scan.problems.iter().any(|problem| problem.path.iter().any(is_of))
+}
+
+fn is_older(stray: &Stray, age: SignedDuration, survey: &Survey) -> bool {
+    stray.modified_at.is_some_and(|at| survey.now.duration_since(at) >= age)
+}
+
+fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
+    if !is_older(stray, STARTING_TIME, survey) {
+        return None;
+    }
+    let id = stray.session_id.as_deref().unwrap_or_default();
+    let elsewhere = survey.session(stray.agent, id);
+    let (severity, why) = match elsewhere {
+        None => (Severity::Warning, "whose transcript is gone".to_owned()),
+        Some(session) => {
+            (Severity::Info, format!("whose transcript lies elsewhere: {}", session.copy().place.path.display()))
+        }
+    };
+    let evidence = format!(
+        "{} belonged to the {} session {id}, {why}. It holds {}.",
+        stray.path.display(),
+        stray.agent,
+        stray.holds
+    );
+    let finding = Finding::new(Code::OrphanBelongings, severity, evidence)
+        .id(stray.agent, id)
+        .path(&stray.path)
+        .measured("no transcript beside it", "a transcript beside it");
+    let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&stray.path));
+    Some(match (elsewhere, conversation) {
+        // What a sub-agent said may be all that is left of the session.
+        (None, Some(subagent)) => finding.remedy(format!("rejoin show {} --transcript", selector(subagent))),
+        (None, None) => finding.mended_by(Repair::Trash { paths: vec![stray.path.clone()] }),
+        (Some(session), _) => {
+            let copy = &session.copy().place.path;
+            let into = copy.parent().unwrap_or(copy);
+            finding.remedy(format!("mv -n {} {}", word(&stray.path), word(&into.join(""))))
+        }
+    })
+}
+
+/// Finds sub-agents' sessions that lie by themselves and whose session is gone.
+fn orphans(survey: &Survey) -> Vec<Finding> {
+    let strays: BTreeSet<&Path> = survey
+        .strays
+        .iter()
+        .filter(|stray| stray.kind == StrayKind::Belongings)
+        .map(|stray| stray.path.as_path())
+        .collect();
+    let mut by_parent: BTreeMap<(AgentKind, &str), Vec<&Session>> = BTreeMap::new();
+    for session in survey.scan.sessions.iter().filter(|session| session.copy().kind == SessionKind::Subagent) {
+        let copy = session.copy();
+        let is_gone = |parent: &&str| survey.session(session.agent, parent).is_none() && !is_unread(survey, parent);
+        let Some(parent) = copy.parent_id.as_deref().filter(is_gone) else { continue };
+        // What lies in a stray directory is reported with it.
+        let is_covered = copy.place.path.ancestors().any(|dir| strays.contains(dir));
+        if !is_covered && copy.liveness == Liveness::Idle {
+            by_parent.entry((session.agent, parent)).or_default().push(session);
+        }
+    }
+    let finding = |((agent, parent), sessions): ((AgentKind, &str), Vec<&Session>)| {
+        let evidence = format!(
+            "The {agent} session {parent} is gone, but {} of it {} still there. Nothing but `rejoin show` leads there any \
+             more.",
+            count(sessions.len(), "sub-agent"),
+            if sessions.len() == 1 { "is" } else { "are" }
+        );
+        let finding = Finding::new(Code::OrphanBelongings, Severity::Info, evidence)
+            .measured("no session of that id", "the session that made them")
+            .remedy(format!("rejoin show {}", selector(sessions[0])));
+        sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
+    };
+    by_parent.into_iter().map(finding).collect()
+}
+
+fn temporary(stray: &Stray, survey: &Survey) -> Option<Finding> {
+    let session = stray.session_id.as_deref().and_then(|id| survey.session(stray.agent, id));
+    let is_busy = session.is_some_and(|session| session.copies.iter().any(|copy| copy.liveness != Liveness::Idle));
+    if is_busy || survey.held.contains(&stray.path) || !is_older(stray, WRITERS_TIME, survey) {
+        return None;
+    }
+    let evidence = format!(
+        "{} ({}) is the temporary file of a writer that died before it put the file in its place; no process has it open.",
+        stray.path.display(),
+        stray.holds
+    );
+    let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(stray.agent).path(&stray.path);
+    let finding = session.into_iter().fold(finding, Finding::session);
+    Some(finding.measured(stray.holds.clone(), "no file").mended_by(Repair::Trash { paths: vec![stray.path.clone()] }))
+}
+
+fn registration(stray: &Stray) -> Finding {
+    let evidence = format!("{} registers {}, so the session is not in use.", stray.path.display(), stray.holds);
+    let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(stray.agent).path(&stray.path);
+    let finding = stray.session_id.iter().fold(finding, |finding, id| finding.id(stray.agent, id));
+    finding
+        .measured("no such process", "a process that runs")
+        .mended_by(Repair::Trash { paths: vec![stray.path.clone()] })
+}
+
+fn dangling(pointer: &Pointer) -> Finding {
+    let path = pointer.path.display();
+    let (severity, evidence, measured) = match &pointer.session_id {
+        Some(id) => (
+            Severity::Warning,
+            format!(
+                "{path} names the session {id}, which is found nowhere; {} starts afresh, or takes the newest session of \
+                 the directory.",
+                pointer.agent
+            ),
+            "no such session",
+        ),
+        None => (Severity::Info, format!("{path} names no session."), "no id"),
+    };
+    Finding::new(Code::DanglingPointer, severity, evidence)
+        .agent(pointer.agent)
+        .path(&pointer.path)
+        .measured(measured, "the id of a session that is there")
+        .remedy(format!("rejoin resume {}", word(&pointer.dir)))
+}
+
+/// Finds pointers whose session lies where the pointer's program does not look.
+fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for session in survey.scan.sessions.iter().filter(|session| !session.pointers.is_empty()) {
+        let projects: BTreeSet<&str> = session.copies.iter().filter_map(|copy| copy.place.project.as_deref()).collect();
+        for pointer in &session.pointers {
+            if projects.contains(leo::project_of(&pointer.dir).as_str()) {
+                continue;
+            }
+            let project = session.copy().place.project.as_deref().unwrap_or("none");
+            let dir = session.launch_dir().map_or_else(|| "unknown".to_owned(), |dir| dir.display().to_string());
+            let evidence = format!(
+                "{} names the {}, which lies in the project {project}, not in that of {}. It is resumed from {dir}.",
+                pointer.path.display(),
+                name(session),
+                pointer.dir.display()
+            );
+            findings.push(
+                Finding::new(Code::DanglingPointer, Severity::Info, evidence)
+                    .agent(pointer.agent)
+                    .session(session)
+                    .path(&pointer.path)
+                    .measured(format!("project {project}"), format!("project {}", leo::project_of(&pointer.dir)))
+                    .remedy(format!("rejoin resume {}", word(&pointer.dir))),
+            );
+        }
+    }
+    findings
+}
+
+fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Finding> {
+    let CwdRecord { path, session_id, dir, written_at } = record;
+    let session = survey.session(AgentKind::Claude, session_id);
+    let is_live = session.is_some_and(|session| session.copies.iter().any(|copy| copy.liveness != Liveness::Idle));
+    let is_old = written_at.is_some_and(|at| survey.now.duration_since(at) >= STARTING_TIME);
+    let why = match (dir, session) {
+        (None, _) => "names no directory".to_owned(),
+        (Some(dir), _) if !exists => format!("names {}, which does not exist", dir.display()),
+        (Some(_), None) if is_old && !is_unread(survey, session_id) => {
+            format!("is about the session {session_id}, which is found nowhere")
+        }
+        (Some(_), Some(session)) if is_old && !is_live => format!("is about {}, which is not in use", name(session)),
+        _ => return None,
+    };
+    let measured = match (dir, exists) {
+        (None, _) => "no directory".to_owned(),
+        (Some(dir), false) => format!("{} is missing", dir.display()),
+        _ => "a session that ended".to_owned(),
+    };
+    Some(
+        Finding::new(Code::StaleCwdRecord, Severity::Info, format!("The record {} {why}.", path.display()))
+            .id(AgentKind::Claude, session_id)
+            .path(path)
+            .measured(measured, "a directory that exists and a session in use")
+            .mended_by(Repair::Trash { paths: vec![PathBuf::from(path)] }),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::check::tests::survey;
+    use crate::session::tests::{copy, session};
+
+    fn stray(kind: StrayKind, minutes_ago: i64, survey: &Survey) -> Stray {
+        Stray {
+            agent: AgentKind::Claude,
+            kind,
+            session_id: Some("a".to_owned()),
+            path: "/s/projects/-p/a".into(),
+            holds: "1 file".to_owned(),
+            modified_at: Some(survey.now - SignedDuration::from_mins(minutes_ago)),
+        }
+    }
+
+    fn codes(survey: &Survey) -> Vec<(Code, Severity, bool)> {
+        check(survey).into_iter().map(|finding| (finding.code, finding.severity, finding.repair.is_some())).collect()
+    }
+
+    #[test]
+    fn a_temporary_file_must_be_old_and_held_by_nobody() {
+        for (minutes, is_held, is_busy, is_reported) in [
+            (61, false, false, true),
+            (59, false, false, false),
+            (-5, false, false, false),
+            (61, true, false, false),
+            (61, false, true, false),
+        ] {
+            let mut session = session(vec![copy("a")]);
+            if is_busy {
+                session.copies[0].liveness = Liveness::Live { pid: 7 };
+            }
+            let mut survey = survey(vec![session]);
+            let stray = stray(StrayKind::Temporary, minutes, &survey);
+            survey.held.extend(is_held.then(|| stray.path.clone()));
+            survey.strays.push(stray);
+            let expected = if is_reported { vec![(Code::LeftoverTemp, Severity::Info, true)] } else { Vec::new() };
+            assert_eq!(codes(&survey), expected, "{minutes} {is_held} {is_busy}");
+        }
+    }
+
+    #[test]
+    fn belongings_are_orphans_only_when_their_transcript_is_nowhere() {
+        let mut gone = survey(Vec::new());
+        gone.strays.push(stray(StrayKind::Belongings, 25 * 60, &gone));
+        assert_eq!(codes(&gone), [(Code::OrphanBelongings, Severity::Warning, true)]);
+        let mut elsewhere = survey(vec![session(vec![copy("a")])]);
+        elsewhere.strays.push(stray(StrayKind::Belongings, 25 * 60, &elsewhere));
+        assert_eq!(codes(&elsewhere), [(Code::OrphanBelongings, Severity::Info, false)]);
+        let mut new = survey(Vec::new());
+        new.strays.push(stray(StrayKind::Belongings, 23 * 60, &new));
+        assert_eq!(codes(&new), []);
+    }
+
+    #[test]
+    fn what_belongs_to_a_session_that_could_not_be_read_is_not_left_behind() {
+        let mut child = copy("agent-1");
+        child.kind = SessionKind::Subagent;
+        child.parent_id = Some("a".to_owned());
+        let mut survey = survey(vec![session(vec![child])]);
+        let path = PathBuf::from("/s/projects/-p/a.jsonl");
+        survey.scan.problems.push(crate::session::Problem { path, reason: "permission denied".to_owned() });
+        assert_eq!(codes(&survey), []);
+    }
+
+    #[test]
+    fn a_sub_agent_inside_a_stray_directory_is_told_with_it() {
+        let mut child = copy("agent-1");
+        child.kind = SessionKind::Subagent;
+        child.parent_id = Some("a".to_owned());
+        child.place.path = Path::new("/s/projects/-p/a/subagents/agent-1.jsonl").into();
+        let mut survey = survey(vec![session(vec![child])]);
+        assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Info, false)]);
+        survey.strays.push(stray(StrayKind::Belongings, 25 * 60, &survey));
+        // What it said may be all that is left of the session, so nothing is mended by itself.
+        assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, false)]);
+    }
+}

@@ -1,0 +1,134 @@
+//! What time does, what cannot be read, and what this program itself left unfinished.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+
+use crate::agent::upkeep::Retention;
+use crate::doctor::check::{Finding, count, word};
+use crate::doctor::code::{Code, Severity};
+use crate::doctor::survey::{InterruptedRun, Survey};
+use crate::session::{AgentKind, Problem, Session, SessionKind};
+
+pub(super) fn check(survey: &Survey) -> Vec<Finding> {
+    let mut findings = expiries(survey);
+    findings.extend(survey.scan.problems.iter().map(|problem| unreadable(problem, survey)));
+    findings.extend(survey.interrupted.iter().map(interrupted));
+    findings
+}
+
+/// Reports the sessions that their agent will delete soon, those of one store and day together.
+fn expiries(survey: &Survey) -> Vec<Finding> {
+    let mut by_day: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
+    for session in &survey.scan.sessions {
+        let copy = session.copy();
+        let Some((_, retention)) = survey.retentions.get(&copy.place.store.root) else { continue };
+        let is_own = !matches!(copy.kind, SessionKind::Subagent | SessionKind::Empty);
+        let Some(at) = retention.expiry(copy).filter(|_| is_own) else { continue };
+        if at.duration_since(survey.now) > survey.expires_within {
+            continue;
+        }
+        // What is overdue goes at the next start, whenever its day was.
+        let day = (at > survey.now).then(|| at.to_zoned(TimeZone::UTC).date());
+        by_day.entry((copy.place.store.root.as_path(), day)).or_default().push(session);
+    }
+    let found = by_day.into_iter();
+    found
+        .filter_map(|((root, day), sessions)| {
+            let (agent, retention) = survey.retentions.get(root)?;
+            Some(expiry_finding(*agent, retention, day.map(|day| day.to_string()), &sessions))
+        })
+        .collect()
+}
+
+fn expiry_finding(agent: AgentKind, retention: &Retention, day: Option<String>, sessions: &[&Session]) -> Finding {
+    let days = retention.period.as_hours() / 24;
+    let (file, key) = &retention.setting;
+    let since = "since its file was last changed";
+    let setting =
+        if retention.is_set { format!("{key} in {}", file.display()) } else { format!("its default for {key}") };
+    let when = match &day {
+        Some(day) => format!("when it is started on {day} or later"),
+        None => "when it is next started".to_owned(),
+    };
+    let evidence = format!(
+        "{agent} deletes {} {when}: it keeps a session for {days} days {since} ({setting}).",
+        count(sessions.len(), "session")
+    );
+    // A store that the agent does not use by itself is a backup, or one that is rarely swept.
+    let is_usual = sessions.iter().any(|session| session.copy().place.store.is_usual);
+    let severity = if is_usual { Severity::Warning } else { Severity::Info };
+    let finding = Finding::new(Code::ExpiresSoon, severity, evidence)
+        .measured(day.map_or_else(|| "overdue".to_owned(), |day| format!("deleted from {day} on")), "kept")
+        .remedy(format!("set \"{key}\" to more days in {}", file.display()));
+    sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
+}
+
+fn unreadable(problem: &Problem, survey: &Survey) -> Finding {
+    let Problem { path, reason } = problem;
+    let evidence = format!("{} cannot be read: {reason}.", path.display());
+    let finding = Finding::new(Code::Unreadable, Severity::Error, evidence)
+        .path(path)
+        .measured(reason.clone(), "a file or directory that can be read")
+        .remedy(format!("ls -ld {}", word(path)));
+    let stores = survey.stores.iter().filter(|store| is_in(path, &store.root));
+    stores.fold(finding, |finding, store| finding.agent(store.agent))
+}
+
+fn is_in(path: &Path, root: &Path) -> bool {
+    path.starts_with(root)
+}
+
+fn interrupted(run: &InterruptedRun) -> Finding {
+    let InterruptedRun { run: id, verb, started_at, steps: (done, all), journal } = run;
+    let evidence = format!(
+        "`rejoin {verb}` was interrupted: of its {all} steps, begun at {started_at}, {done} are done. Undoing puts them \
+         back; running it again does the rest."
+    );
+    Finding::new(Code::InterruptedRun, Severity::Error, evidence)
+        .path(journal)
+        .measured(format!("{done} of {all} steps"), "all or none")
+        .remedy(format!("rejoin undo {id}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::doctor::check::tests::survey;
+    use crate::session::tests::{copy, session};
+
+    /// Sessions whose files were changed at these times, in a store that keeps them for ten days.
+    fn found(times: &[&str], within_days: i64) -> Vec<(String, usize)> {
+        let one = |(number, time): (usize, &&str)| {
+            let mut copy = copy(&number.to_string());
+            copy.modified_at = Some(time.parse().expect("a time"));
+            session(vec![copy])
+        };
+        let mut survey = survey(times.iter().enumerate().map(one).collect());
+        let retention = Retention {
+            period: SignedDuration::from_hours(240),
+            setting: ("/s/settings.json".into(), "keepDays"),
+            is_set: true,
+        };
+        survey.retentions.insert("/s".into(), (AgentKind::Claude, retention));
+        survey.expires_within = SignedDuration::from_hours(24 * within_days);
+        expiries(&survey).into_iter().map(|finding| (finding.measured, finding.sessions.len())).collect()
+    }
+
+    #[test]
+    fn sessions_of_a_day_are_told_together_and_overdue_ones_as_such() {
+        let times = ["2026-02-19T01:00:00Z", "2026-02-10T00:00:00Z", "2026-02-19T23:00:00Z", "2026-02-21T00:00:00Z"];
+        let expected = [
+            ("overdue".to_owned(), 1),
+            ("deleted from 2026-03-01 on".to_owned(), 1),
+            ("deleted from 2026-03-03 on".to_owned(), 1),
+        ];
+        // The first of them was due this morning.
+        assert_eq!(found(&times, 7), [(expected[0].0.clone(), 2), expected[1].clone(), expected[2].clone()]);
+        assert_eq!(found(&times, 1), [(expected[0].0.clone(), 2), expected[1].clone()]);
+        assert_eq!(found(&["2026-02-28T00:00:00Z"], 7), []);
+    }
+}

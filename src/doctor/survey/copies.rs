@@ -1,0 +1,113 @@
+//! What would be lost if a further copy of a session went away.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::agent;
+use crate::agent::Agent;
+use crate::agent::upkeep::Fold;
+use crate::scan::Scan;
+use crate::session::{Copy, Session};
+use crate::system::fsio;
+
+/// What is known of one further copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CopyFacts {
+    /// Every path that goes where it goes; or why its agent alone can remove it.
+    pub belongings: Result<Vec<PathBuf>, String>,
+    /// A file of it, other than the transcript, that the chosen copy does not hold as well.
+    pub only_here: Option<PathBuf>,
+    /// How it can be folded into the chosen copy, where it holds nothing but a log.
+    pub fold: Option<Fold>,
+}
+
+/// Looks at every copy but the chosen one.
+pub(super) fn look(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>> {
+    let several = |(at, session): (usize, &Session)| {
+        let agent = agent::by_kind(session.agent).filter(|_| session.copies.len() > 1)?;
+        let chosen = session.copy();
+        Some((at, session.copies[1..].iter().map(|copy| facts(agent, copy, chosen)).collect()))
+    };
+    scan.sessions.par_iter().enumerate().filter_map(several).collect::<Vec<_>>().into_iter().collect()
+}
+
+fn facts(agent: &dyn Agent, copy: &Copy, chosen: &Copy) -> CopyFacts {
+    let belongings = agent.belongings(&copy.place).map(|belongings| belongings.own);
+    let only_here = belongings.as_ref().ok().and_then(|paths| only_here(agent, paths, copy, chosen));
+    // What cannot be read cannot be folded.
+    let fold = agent.fold(&copy.place, &chosen.place).ok().flatten();
+    CopyFacts { belongings, only_here, fold }
+}
+
+/// Finds the first file that the chosen copy does not hold as well, from its first byte on.
+fn only_here(agent: &dyn Agent, paths: &[PathBuf], copy: &Copy, chosen: &Copy) -> Option<PathBuf> {
+    let transcript = agent.transcript(&copy.place);
+    let (from, to) = (copy.place.path.parent()?, chosen.place.path.parent()?);
+    for entry in paths.iter().flat_map(|path| walkdir::WalkDir::new(path).sort_by_file_name()) {
+        let Ok(entry) = entry else { return paths.first().cloned() };
+        let path = entry.path();
+        if entry.file_type().is_dir() || transcript.as_deref() == Some(path) {
+            continue;
+        }
+        let is_state = entry.file_name().to_str().is_some_and(|name| agent.is_state(name));
+        let is_covered = path.strip_prefix(from).is_ok_and(|rest| is_beginning_of(path, &to.join(rest)));
+        if !is_state && !is_covered {
+            return Some(path.to_owned());
+        }
+    }
+    None
+}
+
+/// Tells whether a file is the beginning of another, or the same.
+fn is_beginning_of(a: &Path, b: &Path) -> bool {
+    let (Ok((mut ours, our)), Ok((mut theirs, their))) = (fsio::open_regular(a), fsio::open_regular(b)) else {
+        return false;
+    };
+    if our.len() > their.len() {
+        return false;
+    }
+    let (mut one, mut two) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    let mut left = our.len();
+    while left > 0 {
+        let part = usize::try_from(left).unwrap_or(usize::MAX).min(one.len());
+        let read = ours.read_exact(&mut one[..part]).and_then(|()| theirs.read_exact(&mut two[..part]));
+        if read.is_err() || one[..part] != two[..part] {
+            return false;
+        }
+        left -= part as u64;
+    }
+    true
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_covered_by_itself_and_by_what_goes_on_after_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        let long = "x".repeat(100_000);
+        for (ours, theirs, expected) in [
+            ("", "", true),
+            ("", "1", true),
+            ("12", "123", true),
+            ("12", "12", true),
+            ("123", "12", false),
+            ("13", "12", false),
+            (&long, &long, true),
+            (&format!("{long}y"), &format!("{long}z"), false),
+        ] {
+            std::fs::write(&a, ours).expect("a file");
+            std::fs::write(&b, theirs).expect("a file");
+            assert_eq!(is_beginning_of(&a, &b), expected, "{} {}", ours.len(), theirs.len());
+        }
+        assert!(!is_beginning_of(&a, &dir.path().join("none")));
+        std::os::unix::fs::symlink(&a, dir.path().join("link")).expect("a link");
+        assert!(!is_beginning_of(&a, &dir.path().join("link")), "what a link leads to is not held");
+    }
+}

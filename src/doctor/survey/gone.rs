@@ -1,0 +1,67 @@
+//! What is left of launch directories that are gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::launch::log;
+use crate::scan::Scan;
+use crate::scan::moved;
+use crate::scan::moved::{Checkouts, Instead};
+use crate::system::env::Env;
+use crate::system::fsio;
+
+/// Lists what is mounted at the start (fstab(5)).
+const FSTAB: &str = "/etc/fstab";
+const MAX_FSTAB: u64 = 1024 * 1024;
+
+/// What is known of a launch directory that is gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gone {
+    /// Where to start instead, with what speaks for it, the best first.
+    pub instead: Vec<Instead>,
+    /// The mount point above it that nothing is mounted at.
+    pub unmounted: Option<PathBuf>,
+    /// Whether something is there, but no directory.
+    pub is_no_directory: bool,
+}
+
+/// Looks at every launch directory that is gone, once each.
+pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
+    let with_dir = |exists: bool| scan.sessions.iter().filter(move |session| session.launch_dir_exists == Some(exists));
+    let gone: BTreeSet<&Path> = with_dir(false).filter_map(|session| session.launch_dir()).collect();
+    if gone.is_empty() {
+        return BTreeMap::new();
+    }
+    let known: BTreeSet<&Path> = with_dir(true).flat_map(|session| session.copy().directories()).collect();
+    let checkouts = Checkouts::of(known.into_iter());
+    // A log that cannot be read leaves the other evidence.
+    let remotes = log::remotes(&log::file(env)).unwrap_or_default();
+    let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };
+    let look = |dir: &Path| Gone {
+        instead: checkouts.instead_of(dir, remotes.get(dir).map(String::as_str)),
+        unmounted: unmounted.iter().find(|point| dir.starts_with(point)).cloned(),
+        is_no_directory: dir.symlink_metadata().is_ok(),
+    };
+    gone.into_iter().map(|dir| (dir.to_owned(), look(dir))).collect()
+}
+
+/// Returns the mount points that the system knows and at which nothing is mounted.
+fn unmounted() -> Vec<PathBuf> {
+    let Ok(bytes) = fsio::read_bounded(Path::new(FSTAB), MAX_FSTAB) else { return Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
+    let points = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    // Blanks in a path are written as \040.
+    let points = points.filter_map(|line| line.split_whitespace().nth(1)).map(|point| point.replace("\\040", " "));
+    points.map(PathBuf::from).filter(|point| point.is_absolute() && is_unmounted(point)).collect()
+}
+
+/// Tells whether a directory lies in the same file system as the one above it, or is not there at all.
+fn is_unmounted(point: &Path) -> bool {
+    let Some(parent) = point.parent() else { return false };
+    match (point.metadata(), parent.metadata()) {
+        (Ok(own), Ok(parent)) => own.dev() == parent.dev(),
+        (Err(_), _) => moved::nearest_parent(point).is_some(),
+        _ => false,
+    }
+}

@@ -1,0 +1,261 @@
+//! The lines of a transcript: which are no records, which follow a record that is not there, how the last one ends.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
+
+use memchr::memchr_iter;
+
+use crate::agent::Agent;
+use crate::error::PathError;
+use crate::format::jsonl::Jsonl;
+
+/// Transcripts up to this many bytes are read whole even without being asked to.
+pub(crate) const READ_WHOLE: u64 = 256 * 1024;
+/// How much is looked at of either end of a larger one.
+const END: usize = 32 * 1024;
+/// More numbers than these help nobody.
+const MOST_NUMBERS: usize = 20;
+
+/// A line's number, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineNumber {
+    /// From the start of the file.
+    FromStart(u64),
+    /// From its end, where nobody counted the lines before.
+    FromEnd(u64),
+}
+
+/// What was seen of the lines of a transcript.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lines {
+    /// Lines that are no records; the first of them.
+    pub bad: Vec<LineNumber>,
+    /// How many lines are no records.
+    pub bad_count: u64,
+    /// Records whose parent is not in the file; the first of them.
+    pub lost: Vec<u64>,
+    /// How many records have a parent that is not in the file.
+    pub lost_count: u64,
+    /// How the last line ends.
+    pub last: LastLine,
+    /// Whether every line was looked at.
+    pub is_whole: bool,
+}
+
+/// How the last line of a file ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LastLine {
+    /// With a newline.
+    #[default]
+    Ended,
+    /// Without a newline, though it is a whole record.
+    WithoutNewline,
+    /// In its middle.
+    CutOff,
+}
+
+impl Lines {
+    /// Tells whether there is nothing to report.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.bad_count == 0 && self.lost_count == 0 && self.last == LastLine::Ended
+    }
+
+    fn add_bad(&mut self, number: LineNumber) {
+        self.bad_count += 1;
+        if self.bad.len() < MOST_NUMBERS {
+            self.bad.push(number);
+        }
+    }
+}
+
+/// Tells whether a transcript is one record a line; what is compressed or a single document is not.
+pub(super) fn is_line_wise(path: &Path) -> bool {
+    let is_jsonl = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
+    is_jsonl(path)
+        || (path.extension().is_some_and(|extension| extension == "backup") && is_jsonl(&path.with_extension("")))
+}
+
+/// Looks at a transcript, whole if it is small or if that is wanted.
+///
+/// The first record of a sub-agent's follows one in the transcript of the session that made it, or none.
+pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool) -> Result<Lines, PathError> {
+    let fail = |error| PathError::new("read", path, error);
+    let mut file = Jsonl::open(path)?;
+    if file.len() <= READ_WHOLE {
+        let bytes = file.whole().map_err(fail)?;
+        let mut chain = Chain::new(agent, is_subagent);
+        let mut start = 0;
+        for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
+            let line = &bytes[start..end];
+            if !line.is_empty() {
+                chain.see(line, number as u64 + 1, end < bytes.len());
+            }
+            start = end + 1;
+        }
+        return Ok(chain.finish());
+    }
+    if deep {
+        let mut chain = Chain::new(agent, is_subagent);
+        let mut lines = file.into_lines().map_err(fail)?;
+        while let Some(line) = lines.next_line().map_err(fail)? {
+            match line.bytes {
+                Some(bytes) => chain.see(bytes, line.number, line.is_ended),
+                // It may be a record all the same, but one that nobody looks into.
+                None => chain.is_complete = false,
+            }
+        }
+        return Ok(chain.finish());
+    }
+    look_at_ends(file, agent).map_err(fail)
+}
+
+fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> std::io::Result<Lines> {
+    let mut found = Lines::default();
+    let (mut number, mut seen) = (0, 0);
+    file.from_start(|line| {
+        number += 1;
+        seen += line.len();
+        if agent.link(line).is_none() {
+            found.add_bad(LineNumber::FromStart(number));
+        }
+        seen >= END
+    })?;
+    let (mut number, mut seen) = (0, 0);
+    file.with_tail(END).from_end(|line, is_ended| {
+        number += 1;
+        seen += line.len();
+        match (agent.link(line).is_some(), is_ended) {
+            (true, true) => {}
+            (true, false) => found.last = LastLine::WithoutNewline,
+            (false, false) => found.last = LastLine::CutOff,
+            (false, true) => found.add_bad(LineNumber::FromEnd(number)),
+        }
+        seen >= END
+    })?;
+    Ok(found)
+}
+
+/// The records of a file that is read whole.
+struct Chain<'a> {
+    agent: &'a dyn Agent,
+    hasher: RandomState,
+    known: HashSet<u64>,
+    /// Records whose parent was not seen before them.
+    waiting: Vec<(u64, u64)>,
+    is_complete: bool,
+    may_begin_elsewhere: bool,
+    found: Lines,
+}
+
+impl<'a> Chain<'a> {
+    fn new(agent: &'a dyn Agent, is_subagent: bool) -> Self {
+        Self {
+            agent,
+            hasher: RandomState::new(),
+            known: HashSet::new(),
+            waiting: Vec::new(),
+            is_complete: true,
+            may_begin_elsewhere: is_subagent,
+            found: Lines { is_whole: true, ..Lines::default() },
+        }
+    }
+
+    fn see(&mut self, line: &[u8], number: u64, is_ended: bool) {
+        let Some(link) = self.agent.link(line) else {
+            match is_ended {
+                true => self.found.add_bad(LineNumber::FromStart(number)),
+                false => self.found.last = LastLine::CutOff,
+            }
+            return;
+        };
+        if !is_ended {
+            self.found.last = LastLine::WithoutNewline;
+        }
+        let is_first = self.known.is_empty();
+        if let Some(parent) = link.parent.filter(|_| !(is_first && self.may_begin_elsewhere)) {
+            let parent = self.hasher.hash_one(parent.as_bytes());
+            if !self.known.contains(&parent) {
+                self.waiting.push((number, parent));
+            }
+        }
+        if let Some(id) = link.id {
+            self.known.insert(self.hasher.hash_one(id.as_bytes()));
+        }
+    }
+
+    fn finish(mut self) -> Lines {
+        if self.is_complete {
+            let lost = self.waiting.iter().filter(|(_, parent)| !self.known.contains(parent));
+            let lost: Vec<u64> = lost.map(|(number, _)| *number).collect();
+            self.found.lost_count = lost.len() as u64;
+            self.found.lost = lost.into_iter().take(MOST_NUMBERS).collect();
+        }
+        self.found
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+    use crate::session::AgentKind;
+
+    fn looked(text: &str, is_subagent: bool, deep: bool) -> Lines {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.jsonl");
+        std::fs::write(&path, text).expect("a file");
+        let agent = crate::agent::by_kind(AgentKind::Claude).expect("an agent");
+        look(&path, agent, is_subagent, deep).expect("lines")
+    }
+
+    fn record(id: &str, parent: &str) -> String {
+        format!("{{\"uuid\":\"{id}\",\"parentUuid\":\"{parent}\"}}\n")
+    }
+
+    #[test]
+    fn lines_are_counted_with_the_empty_ones() {
+        let lines = looked("{}\n\nbad\n{}\n[1]\n", false, false);
+        assert_eq!(lines.bad, [LineNumber::FromStart(3), LineNumber::FromStart(5)]);
+        assert_eq!((lines.bad_count, lines.last, lines.is_whole), (2, LastLine::Ended, true));
+        assert!(looked("", false, false).is_sound());
+    }
+
+    #[test]
+    fn the_end_of_the_last_line_is_told_apart() {
+        assert_eq!(looked("{}\n{\"a\":", false, false).last, LastLine::CutOff);
+        assert_eq!(looked("{}\n{}", false, false).last, LastLine::WithoutNewline);
+        assert_eq!(looked("{}\n{\"a\":", false, false).bad_count, 0, "it is not one of the bad lines as well");
+    }
+
+    #[test]
+    fn a_parent_may_come_later_but_must_be_there() {
+        let text = record("b", "a") + &record("a", "gone") + &record("c", "b");
+        assert_eq!(looked(&text, false, false).lost, [2]);
+        let own = record("a", "in the session that made it") + &record("b", "a") + &record("c", "gone");
+        assert_eq!(looked(&own, true, false).lost, [3]);
+    }
+
+    #[test]
+    fn a_large_file_is_read_at_both_ends_and_deep_the_same_as_a_small_one() {
+        let mut lines: Vec<String> =
+            (0..9_000).map(|number| record(&number.to_string(), "0").replace('\n', "")).collect();
+        for at in [1, 4_000, 8_998] {
+            lines[at] = "bad".to_owned();
+        }
+        let text = lines.join("\n");
+        assert!(text.len() as u64 > READ_WHOLE);
+        let ends = looked(&text, false, false);
+        assert_eq!(ends.bad, [LineNumber::FromStart(2), LineNumber::FromEnd(2)]);
+        assert_eq!((ends.last, ends.is_whole), (LastLine::WithoutNewline, false));
+        let deep = looked(&text, false, true);
+        assert_eq!(deep.bad, [2, 4_001, 8_999].map(LineNumber::FromStart));
+        assert_eq!((deep.last, deep.is_whole, deep.lost_count), (LastLine::WithoutNewline, true, 0));
+    }
+
+    #[test]
+    fn no_more_numbers_are_kept_than_help() {
+        let lines = looked(&"bad\n".repeat(50), false, false);
+        assert_eq!((lines.bad.len(), lines.bad_count), (MOST_NUMBERS, 50));
+    }
+}

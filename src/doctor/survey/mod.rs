@@ -1,0 +1,267 @@
+//! What `doctor` looks at: one scan of all agents, and the facts that only its checks ask for. It reads; the checks
+//! in `check` then decide without looking at a disk.
+
+mod copies;
+mod gone;
+mod lines;
+pub(crate) mod sweeps;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::agent;
+use crate::agent::Found;
+use crate::agent::cat;
+use crate::agent::cat::CwdRecord;
+use crate::agent::upkeep::{Retention, Stray, StrayKind, modified_at, temporary};
+use crate::doctor::code::Code;
+use crate::error::PathError;
+use crate::scan;
+use crate::scan::Scan;
+use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::process;
+use crate::system::watch::Watcher;
+
+pub(crate) use copies::CopyFacts;
+pub(crate) use gone::Gone;
+pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};
+
+/// What is looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// Which checks will be made; what only others ask for is not looked at.
+    pub codes: BTreeSet<Code>,
+    /// Whether every transcript is read whole, however large it is.
+    pub deep: bool,
+    /// How far ahead deletions by an agent are reported.
+    pub expires_within: SignedDuration,
+}
+
+impl Wanted {
+    fn has(&self, codes: &[Code]) -> bool {
+        codes.iter().any(|code| self.codes.contains(code))
+    }
+}
+
+/// Everything that the checks decide from.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// The sessions of all agents, pointers tied to them.
+    pub scan: Scan,
+    /// Every store that was looked into.
+    pub stores: Vec<Store>,
+    /// The time that counts as now.
+    pub now: Timestamp,
+    /// How far ahead deletions by an agent are reported.
+    pub expires_within: SignedDuration,
+    /// What is known of the further copies of a session with several, by its place in the scan; the chosen one is left
+    /// out.
+    pub copies: BTreeMap<usize, Vec<CopyFacts>>,
+    /// What is wrong with the lines of a transcript, by its session's place in the scan; sound ones are left out.
+    pub lines: BTreeMap<usize, Lines>,
+    /// How many transcripts were not read whole.
+    pub read_at_both_ends: usize,
+    /// Launch directories that are gone, with what is left of each.
+    pub gone: BTreeMap<PathBuf, Gone>,
+    /// Directories of projects that hold sessions of several, with links resolved as far as they exist.
+    pub resolved: BTreeMap<PathBuf, PathBuf>,
+    /// What lies in the stores and is part of no session there.
+    pub strays: Vec<Stray>,
+    /// Temporary files that some process holds open.
+    pub held: BTreeSet<PathBuf>,
+    /// When agents delete sessions by themselves, by the roots of their stores.
+    pub retentions: BTreeMap<PathBuf, (AgentKind, Retention)>,
+    /// Records of directories that sessions were working in, and whether each directory exists.
+    pub cwd_records: Vec<(CwdRecord, bool)>,
+    /// Runs of this program that did not finish.
+    pub interrupted: Vec<InterruptedRun>,
+}
+
+/// A run of this program that did not finish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InterruptedRun {
+    /// Its id, as `undo` takes it.
+    pub run: String,
+    /// What it was doing.
+    pub verb: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How many of its steps are done, and how many there are.
+    pub steps: (usize, usize),
+    /// Where its journal is.
+    pub journal: PathBuf,
+}
+
+/// Looks at everything that the wanted checks ask for; `watcher` is told of each copy and each transcript.
+pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
+    let compares = wanted.has(&[Code::DuplicateSession]);
+    let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
+    let mut scan = scan::locate(env, &[]).watched(watcher.clone()).read_all(env, depth);
+    if wanted.has(&[Code::DanglingPointer]) {
+        scan.add_pointers(env);
+    }
+    let stores = agent::all().iter().flat_map(|agent| agent.stores(env)).collect();
+    let mut survey = Survey { scan, stores, now: env.now, expires_within: wanted.expires_within, ..Survey::default() };
+    if wanted.has(&[Code::SignatureInvalid]) {
+        survey.verify(env);
+    }
+    if compares {
+        survey.copies = copies::look(&survey.scan);
+    }
+    if wanted.has(&[Code::TornTranscript, Code::BadLines]) {
+        survey.look_at_lines(wanted.deep, watcher);
+    }
+    if wanted.has(&[Code::MissingDirectory]) {
+        survey.gone = gone::look(&survey.scan, env);
+    }
+    if wanted.has(&[Code::SlugCollision]) {
+        survey.resolve_shared();
+    }
+    if wanted.has(&[Code::OrphanBelongings, Code::LeftoverTemp]) {
+        survey.look_for_strays(env);
+    }
+    if wanted.has(&[Code::ExpiresSoon]) {
+        survey.look_at_retentions(env);
+    }
+    if wanted.has(&[Code::StaleCwdRecord]) {
+        survey.look_for_cwd_records();
+    }
+    survey.scan.problems.sort();
+    survey.scan.problems.dedup();
+    survey
+}
+
+impl Survey {
+    /// Finds a session by its full id.
+    pub(crate) fn session(&self, agent: AgentKind, id: &str) -> Option<&Session> {
+        // The scan is in order of agent and id.
+        let sessions = &self.scan.sessions;
+        let at = sessions.binary_search_by(|session| (session.agent, session.id.as_str()).cmp(&(agent, id)));
+        at.ok().map(|at| &sessions[at])
+    }
+
+    fn verify(&mut self, env: &Env) {
+        for agent in agent::all() {
+            let own = self.scan.sessions.iter_mut().filter(|session| session.agent == agent.kind());
+            let mut copies: Vec<&mut Copy> = own.map(|session| &mut session.copies[0]).collect();
+            agent.verify_all(&mut copies, env);
+        }
+        self.scan.sessions.iter_mut().for_each(Session::assess);
+    }
+
+    fn look_at_lines(&mut self, deep: bool, watcher: &Watcher) {
+        watcher.turn_to("Reading lines");
+        watcher.begin(self.scan.sessions.len());
+        let look = |(at, session): (usize, &Session)| {
+            let agent = agent::by_kind(session.agent)?;
+            let path = agent.transcript(&session.copy().place).filter(|path| lines::is_line_wise(path))?;
+            let is_subagent = session.copy().kind == SessionKind::Subagent;
+            let lines = lines::look(&path, agent, is_subagent, deep);
+            Some((at, path, lines))
+        };
+        let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
+        let looked: Vec<(usize, PathBuf, Result<Lines, PathError>)> =
+            sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
+        for (at, path, lines) in looked {
+            match lines {
+                Ok(lines) => {
+                    self.read_at_both_ends += usize::from(!lines.is_whole);
+                    if !lines.is_sound() {
+                        self.lines.insert(at, lines);
+                    }
+                }
+                Err(error) => self.scan.problems.push(Problem { reason: error.reason(), path }),
+            }
+        }
+    }
+
+    /// Resolves the directories of projects that hold sessions of several: a link and its target are one.
+    fn resolve_shared(&mut self) {
+        let mut by_project: BTreeMap<_, BTreeSet<&Path>> = BTreeMap::new();
+        for (project, dir) in self.project_dirs() {
+            by_project.entry(project).or_default().insert(dir);
+        }
+        let shared = by_project.into_values().filter(|dirs| dirs.len() > 1).flatten();
+        let resolve = |dir: &Path| (dir.to_owned(), dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
+        self.resolved = shared.map(resolve).collect();
+    }
+
+    /// Returns the launch directory of each session that is filed under it, with the project that it is filed in.
+    pub(crate) fn project_dirs(&self) -> impl Iterator<Item = ((AgentKind, &Path, &str), &Path)> {
+        self.scan.sessions.iter().filter_map(|session| {
+            let copy = session.copy();
+            let project = copy.place.project.as_deref().filter(|_| copy.is_filed_right)?;
+            let is_own = copy.kind != SessionKind::Subagent && copy.kind != SessionKind::Empty;
+            let dir = session.launch_dir().filter(|_| is_own)?;
+            Some(((session.agent, copy.place.store.root.as_path(), project), dir))
+        })
+    }
+
+    fn look_for_strays(&mut self, env: &Env) {
+        for store in &self.stores {
+            let Some(agent) = agent::by_kind(store.agent) else { continue };
+            let mut found = agent.strays(store, env);
+            self.strays.append(&mut found.strays);
+            self.scan.problems.append(&mut found.problems);
+        }
+        let copies = self.scan.sessions.iter().flat_map(|session| &session.copies);
+        let temporary = copies.flat_map(|copy| {
+            copy.temporary.iter().map(|path| Stray {
+                session_id: Some(copy.place.id.clone()),
+                ..temporary(copy.place.agent(), path.clone())
+            })
+        });
+        self.strays.extend(temporary);
+        self.strays.sort_by(|a, b| a.path.cmp(&b.path));
+        let files: Vec<&Path> = self
+            .strays
+            .iter()
+            .filter(|stray| stray.kind == StrayKind::Temporary)
+            .map(|stray| stray.path.as_path())
+            .collect();
+        self.held = process::held(&files);
+    }
+
+    fn look_at_retentions(&mut self, env: &Env) {
+        for store in &self.stores {
+            let retention = agent::by_kind(store.agent).and_then(|agent| agent.retention(store, env));
+            if let Some(retention) = retention {
+                self.retentions.insert(store.root.clone(), (store.agent, retention));
+            }
+        }
+        // An agent that is asked for file times by the retention has given them when it was read; directories give none.
+        for session in &mut self.scan.sessions {
+            let copy = &mut session.copies[0];
+            if copy.modified_at.is_none() && self.retentions.contains_key(&copy.place.store.root) {
+                copy.modified_at = modified_at(&copy.place.path);
+            }
+        }
+    }
+
+    fn look_for_cwd_records(&mut self) {
+        let mut found = Found::default();
+        let existing: HashSet<&OsStr> = self
+            .scan
+            .sessions
+            .iter()
+            .filter(|session| session.agent == AgentKind::Claude && session.launch_dir_exists == Some(true))
+            .filter_map(|session| session.launch_dir().map(Path::as_os_str))
+            .collect();
+        let mut records: Vec<CwdRecord> =
+            existing.iter().flat_map(|dir| cat::records_of_project(Path::new(dir), &mut found)).collect();
+        for store in self.stores.iter().filter(|store| store.agent == AgentKind::Claude) {
+            records.append(&mut cat::records_of_store(&store.root, &mut found));
+        }
+        records.sort_by(|a, b| a.path.cmp(&b.path));
+        records.dedup();
+        let exists = |record: &CwdRecord| record.dir.as_deref().is_some_and(Path::is_dir);
+        self.cwd_records =
+            records.into_iter().map(|record| (exists(&record), record)).map(|(is, it)| (it, is)).collect();
+        self.scan.problems.append(&mut found.problems);
+    }
+}

@@ -1,0 +1,84 @@
+//! Reads a settings.json of Claude Code, and changes it so that the change can be undone.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use crate::change::apply::run;
+use crate::change::apply::run::Done;
+use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::error::PathError;
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::system::stamp;
+use crate::system::stamp::Stamp;
+
+/// Settings of this size nobody has written.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+
+/// A settings.json as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct File {
+    /// Where it really is: settings are often links into a repository of their owner's.
+    path: PathBuf,
+    /// What it holds; `None` when there is none.
+    pub(crate) text: Option<String>,
+    stamp: Option<Stamp>,
+}
+
+/// Reads settings, through links.
+pub(crate) fn read(path: &Path) -> Result<File, PathError> {
+    let fail = |error| PathError::new("read", path, error);
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
+        Err(_) if path.symlink_metadata().is_ok() => {
+            return Err(fail(io::Error::other("it is a symbolic link to nothing")));
+        }
+        Err(_) => return Ok(File { path: path.to_owned(), text: None, stamp: None }),
+    };
+    // What is written meanwhile has another stamp than this.
+    let stamp = stamp::take(&real)?;
+    let bytes = fsio::read_bounded(&real, MAX_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(|_| fail(io::Error::other("it is not UTF-8")))?;
+    Ok(File { path: real, text: Some(text), stamp: Some(stamp) })
+}
+
+/// Puts the new text where the old one was read, or the file into the trash, and returns the run's name.
+///
+/// Settings that another program has changed meanwhile are left alone.
+pub(crate) fn apply(
+    old: &File,
+    new: Option<&str>,
+    reason: &str,
+    env: &Env,
+    patience: Duration,
+) -> anyhow::Result<Option<String>> {
+    let mut steps = Vec::new();
+    match (new, &old.stamp) {
+        (Some(new), stamp) => {
+            let missing: Vec<&Path> = old.path.ancestors().skip(1).take_while(|dir| !dir.exists()).collect();
+            steps.extend(missing.into_iter().rev().map(|dir| Step::MakeDir { path: dir.to_owned() }));
+            let contents = Contents::Bytes(new.as_bytes().to_vec());
+            steps.push(Step::Write { path: old.path.clone(), contents, stamp: stamp.clone().map(Box::new) });
+        }
+        (None, Some(stamp)) => steps.push(Step::Trash { path: old.path.as_path().into(), stamp: stamp.clone() }),
+        (None, None) => return Ok(None),
+    }
+    let item = Item {
+        about: About::Other("claude settings".into()),
+        seen: SmallVec::new(),
+        code: "hooks",
+        reason: reason.into(),
+        steps,
+    };
+    let outcome = run::run(&Change { verb: "hook", items: vec![item] }, env, patience)?;
+    match outcome.done.into_iter().next() {
+        Some(Done::Skipped(why) | Done::Failed(why)) => {
+            Err(PathError::new("change", &old.path, io::Error::other(why)).into())
+        }
+        _ => Ok(outcome.run),
+    }
+}

@@ -1,0 +1,179 @@
+//! What was launched lately: read for the limit on resumes and for `--last-launch`.
+//!
+//! One JSON object a line in `launches.jsonl` of the state directory; `apply` writes it.
+
+pub(crate) mod append;
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::error::PathError;
+use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::AgentKind;
+use crate::system::env::Env;
+
+/// How long a launch counts.
+const WINDOW: SignedDuration = SignedDuration::from_secs(60);
+/// How often one session may be resumed in that time, and all together: JidoCode's own limits.
+const MOST_OF_ONE: usize = 5;
+const MOST_IN_ALL: usize = 20;
+
+/// One launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Launch {
+    /// The version of the line's form; the first form had none.
+    #[serde(default)]
+    pub format_version: u32,
+    /// When.
+    pub at: Timestamp,
+    /// Which agent.
+    pub agent: AgentKind,
+    /// The session; `None` for a new one.
+    pub id: Option<String>,
+    /// The copy that was meant.
+    pub path: Option<PathBuf>,
+    /// Where the agent was started.
+    pub dir: PathBuf,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The git remote of the directory, by which it can be found again after it was moved.
+    #[serde(default)]
+    pub git_remote: Option<String>,
+}
+
+/// The version that this program writes.
+pub(crate) const VERSION: u32 = 1;
+
+impl Launch {
+    /// Reads a line. An older one is brought up to this version; of a newer one the fields that are known count.
+    fn read(line: &[u8]) -> Option<Self> {
+        let launch: Self = serde_json::from_slice(line).ok()?;
+        Some(Self { format_version: launch.format_version.max(VERSION), ..launch })
+    }
+}
+
+/// Tells whether a newer version of this program wrote a line, which must then stay as it is.
+pub(crate) fn is_newer(line: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Version {
+        format_version: u32,
+    }
+    serde_json::from_slice::<Version>(line).is_ok_and(|version| version.format_version > VERSION)
+}
+
+/// Returns the log's file.
+pub(crate) fn file(env: &Env) -> PathBuf {
+    env.state_dir().join("launches.jsonl")
+}
+
+/// Reads the newest launches, the newest first.
+pub(crate) fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
+    let Some(file) = Jsonl::open_if_present(path)? else { return Ok(Vec::new()) };
+    let mut launches = Vec::new();
+    file.from_end(|line, _| {
+        // A line that was cut off, or that a newer version made unreadable, is passed over.
+        launches.extend(Launch::read(line));
+        launches.len() > MOST_IN_ALL
+    })
+    .map_err(|error| PathError::new("read", path, error))?;
+    Ok(launches)
+}
+
+/// Returns the git remote that a directory had when it was last launched in.
+pub(crate) fn remote_of(path: &Path, dir: &Path) -> Result<Option<String>, PathError> {
+    Ok(remotes(path)?.remove(dir))
+}
+
+/// Returns the git remotes that directories had when they were last launched in.
+pub(crate) fn remotes(path: &Path) -> Result<HashMap<PathBuf, String>, PathError> {
+    let mut remotes = HashMap::new();
+    each_line(path, &mut |line| {
+        let launch = line.and_then(Launch::read);
+        remotes.extend(launch.and_then(|launch| Some((launch.dir, launch.git_remote?))));
+        ControlFlow::Continue(())
+    })?;
+    Ok(remotes)
+}
+
+/// Why a session must not be resumed just now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooMany {
+    /// How many launches there were in the last minute.
+    pub count: usize,
+    /// Whether all of them were of this session.
+    pub of_one: bool,
+    /// How many seconds it takes until one more is allowed.
+    pub wait_seconds: i64,
+}
+
+/// Tells whether one more launch of a session would be too many in a minute.
+pub(crate) fn limit(launches: &[Launch], agent: AgentKind, id: &str, now: Timestamp) -> Option<TooMany> {
+    let age = |launch: &&Launch| now.duration_since(launch.at);
+    let recent = |is_meant: &dyn Fn(&Launch) -> bool| -> Vec<SignedDuration> {
+        let mut ages: Vec<_> = launches
+            .iter()
+            .filter(|launch| is_meant(launch))
+            .map(|launch| age(&launch))
+            .filter(|age| !age.is_negative() && *age < WINDOW)
+            .collect();
+        ages.sort();
+        ages
+    };
+    let too_many = |ages: &[SignedDuration], most: usize, of_one| {
+        // One more is allowed once the oldest of the newest `most` has left the window.
+        let oldest = ages.get(most - 1)?;
+        let wait = WINDOW - *oldest;
+        Some(TooMany { count: ages.len(), of_one, wait_seconds: wait.as_secs() + i64::from(wait.subsec_nanos() > 0) })
+    };
+    let of_one = recent(&|launch| launch.agent == agent && launch.id.as_deref() == Some(id));
+    too_many(&of_one, MOST_OF_ONE, true).or_else(|| too_many(&recent(&|_| true), MOST_IN_ALL, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launches(ids_and_ages: &[(&str, i64)], now: Timestamp) -> Vec<Launch> {
+        let launch = |(id, age): &(&str, i64)| Launch {
+            format_version: VERSION,
+            at: now - SignedDuration::from_secs(*age),
+            agent: AgentKind::Claude,
+            id: Some((*id).to_owned()),
+            path: None,
+            dir: "/x".into(),
+            argv: vec!["claude".to_owned()],
+            git_remote: None,
+        };
+        ids_and_ages.iter().map(launch).collect()
+    }
+
+    #[test]
+    fn the_sixth_resume_of_a_session_in_a_minute_has_to_wait() {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
+        let five = launches(&[("a", 1), ("a", 10), ("a", 20), ("a", 30), ("a", 45)], now);
+        assert_eq!(
+            limit(&five, AgentKind::Claude, "a", now),
+            Some(TooMany { count: 5, of_one: true, wait_seconds: 15 })
+        );
+        assert_eq!(limit(&five, AgentKind::Claude, "b", now), None);
+        assert_eq!(limit(&five, AgentKind::Amplifier, "a", now), None);
+        assert_eq!(limit(&five[..4], AgentKind::Claude, "a", now), None);
+        let old = launches(&[("a", 1), ("a", 10), ("a", 20), ("a", 30), ("a", 60)], now);
+        assert_eq!(limit(&old, AgentKind::Claude, "a", now), None);
+        let future = launches(&[("a", -1), ("a", 10), ("a", 20), ("a", 30), ("a", 40)], now);
+        assert_eq!(limit(&future, AgentKind::Claude, "a", now), None);
+    }
+
+    #[test]
+    fn the_twenty_first_resume_in_a_minute_has_to_wait() {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
+        let ids: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+        let many: Vec<(&str, i64)> = ids.iter().map(|id| (id.as_str(), 50)).collect();
+        let found = limit(&launches(&many, now), AgentKind::Claude, "new", now);
+        assert_eq!(found, Some(TooMany { count: 20, of_one: false, wait_seconds: 10 }));
+    }
+}

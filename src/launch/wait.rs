@@ -1,0 +1,107 @@
+//! `resume --wait`: starts the agent as a child, leaves the terminal to it, and says how it ended.
+
+use std::io;
+use std::process::Child;
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, waitpid};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+
+use crate::system::signals;
+use crate::system::signals::Signals;
+use crate::system::terminal;
+use crate::system::terminal::Settings;
+
+/// How the agent ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// By itself, with this status.
+    Exited(u8),
+    /// By this signal.
+    Killed(i32),
+}
+
+impl Ended {
+    /// Returns the status as a shell would give it.
+    pub(crate) fn status(self) -> u8 {
+        match self {
+            Self::Exited(status) => status,
+            Self::Killed(signal) => signals::status_of(signal),
+        }
+    }
+}
+
+/// Starts a child with `start` and stands by until it ends; the terminal is then as it was before.
+pub(crate) fn run<E: From<io::Error>>(start: impl FnOnce() -> Result<Child, E>) -> Result<Ended, E> {
+    let settings = Settings::remember();
+    // Signals that this process was told to ignore stay ignored in the child only if they are not caught yet.
+    let child = start()?;
+    let ended = stand_by(&child);
+    if matches!(ended, Ok(Ended::Killed(_)) | Err(_)) {
+        terminal::reset_screen();
+    }
+    if let Some(settings) = settings {
+        settings.put_back();
+    }
+    Ok(ended?)
+}
+
+fn stand_by(child: &Child) -> io::Result<Ended> {
+    let pid = Pid::from_child(child);
+    let mut signals = Signals::catch()?;
+    loop {
+        // It may have ended before its end could be signalled.
+        if let Some((_, status)) = waitpid(Some(pid), WaitOptions::NOHANG | WaitOptions::UNTRACED)? {
+            if let Some(ended) = ended(status) {
+                return Ok(ended);
+            }
+            stop_too(pid)?;
+        }
+        signals.wait()?;
+        for signal in signals.pending() {
+            // The terminal sends its own signals to the agent as well; these two may be meant for us alone.
+            let forwarded = match signal {
+                SIGTERM => Signal::TERM,
+                SIGHUP => Signal::HUP,
+                _ => continue,
+            };
+            // Until it has been waited for, its id is nobody else's.
+            let _ = kill_process(pid, forwarded);
+        }
+    }
+}
+
+fn ended(status: WaitStatus) -> Option<Ended> {
+    let exited = status.exit_status().map(|code| Ended::Exited(u8::try_from(code & 0xff).unwrap_or(u8::MAX)));
+    exited.or_else(|| status.terminating_signal().map(Ended::Killed))
+}
+
+/// Stops when the agent has stopped itself, so that the shell gets the terminal back; then lets both go on.
+fn stop_too(pid: Pid) -> io::Result<()> {
+    kill_process(getpid(), Signal::STOP)?;
+    // Whoever lets us go on may not know of the agent.
+    let _ = kill_process(pid, Signal::CONT);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[expect(clippy::zombie_processes, reason = "it is waited for by its id")]
+    fn status_of(script: &str) -> u8 {
+        let child = Command::new("/bin/sh").args(["-c", script]).spawn().expect("a child");
+        stand_by(&child).expect("an end").status()
+    }
+
+    #[test]
+    fn the_status_is_the_childs() {
+        // One test, because there must not be two that wait at a time.
+        for (script, expected) in
+            [("exit 0", 0), ("exit 42", 42), ("exit 255", 255), ("kill -KILL $$", 137), ("kill -TERM $$", 143)]
+        {
+            assert_eq!(status_of(script), expected, "{script}");
+        }
+    }
+}

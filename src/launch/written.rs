@@ -1,0 +1,195 @@
+//! Which sessions an agent wrote to while it ran, and whether they were the one that was asked for.
+//!
+//! Some agents start a new session, or go on in another copy, without a word.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::agent;
+use crate::scan;
+use crate::session::{AgentKind, Session};
+use crate::system::env::Env;
+
+/// More files than this say nothing more.
+const MOST_NAMED: usize = 5;
+
+/// What tells whether a file was written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+/// The files of an agent's sessions at some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Snapshot(BTreeMap<PathBuf, Seen>);
+
+/// One copy of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    id: String,
+    files: BTreeMap<PathBuf, Stamp>,
+}
+
+impl Snapshot {
+    /// Looks at every copy of the agent's sessions, by name and size.
+    pub(crate) fn take(env: &Env, agent: AgentKind) -> Self {
+        let Some(reader) = agent::by_kind(agent) else { return Self::default() };
+        let places = scan::locate(env, &[agent]).places.into_iter().filter(|place| !place.is_subagent);
+        let seen = places.map(|place| {
+            let files = reader.written(&place).into_iter().filter_map(|path| {
+                let metadata = path.metadata().ok()?;
+                Some((path, Stamp { bytes: metadata.len(), modified: metadata.modified().ok() }))
+            });
+            (place.path.to_path_buf(), Seen { files: files.collect(), id: place.id })
+        });
+        Self(seen.collect())
+    }
+}
+
+/// Says what the agent wrote to instead of the copy that was asked for; nothing when that one was written to.
+pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> Option<String> {
+    let path: &Path = &asked.copy().place.path;
+    let state = match (before.0.get(path), after.0.get(path)) {
+        (Some(before), Some(after)) if before.files == after.files => "stayed as it was",
+        (Some(_), None) => "is gone",
+        _ => return None,
+    };
+    let mut changes: Vec<Change<'_>> = after
+        .0
+        .iter()
+        .filter(|(place, _)| *place != path)
+        .flat_map(|(place, seen)| changes(before.0.get(place), seen, &asked.id))
+        .collect();
+    changes.sort_by_key(|change| change.kind);
+    let first = changes.first()?;
+    let mut message = match first.kind {
+        Kind::Copy => format!("the agent went on with session {} in another place", asked.id),
+        Kind::New => format!("the agent started a new session, {}", first.id),
+        Kind::Other => format!("the agent may have gone on with another session, {}", first.id),
+    };
+    for change in changes.iter().take(MOST_NAMED) {
+        message.push_str(&format!("\n      {} {}", change.file.display(), change.what));
+    }
+    if changes.len() > MOST_NAMED {
+        message.push_str(&format!("\n      and {} more", changes.len() - MOST_NAMED));
+    }
+    message.push_str(&format!("\n      {} {state}", path.display()));
+    Some(message)
+}
+
+/// What a change means, the likeliest cause first: other agents may have been at work as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// Another copy of the session that was asked for.
+    Copy,
+    /// A session that was not there before.
+    New,
+    /// A session that was there, and may be somebody else's work.
+    Other,
+}
+
+/// A file that is not as it was.
+struct Change<'a> {
+    kind: Kind,
+    id: &'a str,
+    file: &'a Path,
+    what: &'static str,
+}
+
+fn changes<'a>(before: Option<&'a Seen>, after: &'a Seen, asked: &'a str) -> impl Iterator<Item = Change<'a>> {
+    let kind = match before {
+        _ if after.id == asked => Kind::Copy,
+        None => Kind::New,
+        Some(_) => Kind::Other,
+    };
+    after.files.iter().filter_map(move |(file, stamp)| {
+        let what = match before.and_then(|before| before.files.get(file)) {
+            None => "appeared",
+            Some(old) if old == stamp => return None,
+            Some(old) if old.bytes < stamp.bytes => "grew",
+            Some(_) => "was rewritten",
+        };
+        Some(Change { kind, id: &after.id, file, what })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests::{copy, session};
+
+    /// Copies of sessions by place, id and the sizes of their two files; the asked one is `/s/asked` with id `a`.
+    fn snapshot(list: &[(&str, &str, &[u64])]) -> Snapshot {
+        let seen = |(place, id, sizes): &(&str, &str, &[u64])| {
+            let names = ["transcript.jsonl", "events.jsonl"];
+            let files = names.iter().zip(*sizes).map(|(name, bytes)| {
+                (Path::new(place).join(name), Stamp { bytes: *bytes, modified: Some(SystemTime::UNIX_EPOCH) })
+            });
+            (PathBuf::from(place), Seen { id: (*id).to_owned(), files: files.collect() })
+        };
+        Snapshot(list.iter().map(seen).collect())
+    }
+
+    fn verdict(before: &[(&str, &str, &[u64])], after: &[(&str, &str, &[u64])]) -> Option<String> {
+        let mut copy = copy("a");
+        copy.place.path = Path::new("/s/asked").into();
+        strayed(&snapshot(before), &snapshot(after), &session(vec![copy]))
+    }
+
+    const ASKED: (&str, &str, &[u64]) = ("/s/asked", "a", &[10, 20]);
+    const OTHER: (&str, &str, &[u64]) = ("/s/other", "b", &[10, 20]);
+
+    #[test]
+    fn who_wrote_to_what_was_asked_for_is_not_suspected() {
+        let grown = ("/s/asked", "a", [10, 21].as_slice());
+        assert_eq!(verdict(&[ASKED, OTHER], &[grown, ("/s/other", "b", &[99, 99]), ("/s/new", "c", &[1])]), None);
+        assert_eq!(verdict(&[ASKED], &[("/s/asked", "a", &[5, 20])]), None, "rewritten");
+        assert_eq!(verdict(&[("/s/asked", "a", &[10])], &[ASKED]), None, "a file was added");
+        assert_eq!(verdict(&[ASKED, OTHER], &[ASKED, OTHER]), None, "only looked at");
+        assert_eq!(verdict(&[ASKED, OTHER], &[ASKED]), None, "another one was deleted");
+    }
+
+    #[test]
+    fn another_place_of_the_same_id_is_named_first() {
+        assert_eq!(
+            verdict(
+                &[ASKED, OTHER],
+                &[ASKED, ("/s/a/new", "c", &[1]), ("/s/z", "a", &[5]), ("/s/other", "b", &[11, 20])]
+            )
+            .as_deref(),
+            Some(
+                "the agent went on with session a in another place\n      /s/z/transcript.jsonl appeared\n      \
+                 /s/a/new/transcript.jsonl appeared\n      /s/other/transcript.jsonl grew\n      \
+                 /s/asked stayed as it was"
+            )
+        );
+    }
+
+    #[test]
+    fn a_new_session_is_told_from_one_that_was_there() {
+        assert_eq!(
+            verdict(&[ASKED], &[ASKED, ("/s/n", "n", &[1])]).as_deref(),
+            Some(
+                "the agent started a new session, n\n      /s/n/transcript.jsonl appeared\n      /s/asked stayed as it was"
+            )
+        );
+        assert_eq!(
+            verdict(&[ASKED, OTHER], &[("/s/other", "b", &[10, 3])]).as_deref(),
+            Some(
+                "the agent may have gone on with another session, b\n      /s/other/events.jsonl was rewritten\n      /s/asked is gone"
+            )
+        );
+    }
+
+    #[test]
+    fn a_busy_store_does_not_fill_the_screen() {
+        let new: Vec<String> = (0..9).map(|n| format!("/s/n{n}")).collect();
+        let mut after = vec![ASKED];
+        after.extend(new.iter().map(|place| (place.as_str(), "n", [1].as_slice())));
+        let message = verdict(&[ASKED], &after).expect("a message");
+        assert_eq!(message.lines().count(), 1 + MOST_NAMED + 2);
+        assert!(message.contains("and 4 more"), "{message}");
+    }
+}

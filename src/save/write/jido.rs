@@ -1,0 +1,49 @@
+//! Puts a signed session into JidoCode's store.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::rand::GetRandomFlags;
+
+use crate::agent::jido::{SECRET_FILE, file_of, machine_secret};
+use crate::error::PathError;
+use crate::save::jido::Signed;
+use crate::system::fsio;
+use crate::system::fsio::{Access, Saving};
+
+/// Returns the secret of the machine; where there is none it is made, as JidoCode does when it first starts.
+pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
+    let path = root.join(SECRET_FILE);
+    let fail = |error| PathError::new("use", &path, error);
+    if path.symlink_metadata().is_err() {
+        let mut bytes = [0; 32];
+        rustix::rand::getrandom(&mut bytes, GetRandomFlags::empty()).map_err(|error| fail(error.into()))?;
+        let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        fsio::create_dirs(root)?;
+        let mut saving = Saving::begin(&path, Access::Private)?;
+        saving.write(secret.as_bytes())?;
+        // Where another process was faster, its secret counts.
+        saving.commit_new()?;
+    }
+    machine_secret(root).ok_or_else(|| fail(io::Error::other("it is no secret that JidoCode would use")))
+}
+
+/// Says where a session is saved already, whatever the case of its id.
+pub(crate) fn in_use(root: &Path, id: &str) -> Option<PathBuf> {
+    let path = file_of(root, id);
+    let name = path.file_name()?.to_ascii_lowercase();
+    let entries = path.parent()?.read_dir().ok()?;
+    entries
+        .filter_map(Result::ok)
+        .find(|entry| entry.file_name().to_ascii_lowercase() == name)
+        .map(|entry| entry.path())
+}
+
+/// Saves a session and returns its file; `None` if its id is in use.
+pub(crate) fn save(root: &Path, signed: &Signed) -> Result<Option<PathBuf>, PathError> {
+    let path = file_of(root, &signed.id);
+    fsio::create_dirs(path.parent().unwrap_or(root))?;
+    let mut saving = Saving::begin(&path, Access::Private)?;
+    saving.write(&signed.bytes)?;
+    Ok(saving.commit_new()?.then_some(path))
+}

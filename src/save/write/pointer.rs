@@ -1,0 +1,45 @@
+//! Writes Leo's pointer to a session.
+
+use std::io;
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::value::RawValue;
+
+use crate::agent::leo::{FILE_NAME, MAX_BYTES};
+use crate::error::PathError;
+use crate::save::leo::{Entry, render};
+use crate::system::fsio;
+use crate::system::fsio::{Access, Saving};
+
+/// What became of a pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// Whether the file that was there could not be read as an object, so that nothing of it was kept.
+    pub(crate) was_unusable: bool,
+}
+
+/// Saves a pointer in the app's directory, which must be there.
+pub(crate) fn save(entry: &Entry<'_>, now: Timestamp, zone: &TimeZone) -> Result<Outcome, PathError> {
+    let path = entry.app_dir.join(FILE_NAME);
+    let fail = |why: &str| PathError::new("write", &path, io::Error::other(why.to_owned()));
+    let old = fsio::read_if_present(&path, MAX_BYTES)?;
+    let was_unusable = old.as_deref().is_some_and(|old| !is_object(old));
+    let contents = render(entry, old.as_deref(), now, zone)
+        .ok_or_else(|| fail("a directory is not UTF-8, which JSON cannot hold"))?;
+    if contents.len() as u64 > MAX_BYTES {
+        return Err(fail("it would be too large to be read again"));
+    }
+    let mut saving = Saving::begin(&path, Access::Usual)?;
+    saving.write(contents.as_bytes())?;
+    saving.commit()?;
+    Ok(Outcome { path, was_unusable })
+}
+
+fn is_object(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<IndexMap<String, Box<RawValue>>>(bytes).is_ok()
+}

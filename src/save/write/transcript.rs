@@ -1,0 +1,61 @@
+//! Writes the transcript of an Amplifier session that a program hands over.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use serde_json::value::RawValue;
+
+use crate::save::transcript::{Counts, FILE_NAME, Unusable, Writer};
+use crate::system::fsio;
+use crate::system::fsio::Update;
+
+/// What became of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// How many messages there were.
+    pub(crate) counts: Counts,
+    /// Whether the file differs from the one that was there.
+    pub(crate) is_written: bool,
+}
+
+/// Saves the messages that a reader gives, one held at a time.
+pub(crate) fn from_reader(session_dir: &Path, input: &mut dyn BufRead, is_lenient: bool) -> Result<Outcome, Unusable> {
+    // Nothing is made for input that holds nothing.
+    if input.fill_buf().map_err(Unusable::Read)?.is_empty() {
+        return Err(Unusable::Empty);
+    }
+    save(session_dir, is_lenient, |writer| writer.read(input))
+}
+
+/// Saves a list of messages.
+pub(crate) fn from_list(session_dir: &Path, list: &RawValue) -> Result<Outcome, Unusable> {
+    save(session_dir, true, |writer| writer.list(list))
+}
+
+fn save(
+    session_dir: &Path,
+    is_lenient: bool,
+    write: impl FnOnce(Writer<'_>) -> Result<Counts, Unusable>,
+) -> Result<Outcome, Unusable> {
+    fsio::create_dirs(session_dir)?;
+    let path = session_dir.join(FILE_NAME);
+    let mut update = Update::begin(&path)?;
+    let counts = write(Writer::new(&mut |line| update.write(line), is_lenient))?;
+    let is_written = update.commit()?;
+    Ok(Outcome { path, counts, is_written })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_without_a_byte_makes_no_directory() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let session = dir.path().join("a/b");
+        assert!(matches!(from_reader(&session, &mut std::io::empty(), false), Err(Unusable::Empty)));
+        assert!(!dir.path().join("a").exists());
+    }
+}

@@ -1,0 +1,196 @@
+//! Looking for a text in what was said in sessions.
+
+use std::ops::{ControlFlow, Range};
+
+use jiff::Timestamp;
+use memchr::{memchr2_iter, memmem};
+
+use crate::agent;
+use crate::error::PathError;
+use crate::session::{Copy, Role};
+
+/// So many characters are shown before and after what was found.
+const AROUND: usize = 60;
+
+/// A text that is looked for; no pattern, so that nothing in it has a meaning of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Needle {
+    text: String,
+    /// Whether capital and small letters are told apart.
+    pub is_exact: bool,
+    /// The letters in small, where the text has others than those of ASCII and any case will do.
+    folded: Vec<char>,
+}
+
+impl Needle {
+    /// Makes a text without a capital letter be found in any case, as people expect of a search.
+    pub(crate) fn new(text: &str, is_exact: bool) -> Self {
+        let is_exact = is_exact || text.chars().any(char::is_uppercase);
+        let folded = if is_exact || text.is_ascii() { Vec::new() } else { fold(text.chars()).collect() };
+        Self { text: text.to_owned(), is_exact, folded }
+    }
+
+    /// Returns the text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Finds the first place where it is in a text, in bytes.
+    pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
+        let (wanted, bytes) = (self.text.as_bytes(), text.as_bytes());
+        if self.is_exact {
+            return memmem::find(bytes, wanted).map(|at| at..at + wanted.len());
+        }
+        let first = *wanted.first()?;
+        if self.folded.is_empty() {
+            let is_here =
+                |at: &usize| bytes.get(*at..at + wanted.len()).is_some_and(|found| found.eq_ignore_ascii_case(wanted));
+            let mut places = memchr2_iter(first, first.to_ascii_uppercase(), bytes);
+            return places.find(is_here).map(|at| at..at + wanted.len());
+        }
+        text.char_indices().find_map(|(at, _)| Some(at..at + self.length_at(&text[at..])?))
+    }
+
+    /// Returns how many bytes of the beginning of a text it is.
+    fn length_at(&self, text: &str) -> Option<usize> {
+        let mut wanted = self.folded.as_slice();
+        for (at, letter) in text.char_indices() {
+            for folded in letter.to_lowercase() {
+                let (next, rest) = wanted.split_first()?;
+                if *next != folded {
+                    return None;
+                }
+                wanted = rest;
+            }
+            if wanted.is_empty() {
+                return Some(at + letter.len_utf8());
+            }
+        }
+        None
+    }
+}
+
+fn fold(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
+    text.flat_map(char::to_lowercase)
+}
+
+/// A message in which the text is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// Its place among the messages, from 1.
+    pub number: u64,
+    /// Who speaks.
+    pub role: Role,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// What stands before the text, shortened.
+    pub before: String,
+    /// The text as it stands there, the first time in the message.
+    pub found: String,
+    /// What stands after it, shortened.
+    pub after: String,
+}
+
+/// Where the text is in one session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    /// Whether the title has it.
+    pub in_title: bool,
+    /// How many messages have it.
+    pub messages: u64,
+    /// The first of these.
+    pub hits: Vec<Hit>,
+}
+
+impl Found {
+    /// Tells whether the text is there at all.
+    pub(crate) fn is_any(&self) -> bool {
+        self.in_title || self.messages > 0
+    }
+}
+
+/// Looks through every message of a copy, streamed; shows the first `most` of those that have the text. With roles, only
+/// theirs count.
+pub(crate) fn look(copy: &Copy, needle: &Needle, roles: &[Role], most: usize) -> Result<Found, PathError> {
+    let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
+    let in_title = roles.is_empty() && label.is_some_and(|label| needle.find(&label.value).is_some());
+    let mut found = Found { in_title, ..Found::default() };
+    let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(found) };
+    let mut number = 0;
+    agent.messages(copy, &mut |message| {
+        number += 1;
+        let is_asked_for = roles.is_empty() || roles.contains(&message.role);
+        if let Some(place) = needle.find(&message.text).filter(|_| is_asked_for) {
+            found.messages += 1;
+            if found.hits.len() < most {
+                let [before, within, after] = excerpt(&message.text, place);
+                found.hits.push(Hit { number, role: message.role, at: message.at, before, found: within, after });
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// Cuts a text around a place in it; an ellipsis stands for what is left out.
+fn excerpt(text: &str, place: Range<usize>) -> [String; 3] {
+    let (before, after) = (&text[..place.start], &text[place.end..]);
+    let start = before.char_indices().rev().take(AROUND).last().map_or(place.start, |(at, _)| at);
+    let end = after.char_indices().nth(AROUND).map_or(after.len(), |(at, _)| at);
+    let mut before = before[start..].to_owned();
+    if start > 0 {
+        before.insert(0, '…');
+    }
+    let mut rest = after[..end].to_owned();
+    if end < after.len() {
+        rest.push('…');
+    }
+    [before, text[place].to_owned(), rest]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn find(needle: &str, text: &str) -> Option<String> {
+        Needle::new(needle, false).find(text).map(|place| text[place].to_owned())
+    }
+
+    #[test]
+    fn small_letters_are_found_in_any_case_and_capital_ones_in_theirs() {
+        assert_eq!(find("parser", "Fix the PARSER"), Some("PARSER".to_owned()));
+        assert_eq!(find("Parser", "Fix the PARSER, Parser"), Some("Parser".to_owned()));
+        assert_eq!(Needle::new("parser", true).find("PARSER"), None);
+        assert_eq!(find("straße", "Die STRAßE"), Some("STRAßE".to_owned()));
+        assert_eq!(find("élan", "vital ÉLAN"), Some("ÉLAN".to_owned()));
+        assert_eq!(find("a.c", "abc"), None);
+        assert_eq!(find("aab", "aaab"), Some("aab".to_owned()));
+        assert_eq!(find("日本", "x日本y"), Some("日本".to_owned()));
+    }
+
+    #[test]
+    fn an_excerpt_says_where_something_is_left_out() {
+        let text = format!("{}needle{}", "ü".repeat(100), "ö".repeat(60));
+        let place = Needle::new("needle", false).find(&text).expect("a place");
+        let [before, found, after] = excerpt(&text, place);
+        assert_eq!((before.chars().count(), found.as_str(), after.as_str()), (61, "needle", &*"ö".repeat(60)));
+        assert!(before.starts_with('…') && !after.ends_with('…'));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_in_a_text_is_found_there_whatever_else_is(before in ".*", needle in ".+", after in ".*") {
+            let text = format!("{before}{needle}{after}");
+            let exact = Needle::new(&needle, true).find(&text);
+            prop_assert_eq!(exact.clone(), text.find(&needle).map(|at| at..at + needle.len()));
+            let place = Needle::new(&needle, false).find(&text);
+            let place = place.expect("a place");
+            // It cuts no character, and what is before it does not have it.
+            prop_assert!(text.get(place.clone()).is_some());
+            let excerpt = excerpt(&text, place);
+            prop_assert!(excerpt.concat().chars().count() <= text.chars().count() + 2);
+        }
+    }
+}

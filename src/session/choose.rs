@@ -1,0 +1,302 @@
+//! Which of several copies of one session is the one to use: by evidence, never by the order of directories.
+//!
+//! A wrong copy means that a conversation goes on in the wrong file, so what evidence does not decide stays open.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::session::{Choice, Comparison, Copy, SessionKind};
+
+/// Puts the copy to use first and says why it is the one.
+///
+/// `compare` tells what the first copy has in common with the second, or `None` when nobody looked.
+/// File times play no part: copying a file changes them.
+pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Option<Comparison>) -> Choice {
+    // Paths only make the order of equals the same every time; they decide nothing.
+    copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
+    if let [only] = copies {
+        return Choice::new(
+            if only.is_filed_right { "filed under its launch directory" } else { "the only copy" },
+            true,
+        );
+    }
+    let count = copies.len();
+    let mut comparisons = vec![vec![None; count]; count];
+    for a in 0..count {
+        for b in a + 1..count {
+            comparisons[a][b] = compare(&copies[a], &copies[b]);
+            comparisons[b][a] = comparisons[a][b].map(Comparison::reversed);
+        }
+    }
+    let judge = |a: usize, b: usize| judge(&copies[a], &copies[b], comparisons[a][b]);
+    let best =
+        (0..count).find(|a| (0..count).all(|b| b == *a || !matches!(judge(*a, b), Judgement::Worse | Judgement::Open)));
+    let (first, choice) = match best {
+        Some(best) => {
+            // The closest rival is the one whose defeat needs the least weighty reason.
+            let why = (0..count).filter(|b| *b != best).filter_map(|b| match judge(best, b) {
+                Judgement::Better(why) => Some(why),
+                _ => None,
+            });
+            let why = why.max().map_or("its copies are identical", Why::words);
+            (best, Choice::new(why, true))
+        }
+        None => {
+            let newest =
+                (0..count).max_by_key(|a| (standing(&copies[*a]), active_at(&copies[*a]), std::cmp::Reverse(*a)));
+            (newest.unwrap_or_default(), Choice::new("evidence does not tell which copy to use", false))
+        }
+    };
+    let compared = std::mem::take(&mut comparisons[first]);
+    let mut order: Vec<usize> = (0..count).filter(|at| *at != first).collect();
+    order.insert(0, first);
+    let comparisons = order.iter().map(|at| compared[*at].map(Comparison::reversed)).collect();
+    copies[..=first].rotate_right(1);
+    Choice { comparisons, ..choice }
+}
+
+/// How one copy stands to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judgement {
+    Better(Why),
+    Worse,
+    Same,
+    Open,
+}
+
+/// What decides between two copies, the weightiest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    Conversation,
+    NotArchived,
+    FiledRight,
+    Longer,
+    NewerAndLarger,
+    Newer,
+    UsualStore,
+}
+
+impl Why {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Conversation => "the only copy with a conversation",
+            Self::NotArchived => "the only copy that is not archived",
+            Self::FiledRight => "the only copy that is filed under its launch directory",
+            Self::Longer => "it goes on where the other copies end",
+            Self::NewerAndLarger => {
+                "the copies went different ways, and it has the newest record and the most messages"
+            }
+            Self::Newer => "its last record is the newest",
+            Self::UsualStore => "it lies in the store that its agent uses by itself",
+        }
+    }
+}
+
+/// Tells whether a copy has a conversation, whether its agent looks at it, and whether it looks here for it.
+fn standing(copy: &Copy) -> (bool, bool, bool) {
+    let has_conversation = copy.kind != SessionKind::Empty && copy.transcript_bytes > 0;
+    (has_conversation, copy.kind != SessionKind::Archived, copy.is_filed_right)
+}
+
+fn active_at(copy: &Copy) -> Option<Timestamp> {
+    copy.active_at.as_ref().filter(|at| at.source != "mtime").map(|at| at.value)
+}
+
+fn launch_dir(copy: &Copy) -> Option<&Path> {
+    copy.launch_dir.as_ref().map(|dir| dir.value.as_path())
+}
+
+fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
+    let ((our_talk, ours_is_active, our_place), (their_talk, theirs_is_active, their_place)) =
+        (standing(a), standing(b));
+    if our_talk != their_talk {
+        return better_if(our_talk, Why::Conversation);
+    }
+    if ours_is_active != theirs_is_active {
+        return better_if(ours_is_active, Why::NotArchived);
+    }
+    if our_place != their_place {
+        return better_if(our_place, Why::FiledRight);
+    }
+    match comparison {
+        // Equal words in two places: which directory the agent should work in is what nobody can tell.
+        Some(Comparison::Identical) if launch_dir(a) == launch_dir(b) => usual_or(a, b, Judgement::Same),
+        Some(Comparison::Identical) => Judgement::Open,
+        Some(Comparison::Longer { .. }) => Judgement::Better(Why::Longer),
+        Some(Comparison::Shorter { .. }) => Judgement::Worse,
+        Some(Comparison::Diverged { .. }) => {
+            let messages = |copy: &Copy| copy.prompts.unwrap_or_default() + copy.replies.unwrap_or_default();
+            match (active_at(a).cmp(&active_at(b)), messages(a).cmp(&messages(b))) {
+                // The newer copy with fewer messages may be the stub that a wrong resume left.
+                (newer, more) if newer.is_gt() && more.is_ge() => Judgement::Better(Why::NewerAndLarger),
+                (newer, more) if newer.is_lt() && more.is_le() => Judgement::Worse,
+                _ => Judgement::Open,
+            }
+        }
+        None => match active_at(a).cmp(&active_at(b)) {
+            std::cmp::Ordering::Greater => Judgement::Better(Why::Newer),
+            std::cmp::Ordering::Less => Judgement::Worse,
+            std::cmp::Ordering::Equal if launch_dir(a) == launch_dir(b) => usual_or(a, b, Judgement::Open),
+            std::cmp::Ordering::Equal => Judgement::Open,
+        },
+    }
+}
+
+/// Prefers the store that the agent uses by itself to a backup or another account's.
+fn usual_or(a: &Copy, b: &Copy, otherwise: Judgement) -> Judgement {
+    match (a.place.store.is_usual, b.place.store.is_usual) {
+        (true, false) => Judgement::Better(Why::UsualStore),
+        (false, true) => Judgement::Worse,
+        _ => otherwise,
+    }
+}
+
+fn better_if(ours: bool, why: Why) -> Judgement {
+    if ours { Judgement::Better(why) } else { Judgement::Worse }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::session::Fact;
+    use crate::session::tests::copy as bare;
+
+    fn copy(path: &str, is_filed_right: bool, minute: u8, messages: u64) -> Copy {
+        let mut copy = bare("a");
+        copy.place.path = Path::new(path).into();
+        copy.is_filed_right = is_filed_right;
+        copy.transcript_bytes = 1;
+        copy.prompts = Some(messages);
+        copy.replies = Some(0);
+        let at = format!("2026-01-01T00:{minute:02}:00Z").parse().expect("a time");
+        copy.active_at = Some(Fact::new(at, "transcript"));
+        copy
+    }
+
+    fn chosen(mut copies: Vec<Copy>, comparison: Comparison) -> (Option<String>, String) {
+        // The comparison is given as the path order sees it.
+        let compare =
+            |a: &Copy, b: &Copy| Some(if a.place.path < b.place.path { comparison } else { comparison.reversed() });
+        let choice = choose(&mut copies, compare);
+        (choice.is_decided.then(|| copies[0].place.path.display().to_string()), choice.why)
+    }
+
+    const DIVERGED: Comparison = Comparison::Diverged { record: 3 };
+
+    #[test]
+    fn the_copy_that_is_filed_right_beats_a_newer_stray_one() {
+        let (path, why) = chosen(vec![copy("/1", true, 1, 4), copy("/2", false, 9, 8)], DIVERGED);
+        assert_eq!(path.as_deref(), Some("/1"));
+        assert_eq!(why, "the only copy that is filed under its launch directory");
+    }
+
+    #[test]
+    fn a_copy_that_goes_on_beats_its_beginning() {
+        let (path, why) =
+            chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], Comparison::Shorter { common: 4 });
+        assert_eq!(path.as_deref(), Some("/2"));
+        assert_eq!(why, "it goes on where the other copies end");
+    }
+
+    #[test]
+    fn of_copies_that_went_different_ways_one_must_be_newer_and_no_smaller() {
+        let (path, _) = chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], DIVERGED);
+        assert_eq!(path.as_deref(), Some("/2"));
+        let (path, why) = chosen(vec![copy("/1", true, 1, 8), copy("/2", true, 9, 2)], DIVERGED);
+        assert_eq!(path, None, "the newer one may be the stub of a wrong resume");
+        assert_eq!(why, "evidence does not tell which copy to use");
+    }
+
+    #[test]
+    fn an_archived_copy_is_not_the_one_even_if_it_goes_on() {
+        let mut archived = copy("/1", true, 9, 8);
+        archived.kind = SessionKind::Archived;
+        let (path, why) = chosen(vec![archived, copy("/2", true, 1, 4)], Comparison::Longer { common: 4 });
+        assert_eq!((path.as_deref(), why.as_str()), (Some("/2"), "the only copy that is not archived"));
+    }
+
+    #[test]
+    fn the_time_of_a_file_decides_nothing() {
+        let touched = |path: &str, minute: u8| {
+            let mut copy = copy(path, true, minute, 4);
+            copy.active_at = copy.active_at.map(|at| Fact::new(at.value, "mtime"));
+            copy
+        };
+        for (one, two) in [(1, 9), (9, 1)] {
+            let mut copies = vec![touched("/1", one), touched("/2", two)];
+            assert!(!choose(&mut copies, |_, _| None).is_decided);
+            assert_eq!(copies[0].place.path.to_str(), Some("/1"));
+        }
+    }
+
+    #[test]
+    fn identical_copies_need_no_decision() {
+        let (path, why) = chosen(vec![copy("/2", true, 1, 4), copy("/1", true, 1, 4)], Comparison::Identical);
+        assert_eq!((path.as_deref(), why.as_str()), (Some("/1"), "its copies are identical"));
+        let mut elsewhere = copy("/2", true, 1, 4);
+        elsewhere.launch_dir = Some(Fact::new("/x".into(), "transcript"));
+        let (path, _) = chosen(vec![elsewhere, copy("/1", true, 1, 4)], Comparison::Identical);
+        assert_eq!(path, None, "they would be resumed in different directories");
+    }
+
+    #[test]
+    fn of_identical_copies_a_backup_of_the_store_is_not_the_one() {
+        let mut backup = copy("/home/.claude-backup/x", true, 1, 4);
+        let mut store = (*backup.place.store).clone();
+        store.is_usual = false;
+        backup.place.store = std::sync::Arc::new(store);
+        let (path, _) = chosen(vec![backup, copy("/home/.claude/x", true, 1, 4)], Comparison::Identical);
+        assert_eq!(path.as_deref(), Some("/home/.claude/x"));
+    }
+
+    #[test]
+    fn comparisons_are_told_as_seen_from_each_copy() {
+        let mut copies = vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)];
+        let choice = choose(&mut copies, |_, _| Some(Comparison::Shorter { common: 4 }));
+        assert_eq!(copies[0].place.path.to_str(), Some("/2"));
+        assert_eq!(choice.comparisons, [None, Some(Comparison::Shorter { common: 4 })]);
+    }
+
+    prop_compose! {
+        fn any_copy()(number in 0_u32..1000, right in any::<bool>(), minute in 0_u8..4, messages in 0_u64..4, empty in any::<bool>()) -> Copy {
+            let mut copy = copy(&format!("/{number}"), right, minute, messages);
+            if empty {
+                copy.kind = SessionKind::Empty;
+            }
+            copy
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_choice_does_not_depend_on_the_order_of_the_copies(
+            copies in prop::collection::vec(any_copy(), 2..6),
+            seed in any::<u64>(),
+            compares in any::<bool>(),
+        ) {
+            let compare = |a: &Copy, b: &Copy| {
+                let order = a.prompts.cmp(&b.prompts);
+                compares.then_some(match (order, (a.prompts.unwrap_or(0) + b.prompts.unwrap_or(0)) % 2) {
+                    (std::cmp::Ordering::Equal, _) => Comparison::Identical,
+                    (_, 0) => DIVERGED,
+                    (std::cmp::Ordering::Greater, _) => Comparison::Longer { common: 1 },
+                    (std::cmp::Ordering::Less, _) => Comparison::Shorter { common: 1 },
+                })
+            };
+            let mut one = copies.clone();
+            one.sort_by(|a, b| a.place.path.cmp(&b.place.path));
+            one.dedup_by(|a, b| a.place.path == b.place.path);
+            let mut two = one.clone();
+            let turn = usize::try_from(seed % 7).unwrap_or(0) % two.len();
+            two.rotate_left(turn);
+            two.reverse();
+            let (first, second) = (choose(&mut one, compare), choose(&mut two, compare));
+            prop_assert_eq!(&first.why, &second.why);
+            prop_assert_eq!(first.is_decided, second.is_decided);
+            prop_assert_eq!(&one[0].place.path, &two[0].place.path);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Which directory a session is launched in, decided from evidence and never guessed.
+//!
+//! A slug cannot be decoded, so a directory counts only if it encodes to the project that the session lies in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::session::{Copy, Evidence, Fact};
+
+/// The source of evidence that other sessions of the same project give.
+pub(crate) const FROM_PROJECT: &str = "project";
+
+/// Decides the launch directory of a copy and whether the copy is filed under it.
+///
+/// The strongest evidence that counts wins. Where none counts, `is_statement` tells which evidence is
+/// nevertheless the session's own word; it is taken, and the copy is not filed right.
+pub(crate) fn decide(copy: &mut Copy, is_statement: impl Fn(&Evidence) -> bool) {
+    let own = copy.evidence.iter().find(|evidence| evidence.counts && evidence.source != FROM_PROJECT);
+    let counting = own.or_else(|| the_projects(&copy.evidence));
+    copy.is_filed_right = counting.is_some();
+    // Other sessions that disagree say nothing, and are never the session's own word.
+    let is_own = |evidence: &&Evidence| evidence.source != FROM_PROJECT && is_statement(evidence);
+    let chosen = counting.or_else(|| copy.evidence.iter().find(is_own));
+    copy.launch_dir = chosen.map(|evidence| Fact::new(evidence.dir.clone(), evidence.source));
+    if copy.start_dir.is_none() {
+        copy.start_dir = copy.launch_dir.clone();
+    }
+}
+
+/// Returns what the project's other sessions say, if they agree: several directories can share a slug.
+fn the_projects(evidence: &[Evidence]) -> Option<&Evidence> {
+    let mut dirs = evidence.iter().filter(|evidence| evidence.counts && evidence.source == FROM_PROJECT);
+    let first = dirs.next()?;
+    dirs.all(|other| other.dir == first.dir).then_some(first)
+}
+
+/// The directories that the sessions of each project record, as far as they encode to it.
+#[derive(Debug, Default)]
+pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), BTreeMap<PathBuf, BTreeSet<String>>>);
+
+impl ProjectDirs {
+    /// Adds what a copy records of its own.
+    pub(crate) fn note(&mut self, copy: &Copy) {
+        let Some(project) = &copy.place.project else { return };
+        let key = (copy.place.store.root.clone(), Arc::clone(project));
+        for evidence in copy.evidence.iter().filter(|evidence| evidence.counts && evidence.source != FROM_PROJECT) {
+            let by_dir = self.0.entry(key.clone()).or_default();
+            by_dir.entry(evidence.dir.clone()).or_default().insert(copy.place.id.clone());
+        }
+    }
+
+    /// Returns the evidence for a session of a project, one item a directory.
+    pub(crate) fn evidence(&self, root: &Path, project: &Arc<str>, id: &str) -> Vec<Evidence> {
+        let Some(by_dir) = self.0.get(&(root.to_owned(), Arc::clone(project))) else { return Vec::new() };
+        let others = |ids: &BTreeSet<String>| ids.iter().filter(|other| *other != id).count();
+        by_dir
+            .iter()
+            .filter(|(_, ids)| others(ids) > 0)
+            .map(|(dir, ids)| {
+                let detail = match others(ids) {
+                    1 => "another session of its project".to_owned(),
+                    count => format!("{count} other sessions of its project"),
+                };
+                Evidence { dir: dir.clone(), source: FROM_PROJECT, detail, counts: true }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests::copy;
+
+    fn evidence(dir: &str, source: &'static str, counts: bool) -> Evidence {
+        Evidence { dir: dir.into(), source, detail: String::new(), counts }
+    }
+
+    fn decided(list: Vec<Evidence>) -> (Option<String>, bool) {
+        let mut copy = copy("a");
+        copy.evidence = list;
+        decide(&mut copy, |evidence| evidence.source == "session-info");
+        (copy.launch_dir.map(|fact| fact.value.display().to_string()), copy.is_filed_right)
+    }
+
+    #[test]
+    fn the_strongest_evidence_that_counts_wins() {
+        assert_eq!(
+            decided(vec![evidence("/x", "metadata", true), evidence("/y", "events", true)]),
+            (Some("/x".into()), true)
+        );
+        assert_eq!(
+            decided(vec![evidence("/x", "metadata", false), evidence("/y", "events", true)]),
+            (Some("/y".into()), true)
+        );
+    }
+
+    #[test]
+    fn without_evidence_that_counts_only_the_sessions_own_word_is_taken() {
+        assert_eq!(decided(vec![evidence("/x", "metadata", false)]), (None, false));
+        assert_eq!(decided(vec![evidence("/x", "session-info", false)]), (Some("/x".into()), false));
+    }
+
+    #[test]
+    fn other_sessions_that_disagree_decide_nothing() {
+        let agree = vec![evidence("/a/b", FROM_PROJECT, true)];
+        assert_eq!(decided(agree), (Some("/a/b".into()), true));
+        let disagree = vec![evidence("/a/b", FROM_PROJECT, true), evidence("/a-b", FROM_PROJECT, true)];
+        assert_eq!(decided(disagree.clone()), (None, false));
+        let mut copy = copy("a");
+        copy.evidence = disagree;
+        decide(&mut copy, |_| true);
+        assert_eq!(copy.launch_dir, None, "not even where every word of the session counts");
+    }
+}

@@ -1,0 +1,278 @@
+//! The only reader of the environment and the clock: where home is, what time it is, who is watching.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::error::{Exit, Refusal};
+
+/// What a run knows of the world outside, read once at its start.
+#[derive(Clone, Debug)]
+pub(crate) struct Env {
+    /// The home directory whose stores are read.
+    pub home: PathBuf,
+    /// Whether `--home` named it, so that the agents' own variables do not count.
+    pub foreign_home: bool,
+    /// The caller's working directory; `None` when it has been deleted.
+    pub cwd: Option<PathBuf>,
+    /// The time that counts as now for the whole run.
+    pub now: Timestamp,
+    /// The zone in which times are shown, and in which times without a zone are read.
+    /// It is looked up when it is first asked for, because the system's list of zones is long.
+    pub zone: Arc<LazyLock<TimeZone>>,
+    /// This machine's host name.
+    pub hostname: String,
+    /// The terminal's width in columns, if standard output is one.
+    pub width: Option<u16>,
+    /// Whether standard input is a terminal.
+    pub stdin_is_terminal: bool,
+    /// Whether standard output is a terminal.
+    pub stdout_is_terminal: bool,
+    /// Whether standard error is a terminal.
+    pub stderr_is_terminal: bool,
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Env {
+    /// Reads the world; `home` is the value of `--home`.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment and the clock")]
+    pub(crate) fn read(home: Option<&Path>) -> Result<Self, Refusal> {
+        let variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let foreign_home = home.is_some();
+        let cwd = std::env::current_dir().ok();
+        let home = match home {
+            Some(home) => checked_home(home)?,
+            None => match dirs::home_dir() {
+                Some(home) if home.is_dir() => home,
+                Some(home) => {
+                    let message = format!("the home directory {} does not exist", home.display());
+                    return Err(Refusal::new(Exit::Failure, "no-home", message).hint("name another with --home DIR"));
+                }
+                None => {
+                    let message = "cannot tell where the home directory is: HOME is not set";
+                    return Err(Refusal::new(Exit::Failure, "no-home", message).hint("name it with --home DIR"));
+                }
+            },
+        };
+        // Tests and reproductions need the same answer every day.
+        let now = match variables.get(OsStr::new("REJOIN_NOW")).map(|now| now.to_string_lossy().parse()) {
+            None => Timestamp::now(),
+            Some(Ok(now)) => now,
+            Some(Err(error)) => {
+                let message = format!("REJOIN_NOW is not an RFC 3339 time: {error}");
+                return Err(Refusal::new(Exit::Usage, "bad-clock", message));
+            }
+        };
+        let stdout = std::io::stdout();
+        let width = rustix::termios::tcgetwinsize(&stdout).ok().map(|size| size.ws_col).filter(|width| *width > 0);
+        Ok(Self {
+            home,
+            foreign_home,
+            cwd,
+            now,
+            zone: Arc::new(LazyLock::new(TimeZone::system)),
+            hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            width,
+            stdin_is_terminal: std::io::stdin().is_terminal(),
+            stdout_is_terminal: stdout.is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+            variables,
+        })
+    }
+
+    /// Returns a variable that is set and not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// Returns an agent's own variable, which does not count for a home that `--home` named.
+    pub(crate) fn agent_variable(&self, name: &str) -> Option<&OsStr> {
+        if self.foreign_home { None } else { self.variable(name) }
+    }
+
+    /// Returns the directory in which this program keeps what it must remember.
+    pub(crate) fn state_dir(&self) -> PathBuf {
+        let chosen = self.agent_variable("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        chosen.unwrap_or_else(|| self.home.join(".local/state")).join("rejoin")
+    }
+
+    /// Returns the directory in which this program keeps what is meant to stay.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        let chosen = self.agent_variable("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        chosen.unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
+    }
+
+    /// Returns the system's directory for what is needed for a moment.
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        let chosen = self.variable("TMPDIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        chosen.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// Makes a path absolute: `~` is the home that is looked at, the rest starts at the caller's directory.
+    ///
+    /// Nothing is resolved on disk, so that a path which does not exist keeps its form.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        let path = self.expand(path);
+        match &self.cwd {
+            Some(cwd) if path.is_relative() => cwd.join(path),
+            _ => path,
+        }
+    }
+
+    /// Replaces a leading `~` by the home that is looked at.
+    pub(crate) fn expand(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix("~") {
+            Ok(rest) => self.home.join(rest),
+            Err(_) => path.to_owned(),
+        }
+    }
+
+    /// Resolves a path as Amplifier does: `~` expanded, absolute, links followed as far as the path exists,
+    /// `.` and `..` taken out of the rest.
+    pub(crate) fn resolve(&self, path: &Path) -> PathBuf {
+        let mut resolved = PathBuf::from("/");
+        let mut exists = true;
+        for component in self.absolute(path).components() {
+            match component {
+                Component::ParentDir => {
+                    resolved.pop();
+                    exists = true;
+                }
+                Component::Normal(name) => {
+                    resolved.push(name);
+                    match resolved.canonicalize() {
+                        Ok(real) if exists => resolved = real,
+                        _ => exists = false,
+                    }
+                }
+                _ => {}
+            }
+        }
+        resolved
+    }
+
+    /// Shortens a path below home to `~/…` for people to read.
+    pub(crate) fn tilde(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    /// Finds a program as a shell would: by its path, or in the directories of `PATH`.
+    pub(crate) fn find_program(&self, name: &str) -> Program {
+        if name.contains('/') {
+            return Program::Found(PathBuf::from(name));
+        }
+        let mut unusable = None;
+        for dir in self.variable("PATH").into_iter().flat_map(std::env::split_paths) {
+            let path = dir.join(name);
+            match is_executable(&path) {
+                true => return Program::Found(path),
+                false if path.is_file() => unusable = unusable.or(Some(path)),
+                false => {}
+            }
+        }
+        unusable.map_or(Program::Missing, Program::NotExecutable)
+    }
+}
+
+/// Returns the directory that Claude Code says it was started in, to a hook that it runs.
+///
+/// For an event that is answered without [`Env`]: that reads the zone's files and needs a home.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub(crate) fn claude_project_dir() -> Option<PathBuf> {
+    std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+/// Returns the path of this very program.
+pub(crate) fn own_program() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}
+
+/// What a search for a program gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// It can be run.
+    Found(PathBuf),
+    /// There is a file of that name, which cannot be run.
+    NotExecutable(PathBuf),
+    /// There is none.
+    Missing,
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Checks the directory that `--home` names and makes it absolute.
+fn checked_home(home: &Path) -> Result<PathBuf, Refusal> {
+    let refuse = |why: String| {
+        Refusal::new(Exit::Failure, "bad-home", format!("cannot use {} as a home directory: {why}", home.display()))
+            .hint("give --home a directory that exists")
+    };
+    match home.canonicalize() {
+        Ok(path) if path.is_dir() => Ok(path),
+        Ok(_) => Err(refuse("it is not a directory".to_owned())),
+        Err(error) => Err(refuse(crate::error::reason(&error))),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A world for unit tests: home `/home/ana`, a fixed clock, no variables.
+    pub(crate) fn fixed() -> Env {
+        Env {
+            home: PathBuf::from("/home/ana"),
+            foreign_home: false,
+            cwd: Some(PathBuf::from("/home/ana/work")),
+            now: "2026-03-01T12:00:00Z".parse().expect("a time"),
+            zone: Arc::new(LazyLock::new(|| TimeZone::UTC)),
+            hostname: "examplehost".to_owned(),
+            width: Some(120),
+            stdin_is_terminal: false,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            variables: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_tilde_means_the_home_that_is_looked_at() {
+        let env = fixed();
+        assert_eq!(env.absolute(Path::new("~/x")), Path::new("/home/ana/x"));
+        assert_eq!(env.absolute(Path::new("x/../y")), Path::new("/home/ana/work/x/../y"));
+        assert_eq!(env.tilde(Path::new("/home/ana/x")), "~/x");
+        assert_eq!(env.tilde(Path::new("/home/anabel/x")), "/home/anabel/x");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+    fn a_path_is_resolved_as_far_as_it_exists() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("a path");
+        std::fs::create_dir(root.join("real")).expect("a directory");
+        std::os::unix::fs::symlink(root.join("real"), root.join("link")).expect("a link");
+        let env = fixed();
+        assert_eq!(env.resolve(&root.join("link/gone/../x y")), root.join("real/x y"));
+        assert_eq!(env.resolve(&root.join("gone/../link/.")), root.join("real"));
+        assert_eq!(env.resolve(Path::new("/no/such//place/")), Path::new("/no/such/place"));
+    }
+
+    #[test]
+    fn agents_variables_do_not_count_for_a_home_that_was_named() {
+        let mut env = fixed();
+        env.variables.insert("CLAUDE_CONFIG_DIR".into(), "/elsewhere".into());
+        assert!(env.agent_variable("CLAUDE_CONFIG_DIR").is_some());
+        env.foreign_home = true;
+        assert!(env.agent_variable("CLAUDE_CONFIG_DIR").is_none());
+    }
+}

@@ -1,0 +1,202 @@
+//! The file operations that everything else builds on: opening without surprises, bounded reading, and
+//! the one atomic replacement that keeps mode, owner and times.
+
+mod look;
+mod saving;
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::error::PathError;
+
+pub(crate) use look::{Kind, Look, OpenDir};
+pub(crate) use saving::{Access, Saving, Update};
+
+/// Opens a regular file for reading; anything else is refused without blocking or following.
+///
+/// A FIFO would block and a link could lead out of the store, so neither is opened.
+pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(code) if code == Errno::LOOP.raw_os_error() => {
+            PathError::new("read", path, io::Error::other("it is a symbolic link, which is not followed"))
+        }
+        Some(code) if code == Errno::NXIO.raw_os_error() => {
+            PathError::new("read", path, io::Error::other("it is not a regular file"))
+        }
+        _ => PathError::new("read", path, error),
+    })?;
+    let metadata = file.metadata().map_err(|error| PathError::new("read", path, error))?;
+    if !metadata.is_file() {
+        return Err(PathError::new("read", path, io::Error::other("it is not a regular file")));
+    }
+    Ok((file, metadata))
+}
+
+/// Reads a regular file that must not be larger than `limit` bytes.
+pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
+    let (file, metadata) = open_regular(path)?;
+    read_opened(file, &metadata, path, limit)
+}
+
+/// Reads a file that [`open_regular`] opened as [`read_bounded`] does.
+pub(crate) fn read_opened(file: File, metadata: &Metadata, path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
+    if metadata.len() > limit {
+        return Err(PathError::new("read", path, io::Error::other(format!("it is larger than {limit} bytes"))));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
+    // Its length is known, so its end needs no further read; what is appended meanwhile is not wanted.
+    file.take(metadata.len()).read_to_end(&mut bytes).map_err(|error| PathError::new("read", path, error))?;
+    Ok(bytes)
+}
+
+/// Reads a file as [`read_bounded`] does; `None` when there is none.
+pub(crate) fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PathError> {
+    match read_bounded(path, limit) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells whether some process keeps a file locked; `None` when there is no such file, or no such locks here.
+///
+/// The only way to ask is to try. The lock is let go before this returns, and nothing waits for it.
+pub(crate) fn is_locked(path: &Path) -> Option<bool> {
+    let (file, _) = open_regular(path).ok()?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Some(false),
+        Err(Errno::WOULDBLOCK) => Some(true),
+        Err(_) => None,
+    }
+}
+
+/// Puts `contents` at `path` so that readers see the old file or the new one, never a part.
+///
+/// A replaced file keeps its mode, owner and times, a new one is private and gets the owner of its
+/// directory. The directory keeps its modification time, because agents order and clean up
+/// sessions by it: a repair must not make an old session look fresh. What an agent saves itself goes
+/// through [`Saving`].
+pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), PathError> {
+    let mut saving = Saving::begin(path, Access::Private)?;
+    saving.write(contents)?;
+    saving.keep_times()
+}
+
+/// Makes a directory; one that is there is good. The directory above it must be there.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
+pub(crate) fn create_dir(dir: &Path) -> Result<(), PathError> {
+    match std::fs::create_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        made => made.map_err(|error| PathError::new("create", dir, error)),
+    }
+}
+
+/// Makes a directory and those above it.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
+pub(crate) fn create_dirs(dir: &Path) -> Result<(), PathError> {
+    std::fs::create_dir_all(dir).map_err(|error| PathError::new("create", dir, error))
+}
+
+/// Removes a regular file and returns whether there was one; anything else is left alone.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that removes files")]
+pub(crate) fn remove_file(path: &Path) -> Result<bool, PathError> {
+    let fail = |error| PathError::new("remove", path, error);
+    match path.symlink_metadata() {
+        Ok(metadata) if !metadata.is_file() => return Err(fail(io::Error::other("it is not a regular file"))),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(fail(error)),
+    }
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// Removes a directory that holds nothing and returns whether it did.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that removes files")]
+pub(crate) fn remove_empty_dir(dir: &Path) -> bool {
+    std::fs::remove_dir(dir).is_ok()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn a_replaced_file_keeps_its_mode_and_both_keep_their_times() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("session-info.json");
+        std::fs::write(&path, "old").expect("a file");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("a mode");
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let times = std::fs::FileTimes::new().set_modified(then).set_accessed(then);
+        File::options().write(true).open(&path).and_then(|file| file.set_times(times)).expect("times");
+        File::open(dir.path()).and_then(|dir| dir.set_times(times)).expect("times");
+
+        replace(&path, b"new").expect("a replacement");
+
+        let metadata = path.metadata().expect("metadata");
+        assert_eq!(std::fs::read(&path).expect("contents"), b"new");
+        assert_eq!(metadata.mode() & 0o777, 0o640);
+        assert_eq!(metadata.modified().expect("a time"), then);
+        assert_eq!(dir.path().metadata().and_then(|dir| dir.modified()).expect("a time"), then);
+        assert_eq!(std::fs::read_dir(dir.path()).expect("a listing").count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn a_new_file_is_private() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("new.json");
+        replace(&path, b"{}").expect("a file");
+        assert_eq!(path.metadata().expect("metadata").mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn neither_a_link_nor_a_directory_is_opened_or_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let target = dir.path().join("target");
+        std::fs::write(&target, "x").expect("a file");
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).expect("a link");
+        assert!(open_regular(&link).expect_err("a refusal").to_string().contains("symbolic link"));
+        assert!(open_regular(dir.path()).expect_err("a refusal").to_string().contains("not a regular file"));
+        assert!(replace(&link, b"y").is_err());
+        assert_eq!(std::fs::read(&target).expect("contents"), b"x");
+    }
+
+    #[test]
+    fn a_lock_is_seen_while_it_is_held_and_not_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("hold");
+        assert_eq!(is_locked(&path), None);
+        std::fs::write(&path, "").expect("a file");
+        assert_eq!(is_locked(&path), Some(false));
+        let holder = File::open(&path).expect("a file");
+        holder.try_lock_shared().expect("a lock, so none was kept");
+        assert_eq!(is_locked(&path), Some(true), "even a shared one");
+        drop(holder);
+        assert_eq!(is_locked(&path), Some(false));
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_not_read() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("big");
+        std::fs::write(&path, "12345").expect("a file");
+        assert_eq!(read_bounded(&path, 5).expect("contents"), b"12345");
+        assert!(read_bounded(&path, 4).is_err());
+        assert_eq!(read_if_present(&dir.path().join("none"), 4).expect("nothing"), None);
+    }
+}

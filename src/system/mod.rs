@@ -1,0 +1,9 @@
+//! What touches the machine: the environment, files, processes, signals and the terminal.
+
+pub(crate) mod env;
+pub(crate) mod fsio;
+pub(crate) mod process;
+pub(crate) mod signals;
+pub(crate) mod stamp;
+pub(crate) mod terminal;
+pub(crate) mod watch;

@@ -1,0 +1,77 @@
+//! Signals as values: while somebody catches them they are read like keys, at any other time they do what they
+//! always do.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::flag;
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+
+/// The signals that end a program which does nothing about them.
+const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+/// The signals that tell of a terminal's size and of a child's end.
+const TELLING: [i32; 2] = [SIGWINCH, SIGCHLD];
+
+/// Whether nobody catches signals now. A handler cannot be taken away again, so it has to ask.
+static UNCAUGHT: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
+static DEFAULTS: OnceLock<()> = OnceLock::new();
+
+/// Catches signals for as long as it lives. There must not be two of them at a time.
+#[derive(Debug)]
+pub(crate) struct Signals(SignalDelivery<UnixStream, SignalOnly>);
+
+impl Signals {
+    /// Begins to catch signals.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that catches signals")]
+    pub(crate) fn catch() -> io::Result<Self> {
+        if DEFAULTS.get().is_none() {
+            for signal in ENDING {
+                flag::register_conditional_default(signal, Arc::clone(&UNCAUGHT))?;
+            }
+            let _ = DEFAULTS.set(());
+        }
+        let (read, write) = UnixStream::pair()?;
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, ENDING.into_iter().chain(TELLING))?;
+        UNCAUGHT.store(false, Ordering::SeqCst);
+        Ok(Self(delivery))
+    }
+
+    /// Waits until a signal comes.
+    pub(crate) fn wait(&mut self) -> io::Result<()> {
+        loop {
+            let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
+            match poll(&mut fds, None) {
+                Err(Errno::INTR) => {}
+                outcome => return outcome.map(drop).map_err(io::Error::from),
+            }
+        }
+    }
+
+    /// Returns what becomes readable when a signal has come.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.0.get_read().as_fd()
+    }
+
+    /// Returns the signals that have come since the last time, each once.
+    pub(crate) fn pending(&mut self) -> Vec<i32> {
+        self.0.pending().collect()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        UNCAUGHT.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Returns the status that a shell gives to the end by a signal.
+pub(crate) fn status_of(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}

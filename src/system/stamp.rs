@@ -1,0 +1,206 @@
+//! What a path is at this moment, so that a change can tell whether another program was there meanwhile.
+
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::PathError;
+use crate::system::fsio::{Kind, Look, OpenDir};
+
+/// What a path was at one moment; whatever differs later means that another program was there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    /// The device and inode of the directory that it lies in.
+    pub parent: (u64, u64),
+    /// The device that it lies on.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+    /// Its bytes, and those of everything in it.
+    pub size: u64,
+    /// When it was modified, in seconds since 1970 and nanoseconds.
+    pub modified: (i64, i64),
+    /// A digest of the names, kinds, inodes, sizes and times of everything in it; `None` for a file.
+    #[serde(with = "tree_digest")]
+    pub tree: Option<[u8; 16]>,
+}
+
+/// How journals hold a digest: in hexadecimal, and an empty text for none.
+mod tree_digest {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(tree: &Option<[u8; 16]>, to: S) -> Result<S::Ok, S::Error> {
+        match tree {
+            Some(digest) => to.collect_str(&format_args!("{:032x}", u128::from_be_bytes(*digest))),
+            None => to.serialize_str(""),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 16]>, D::Error> {
+        let text = String::deserialize(from)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        u128::from_str_radix(&text, 16).map(|digest| Some(digest.to_be_bytes())).map_err(D::Error::custom)
+    }
+}
+
+/// Looks at a file, or at a directory and everything in it; follows no links and reads no contents.
+///
+/// What is no file and no directory, and a directory that another file system is mounted in, is an error: neither
+/// can be moved as a whole.
+pub(crate) fn take(path: &Path) -> Result<Stamp, PathError> {
+    let fail = |error| PathError::new("look at", path, error);
+    let parent = path.parent().ok_or_else(|| fail(io::Error::other("it has no directory")))?;
+    let parent = parent.metadata().map_err(fail)?;
+    take_in(path, (parent.dev(), parent.ino()), &mut |_, _| {})
+}
+
+/// Looks at a path as [`take`] does, in a directory of which device and inode are known, and shows every file.
+pub(crate) fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> Result<Stamp, PathError> {
+    let fail = |error| PathError::new("look at", path, error);
+    let look = Look::at(path).map_err(fail)?;
+    of(path, &look, parent, see).map_err(fail)
+}
+
+/// Looks at a path as [`take`] does; `None` when there is nothing.
+pub(crate) fn take_if_present(path: &Path) -> Result<Option<Stamp>, PathError> {
+    match take(path) {
+        Ok(stamp) => Ok(Some(stamp)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn of(path: &Path, look: &Look, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> io::Result<Stamp> {
+    let (device, inode) = look.identity;
+    let mut stamp =
+        Stamp { parent, device, inode, is_dir: false, size: look.size, modified: look.modified, tree: None };
+    match look.kind {
+        Kind::Symlink => Err(io::Error::other("it is a symbolic link, which is not followed")),
+        Kind::Fifo | Kind::Other => Err(io::Error::other("it is neither a file nor a directory")),
+        Kind::File => {
+            see(Path::new(""), look);
+            Ok(stamp)
+        }
+        Kind::Dir => {
+            (stamp.is_dir, stamp.size) = (true, 0);
+            let mounted = |name: &Path| {
+                // A path that is joined with nothing would end in a slash.
+                let place = if name == Path::new("") { path.to_owned() } else { path.join(name) };
+                io::Error::other(format!("another file system is mounted at {}", place.display()))
+            };
+            if look.is_mount_point {
+                return Err(mounted(Path::new("")));
+            }
+            let mut digest = Sha256::new();
+            each_below(OpenDir::at(path)?, &mut PathBuf::new(), &mut |name, found| {
+                if found.identity.0 != device || found.is_mount_point {
+                    return Err(mounted(name));
+                }
+                let size = if found.kind == Kind::File { found.size } else { 0 };
+                if found.kind == Kind::File {
+                    see(name, found);
+                }
+                stamp.size += size;
+                let name = name.as_os_str().as_bytes();
+                digest.update((name.len() as u64).to_le_bytes());
+                digest.update(name);
+                digest.update([number_of(found.kind)]);
+                digest.update(found.identity.1.to_le_bytes());
+                digest.update(size.to_le_bytes());
+                digest.update(found.modified.0.to_le_bytes());
+                digest.update(found.modified.1.to_le_bytes());
+                Ok(())
+            })?;
+            stamp.tree = digest.finalize()[..16].try_into().ok();
+            Ok(stamp)
+        }
+    }
+}
+
+/// Shows everything below a directory with its path below the first one, by name, a directory before what is in it.
+fn each_below(
+    mut dir: OpenDir,
+    name: &mut PathBuf,
+    see: &mut dyn FnMut(&Path, &Look) -> io::Result<()>,
+) -> io::Result<()> {
+    for entry in dir.names()? {
+        let look = dir.look(&entry)?;
+        name.push(OsStr::from_bytes(entry.to_bytes()));
+        see(name, &look)?;
+        if look.kind == Kind::Dir {
+            each_below(dir.open(&entry)?, name, see)?;
+        }
+        name.pop();
+    }
+    Ok(())
+}
+
+/// Returns the number by which a digest knows a kind; journals of older runs hold such digests.
+fn number_of(kind: Kind) -> u8 {
+    match kind {
+        Kind::File => 0,
+        Kind::Dir => 1,
+        Kind::Symlink => 2,
+        Kind::Fifo => 3,
+        Kind::Other => 4,
+    }
+}
+
+/// Returns when something was modified, in seconds since 1970 and nanoseconds.
+pub(crate) fn modified(metadata: &Metadata) -> (i64, i64) {
+    (metadata.mtime(), metadata.mtime_nsec())
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_another_program_does_in_a_directory_shows() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let session = dir.path().join("s");
+        std::fs::create_dir_all(session.join("deep")).expect("a directory");
+        std::fs::write(session.join("deep/a"), "one").expect("a file");
+        let first = take(&session).expect("a stamp");
+        assert_eq!(first, take(&session).expect("a stamp"));
+        assert_eq!(first.size, 3);
+
+        std::fs::write(session.join("deep/a"), "two!").expect("a file");
+        let second = take(&session).expect("a stamp");
+        assert_ne!(first.tree, second.tree);
+        std::fs::write(session.join("b"), "").expect("a file");
+        assert_ne!(second.tree, take(&session).expect("a stamp").tree);
+    }
+
+    #[test]
+    fn a_link_is_refused_and_nothing_is_no_error() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::os::unix::fs::symlink("/etc", dir.path().join("link")).expect("a link");
+        let error = take(&dir.path().join("link")).expect_err("a refusal");
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        assert_eq!(take_if_present(&dir.path().join("none")).expect("nothing"), None);
+    }
+
+    #[test]
+    fn a_journal_that_an_older_version_wrote_is_understood() {
+        let text = r#"{"parent":[1,2],"device":1,"inode":3,"is_dir":true,"size":10,"modified":[5,0],"tree":"00ff102030405060708090a0b0c0d0e0"}"#;
+        let stamp: Stamp = serde_json::from_str(text).expect("a stamp");
+        assert_eq!(stamp.tree.map(u128::from_be_bytes), Some(0x00ff_1020_3040_5060_7080_90a0_b0c0_d0e0));
+        assert_eq!(serde_json::to_string(&stamp).expect("text"), text);
+        let file = text.replace("00ff102030405060708090a0b0c0d0e0", "");
+        let stamp: Stamp = serde_json::from_str(&file).expect("a stamp");
+        assert_eq!((stamp.tree, serde_json::to_string(&stamp).expect("text")), (None, file));
+        assert!(serde_json::from_str::<Stamp>(&text.replace("00ff", "x")).is_err());
+    }
+}

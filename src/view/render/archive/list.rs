@@ -1,0 +1,216 @@
+//! What the archive holds.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::archive::{Archive, Manifest, Snapshot};
+use crate::session::{AgentKind, Problem, SessionKind};
+use crate::system::env::Env;
+use crate::view::render::archive::SummaryLine;
+use crate::view::render::json::{FORMAT_VERSION, HeaderJson, PathJson, ProblemJson};
+use crate::view::render::write_line;
+
+/// What `list --archived` answers.
+#[derive(Debug)]
+pub(crate) struct ArchivedList<'a> {
+    /// The archive.
+    pub archive: &'a Archive,
+    /// The states of each session, the oldest first, in the order that was asked for.
+    pub sessions: Vec<&'a [Snapshot]>,
+    /// How many passed the filters but are not shown without `--all`.
+    pub hidden: usize,
+    /// How many were cut off by `--limit`.
+    pub beyond_limit: usize,
+    /// What could not be read.
+    pub problems: &'a [Problem],
+}
+
+/// The answer of `list --archived`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ArchiveList", deny_unknown_fields)]
+pub(crate) struct ArchiveListJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `archive-list`.
+    pub kind: &'a str,
+    /// The archive's directory.
+    pub archive: PathJson<'a>,
+    /// The sessions in the order that was asked for.
+    pub sessions: Vec<ArchivedJson<'a>>,
+    /// How many sessions passed the filters but are not shown without `--all`.
+    pub hidden: usize,
+    /// How many sessions were cut off by `--limit`.
+    pub beyond_limit: usize,
+    /// What could not be read.
+    pub problems: Vec<ProblemJson<'a>>,
+}
+
+/// The last line of an ndjson answer of `list --archived`.
+#[derive(Debug, Serialize)]
+struct ArchiveListSummary<'a> {
+    sessions: usize,
+    hidden: usize,
+    beyond_limit: usize,
+    problems: Vec<ProblemJson<'a>>,
+}
+
+/// An archived session, as it was when its newest state was archived.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Archived", deny_unknown_fields)]
+pub(crate) struct ArchivedJson<'a> {
+    /// Whose it is.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: &'a str,
+    /// What sort of session it is.
+    pub kind: SessionKind,
+    /// What the agent's own picker would show; `null` when it has none.
+    pub title: Option<&'a str>,
+    /// The first thing that a person typed.
+    pub first_prompt: Option<&'a str>,
+    /// Where `resume` would start the agent; `null` when nothing tells.
+    pub launch_dir: Option<PathJson<'a>>,
+    /// Where it was started.
+    pub start_dir: Option<PathJson<'a>>,
+    /// Where it last worked.
+    pub last_dir: Option<PathJson<'a>>,
+    /// The project of the chosen copy.
+    pub project: Option<&'a str>,
+    /// When it was started.
+    pub created_at: Option<Timestamp>,
+    /// The newest time inside it.
+    pub active_at: Option<Timestamp>,
+    /// What a person typed, counted.
+    pub prompts: Option<u64>,
+    /// Assistant messages, counted.
+    pub replies: Option<u64>,
+    /// The model that answered last.
+    pub model: Option<&'a str>,
+    /// The branch that it last worked on.
+    pub git_branch: Option<&'a str>,
+    /// The session that it came from.
+    pub parent_id: Option<&'a str>,
+    /// Where each copy of it was, the chosen one first.
+    pub paths: Vec<String>,
+    /// Every state of it that is in the archive, the oldest first.
+    pub states: Vec<StateJson<'a>>,
+}
+
+/// One state of an archived session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ArchivedState", deny_unknown_fields)]
+pub(crate) struct StateJson<'a> {
+    /// Its number, for `restore --state`.
+    pub state: u64,
+    /// When it was archived.
+    pub archived_at: Timestamp,
+    /// On which machine.
+    pub hostname: &'a str,
+    /// By which version of this program.
+    pub rejoin_version: &'a str,
+    /// Whether it was in use then: `live`, `maybe` or `idle`.
+    pub liveness: &'a str,
+    /// How many files it has.
+    pub files: usize,
+    /// Their bytes.
+    pub size_bytes: u64,
+    /// Its manifest.
+    pub manifest: PathJson<'a>,
+}
+
+fn newest(states: &[Snapshot]) -> Option<ArchivedJson<'_>> {
+    Some(archived(states, &states.last()?.manifest))
+}
+
+pub(super) fn archived<'a>(states: &'a [Snapshot], state: &'a Manifest) -> ArchivedJson<'a> {
+    let Manifest { agent, id, facts, .. } = state;
+    let dir =
+        |dir: &'a Option<crate::format::path_text::PathText>| dir.as_ref().map(|dir| PathJson::from(dir.0.as_path()));
+    ArchivedJson {
+        agent: *agent,
+        id,
+        kind: facts.kind,
+        title: facts.title.as_deref(),
+        first_prompt: facts.first_prompt.as_deref(),
+        launch_dir: dir(&facts.launch_dir),
+        start_dir: dir(&facts.start_dir),
+        last_dir: dir(&facts.last_dir),
+        project: facts.project.as_deref(),
+        created_at: facts.created_at,
+        active_at: facts.active_at,
+        prompts: facts.prompts,
+        replies: facts.replies,
+        model: facts.model.as_deref(),
+        git_branch: facts.git_branch.as_deref(),
+        parent_id: facts.parent_id.as_deref(),
+        paths: paths(state),
+        states: states.iter().map(state_json).collect(),
+    }
+}
+
+fn paths(manifest: &Manifest) -> Vec<String> {
+    let path = |at: &crate::archive::manifest::CopyAt| manifest.stores[at.store].0.join(&at.path);
+    manifest.copies.iter().map(|at| path(at).to_string_lossy().into_owned()).collect()
+}
+
+fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
+    let Snapshot { path, manifest } = snapshot;
+    StateJson {
+        state: manifest.number,
+        archived_at: manifest.archived_at,
+        hostname: &manifest.hostname,
+        rejoin_version: &manifest.rejoin_version,
+        liveness: &manifest.facts.liveness,
+        files: manifest.files().count(),
+        size_bytes: manifest.size_bytes(),
+        manifest: PathJson::from(path.as_path()),
+    }
+}
+
+/// Says on a terminal what the table leaves out.
+pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
+    let mut notes = Vec::new();
+    if list.sessions.is_empty() {
+        notes.push(format!("No archived sessions found in {}.", env.tilde(list.archive.root())));
+    }
+    if list.beyond_limit > 0 {
+        notes.push(format!("{} more beyond --limit.", list.beyond_limit));
+    }
+    if list.hidden > 0 {
+        notes.push(format!(
+            "{} not shown: sub-agents, empty sessions, and what their agent has archived itself; --all shows them.",
+            list.hidden
+        ));
+    }
+    notes
+}
+
+/// Writes one object.
+pub(crate) fn list_json(out: &mut impl Write, list: &ArchivedList<'_>) -> io::Result<()> {
+    let answer = ArchiveListJson {
+        format_version: FORMAT_VERSION,
+        kind: "archive-list",
+        archive: PathJson::from(list.archive.root()),
+        sessions: list.sessions.iter().filter_map(|states| newest(states)).collect(),
+        hidden: list.hidden,
+        beyond_limit: list.beyond_limit,
+        problems: list.problems.iter().map(ProblemJson::from).collect(),
+    };
+    write_line(out, &answer)
+}
+
+/// Writes a header, a line a session, and a summary.
+pub(crate) fn list_ndjson(out: &mut impl Write, list: &ArchivedList<'_>) -> io::Result<()> {
+    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "archive-list" })?;
+    list.sessions.iter().filter_map(|states| newest(states)).try_for_each(|session| write_line(out, &session))?;
+    let rest = ArchiveListSummary {
+        sessions: list.sessions.len(),
+        hidden: list.hidden,
+        beyond_limit: list.beyond_limit,
+        problems: list.problems.iter().map(ProblemJson::from).collect(),
+    };
+    write_line(out, &SummaryLine { kind: "summary", rest })
+}

@@ -1,0 +1,202 @@
+//! What was archived, what the archive holds, and whether it is sound.
+
+mod list;
+mod show;
+mod verify;
+
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::archive::write::{Done, Item, Report, in_use};
+use crate::format::text;
+use crate::session::AgentKind;
+use crate::system::env::Env;
+use crate::view::render::json::{FORMAT_VERSION, HeaderJson, PathJson};
+use crate::view::render::{table, write_line};
+use crate::view::ui::Styles;
+
+pub(crate) use list::*;
+pub(crate) use show::*;
+pub(crate) use verify::*;
+
+/// A title takes at most so many columns.
+const TITLE: usize = 60;
+
+/// The answer of `archive`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Archive", deny_unknown_fields)]
+pub(crate) struct ArchiveJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `archive-plan` for a dry run, else `archive-outcome`.
+    pub kind: &'a str,
+    /// The archive's directory.
+    pub archive: PathJson<'a>,
+    /// Every session that was meant.
+    pub items: Vec<ArchiveItemJson<'a>>,
+    #[serde(flatten)]
+    pub summary: ArchiveSummary<'a>,
+}
+
+/// One session and what became of it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ArchiveItem", deny_unknown_fields)]
+pub(crate) struct ArchiveItemJson<'a> {
+    /// Whose session it is.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: &'a str,
+    /// `planned` in a plan; `archived`, `unchanged` (it is there already), `refused` (it cannot be archived) or
+    /// `failed`.
+    pub result: &'a str,
+    /// Why it was refused or failed; `null` when it was not.
+    pub reason: Option<&'a str>,
+    /// Why it may have been in use while it was copied; `null` when it was not.
+    pub in_use: Option<String>,
+    /// Which state of it is the newest in the archive; `null` when none is.
+    pub state: Option<u64>,
+    /// How many files it has.
+    pub files: usize,
+    /// Their bytes.
+    pub size_bytes: u64,
+    /// The bytes that were written for it.
+    pub stored_bytes: u64,
+}
+
+/// How many sessions came to what.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ArchiveSummary<'a> {
+    /// How many were archived, or would be.
+    pub archived: usize,
+    /// How many are there already.
+    pub unchanged: usize,
+    /// How many cannot be archived.
+    pub refused: usize,
+    /// How many failed.
+    pub failed: usize,
+    /// The bytes of all of them.
+    pub size_bytes: u64,
+    /// The bytes that were written, or would be.
+    pub stored_bytes: u64,
+    /// The bytes that were removed, because nothing needs them any more.
+    pub removed_bytes: u64,
+    /// What else went wrong, a line each.
+    pub warnings: &'a [String],
+}
+
+/// The last line of an ndjson answer.
+#[derive(Debug, Serialize)]
+struct SummaryLine<T> {
+    kind: &'static str,
+    #[serde(flatten)]
+    rest: T,
+}
+
+fn summary<'a>(report: &'a Report<'_>) -> ArchiveSummary<'a> {
+    let count = |is: fn(&Done) -> bool| report.items.iter().filter(|item| is(&item.done)).count();
+    ArchiveSummary {
+        archived: count(|done| *done == Done::Archived),
+        unchanged: count(|done| *done == Done::Unchanged),
+        refused: count(|done| matches!(done, Done::Refused(_))),
+        failed: count(|done| matches!(done, Done::Failed(_))),
+        size_bytes: report.items.iter().map(|item| item.size_bytes).sum(),
+        stored_bytes: report.items.iter().map(|item| item.stored_bytes).sum(),
+        removed_bytes: report.removed_bytes,
+        warnings: &report.warnings,
+    }
+}
+
+fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ArchiveItemJson<'a> {
+    ArchiveItemJson {
+        agent: item.session.agent,
+        id: &item.session.id,
+        result: match &item.done {
+            Done::Archived if is_dry_run => "planned",
+            Done::Archived => "archived",
+            Done::Unchanged => "unchanged",
+            Done::Refused(_) => "refused",
+            Done::Failed(_) => "failed",
+        },
+        reason: match &item.done {
+            Done::Refused(why) | Done::Failed(why) => Some(why),
+            _ => None,
+        },
+        in_use: in_use(item.session),
+        state: item.number,
+        files: item.files,
+        size_bytes: item.size_bytes,
+        stored_bytes: item.stored_bytes,
+    }
+}
+
+fn kind(is_dry_run: bool) -> &'static str {
+    if is_dry_run { "archive-plan" } else { "archive-outcome" }
+}
+
+/// Writes a line for each session that was not there already, and a summary.
+pub(crate) fn text(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    report: &Report<'_>,
+    is_dry_run: bool,
+) -> io::Result<()> {
+    let Styles { warning, faint, .. } = styles;
+    for item in &report.items {
+        let label = format!("{} {}", item.session.agent, text::one_line(&item.session.id));
+        match &item.done {
+            Done::Unchanged => continue,
+            Done::Refused(why) => writeln!(out, "{warning}refused{warning:#}  {label}  {}", text::one_line(why))?,
+            Done::Failed(why) => writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why))?,
+            Done::Archived => {
+                let verb = if is_dry_run { "would archive" } else { "archived" };
+                let (size, stored) = (text::size(item.size_bytes), text::size(item.stored_bytes));
+                let title = table::title(item.session);
+                let title = text::truncated(&title, TITLE);
+                writeln!(out, "{verb}  {label}  {title}  {faint}({size}, {stored} new){faint:#}")?;
+            }
+        }
+        if let Some(why) = in_use(item.session) {
+            writeln!(out, "      {faint}{}; it is archived as it is now{faint:#}", text::one_line(&why))?;
+        }
+    }
+    writeln!(out, "{}", sentence(env, report, is_dry_run))
+}
+
+fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
+    let ArchiveSummary { archived, unchanged, refused, failed, stored_bytes, .. } = summary(report);
+    let verb = if is_dry_run { "to archive" } else { "archived" };
+    let mut line = format!("{archived} {verb}, {unchanged} unchanged");
+    for (count, what) in [(refused, "refused"), (failed, "failed")].iter().filter(|(count, _)| *count > 0) {
+        line.push_str(&format!(", {count} {what}"));
+    }
+    let dir = env.tilde(&report.dir);
+    format!("{line}. {} new in {}.", text::size(stored_bytes), text::one_line(&dir))
+}
+
+/// Writes the one line of a run that nobody watches, if something happened.
+pub(crate) fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
+    let has_news = report.items.iter().any(|item| matches!(item.done, Done::Archived | Done::Failed(_)));
+    if has_news { writeln!(out, "rejoin archive: {}", sentence(env, report, false)) } else { Ok(()) }
+}
+
+/// Writes one object.
+pub(crate) fn json(out: &mut impl Write, report: &Report<'_>, is_dry_run: bool) -> io::Result<()> {
+    let answer = ArchiveJson {
+        format_version: FORMAT_VERSION,
+        kind: kind(is_dry_run),
+        archive: PathJson::from(report.dir.as_path()),
+        items: report.items.iter().map(|item| item_json(item, is_dry_run)).collect(),
+        summary: summary(report),
+    };
+    write_line(out, &answer)
+}
+
+/// Writes a header, a line a session, and a summary.
+pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>, is_dry_run: bool) -> io::Result<()> {
+    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: kind(is_dry_run) })?;
+    report.items.iter().try_for_each(|item| write_line(out, &item_json(item, is_dry_run)))?;
+    write_line(out, &SummaryLine { kind: "summary", rest: summary(report) })
+}

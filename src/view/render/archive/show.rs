@@ -1,0 +1,164 @@
+//! One archived session, with every file of it.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::archive::manifest::{Entry, Node, Role};
+use crate::archive::{Archive, Manifest, Snapshot};
+use crate::format::text;
+use crate::system::env::Env;
+use crate::view::render::archive::SummaryLine;
+use crate::view::render::archive::list::{ArchivedJson, StateJson, archived};
+use crate::view::render::json::{FORMAT_VERSION, PathJson};
+use crate::view::render::write_line;
+use crate::view::ui::Styles;
+
+/// What `show` says of an archived session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'a> {
+    /// The archive.
+    pub archive: &'a Archive,
+    /// Every state of the session, the oldest first.
+    pub states: &'a [Snapshot],
+    /// The one that is shown.
+    pub state: &'a Manifest,
+}
+
+/// The answer of `show` for an archived session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ArchivedSession", deny_unknown_fields)]
+pub(crate) struct ArchivedSessionJson<'a, M> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `archived-session`.
+    pub kind: &'a str,
+    /// The archive's directory.
+    pub archive: PathJson<'a>,
+    /// The session, as it was in the state that is shown.
+    pub session: ArchivedJson<'a>,
+    /// Everything in that state.
+    pub entries: Vec<EntryJson<'a>>,
+    /// The messages that were asked for, in order; `null` when none were.
+    pub messages: M,
+}
+
+/// A file, a directory or a link of an archived session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ArchivedEntry", deny_unknown_fields)]
+pub(crate) struct EntryJson<'a> {
+    /// Where it was.
+    pub path: String,
+    /// `own`, `shared` (by all copies of the session) or `companion` (there for other sessions too).
+    pub role: &'a str,
+    /// `file`, `dir` or `link`.
+    #[serde(rename = "type")]
+    pub node: &'a str,
+    /// Its bytes; `null` unless it is a file.
+    pub size_bytes: Option<u64>,
+    /// The SHA-256 of its content; `null` unless it is a file.
+    pub sha256: Option<&'a str>,
+    /// Its permissions.
+    pub mode: u32,
+    /// When it was modified.
+    pub modified_at: Option<Timestamp>,
+}
+
+fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
+    let (node, size_bytes, sha256) = match &entry.node {
+        Node::File { size, sha256, .. } => ("file", Some(*size), Some(sha256.as_str())),
+        Node::Dir => ("dir", None, None),
+        Node::Link { .. } => ("link", None, None),
+    };
+    let role = match entry.role {
+        Role::Own => "own",
+        Role::Shared => "shared",
+        Role::Companion => "companion",
+    };
+    let (seconds, nanoseconds) = entry.modified;
+    EntryJson {
+        path: manifest.original(entry).to_string_lossy().into_owned(),
+        role,
+        node,
+        size_bytes,
+        sha256,
+        mode: entry.mode,
+        modified_at: i32::try_from(nanoseconds).ok().and_then(|nano| Timestamp::new(seconds, nano).ok()),
+    }
+}
+
+/// Writes what the manifest says.
+pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown: &Shown<'_>) -> io::Result<()> {
+    let session = archived(shown.states, shown.state);
+    let Styles { strong, faint, .. } = styles;
+    writeln!(out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id))?;
+    let mut line = |name: &str, value: &str| writeln!(out, "  {faint}{name:<12}{faint:#}  {}", text::one_line(value));
+    let time = |at: Option<Timestamp>| at.map(|at| format!("{at}, {}", text::ago(Some(at), env.now)));
+    let dir = |dir: Option<PathJson<'_>>| dir.map(|dir| dir.path.into_owned());
+    let messages = session.prompts.zip(session.replies);
+    let fields = [
+        ("title", session.title.map(str::to_owned)),
+        ("first prompt", session.first_prompt.map(|prompt| text::truncated(&text::one_line(prompt), 300).into_owned())),
+        ("kind", Some(session.kind.name().to_owned())),
+        ("parent", session.parent_id.map(str::to_owned)),
+        ("launch dir", dir(session.launch_dir)),
+        ("started in", dir(session.start_dir)),
+        ("last in", dir(session.last_dir)),
+        ("created", time(session.created_at)),
+        ("active", time(session.active_at)),
+        ("messages", messages.map(|(prompts, replies)| format!("{prompts} prompts, {replies} replies"))),
+        ("model", session.model.map(str::to_owned)),
+        ("git branch", session.git_branch.map(str::to_owned)),
+    ];
+    line("archived in", &env.tilde(shown.archive.root()))?;
+    for (name, value) in fields {
+        if let Some(value) = value {
+            line(name, &value)?;
+        }
+    }
+    for path in &session.paths {
+        line("was in", path)?;
+    }
+    for state in &session.states {
+        let StateJson { state, archived_at, hostname, files, size_bytes, .. } = state;
+        let size = text::size(*size_bytes);
+        line("state", &format!("{state}: archived at {archived_at} on {hostname}, {files} files, {size}"))?;
+    }
+    line("restore", &format!("rejoin restore {}:{}", session.agent, session.id))
+}
+
+/// Writes one object.
+pub(crate) fn show_json(out: &mut impl Write, shown: &Shown<'_>, messages: impl Serialize) -> io::Result<()> {
+    let entries = shown.state.entries.iter().map(|at| entry(shown.state, at)).collect();
+    write_line(out, &ArchivedSessionJson { entries, ..answer(shown, messages) })
+}
+
+/// Writes the answer without its entries, a line an entry, and a summary.
+pub(crate) fn show_ndjson(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Summary {
+        entries: usize,
+    }
+    let entries = &shown.state.entries;
+    show_head(out, shown)?;
+    entries.iter().try_for_each(|at| write_line(out, &entry(shown.state, at)))?;
+    write_line(out, &SummaryLine { kind: "summary", rest: Summary { entries: entries.len() } })
+}
+
+/// Writes the answer without its entries and messages, as the first of several lines.
+pub(crate) fn show_head(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
+    write_line(out, &answer(shown, ()))
+}
+
+fn answer<'a, M>(shown: &Shown<'a>, messages: M) -> ArchivedSessionJson<'a, M> {
+    ArchivedSessionJson {
+        format_version: FORMAT_VERSION,
+        kind: "archived-session",
+        archive: PathJson::from(shown.archive.root()),
+        session: archived(shown.states, shown.state),
+        entries: Vec::new(),
+        messages,
+    }
+}

@@ -1,0 +1,171 @@
+//! A backfill's plan or outcome.
+
+use std::io::{self, Write};
+
+use crate::agent::amplifier::session_info::FILE_NAME;
+use crate::change::apply::backfill::Done;
+use crate::change::plan::backfill::{Action, Item};
+use crate::format::text;
+use crate::session::Problem;
+use crate::system::env::Env;
+use crate::view::render::json::{
+    BackfillItemJson, BackfillJson, BackfillSummaryJson, EvidenceJson, FORMAT_VERSION, HeaderJson, ProblemJson,
+};
+use crate::view::ui::Styles;
+
+type Entry = (Item, Option<Done>);
+
+/// A plan or its outcome.
+pub(crate) struct Report<'a> {
+    /// Whether nothing was written.
+    pub is_dry_run: bool,
+    /// Each planned item with what became of it.
+    pub entries: &'a [Entry],
+    /// The run that wrote something, by which it can be undone.
+    pub run: Option<&'a str>,
+    /// What could not be read.
+    pub problems: &'a [Problem],
+}
+
+/// Writes a line a session, its evidence below, and a summary.
+pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
+    let Styles { warning, faint, .. } = styles;
+    for (item, done) in report.entries {
+        let result = result(item, done.as_ref());
+        let id = text::one_line(&item.id);
+        let reason = text::one_line(reason(item, done.as_ref()));
+        match &item.action {
+            Action::Keep => {}
+            Action::Write { working_dir, .. } if !matches!(done, Some(Done::Failed(_))) => {
+                let dir = text::field(&working_dir.to_string_lossy()).into_owned();
+                writeln!(out, "{result} {id}  {dir}  {faint}({reason}){faint:#}")?;
+            }
+            _ => writeln!(out, "{warning}{result}{warning:#} {id}  {reason}")?,
+        }
+        if item.action != Action::Keep {
+            for evidence in &item.evidence {
+                let verdict = if evidence.counts { "counts" } else { "does not count: another project" };
+                let dir = text::one_line(&env.tilde(&evidence.dir)).into_owned();
+                writeln!(out, "      {faint}{dir}  ({}; {verdict}){faint:#}", text::one_line(&evidence.detail))?;
+            }
+        }
+        if item.action == (Action::Refuse { wants_dir: true }) {
+            writeln!(out, "      if you know its directory: rejoin backfill {} --dir DIR", text::shell_word(&item.id))?;
+        }
+    }
+    let counts = Counts::of(report.entries);
+    let verb = if report.is_dry_run { "would be written" } else { "written" };
+    let mut summary = format!("{} {verb}, {} already good, {} refused", counts.written, counts.kept, counts.refused);
+    if counts.failed > 0 {
+        summary.push_str(&format!(", {} failed", counts.failed));
+    }
+    writeln!(out, "{summary}.")?;
+    if let Some(run) = report.run {
+        writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
+    }
+    Ok(())
+}
+
+/// Writes one object.
+pub(crate) fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    let Counts { written, kept, refused, failed } = Counts::of(report.entries);
+    let answer = BackfillJson {
+        format_version: FORMAT_VERSION,
+        kind: kind(report),
+        items: report.entries.iter().map(|(item, done)| item_json(item, done.as_ref())).collect(),
+        written,
+        kept,
+        refused,
+        failed,
+        run: report.run,
+        problems: problems(report),
+    };
+    serde_json::to_writer(&mut *out, &answer)?;
+    writeln!(out)
+}
+
+/// Writes a header, a line an item, and a summary.
+pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &HeaderJson { format_version: FORMAT_VERSION, kind: kind(report) })?;
+    writeln!(out)?;
+    for (item, done) in report.entries {
+        serde_json::to_writer(&mut *out, &item_json(item, done.as_ref()))?;
+        writeln!(out)?;
+    }
+    let Counts { written, kept, refused, failed } = Counts::of(report.entries);
+    let summary = BackfillSummaryJson {
+        kind: "summary",
+        written,
+        kept,
+        refused,
+        failed,
+        run: report.run,
+        problems: problems(report),
+    };
+    serde_json::to_writer(&mut *out, &summary)?;
+    writeln!(out)
+}
+
+struct Counts {
+    written: usize,
+    kept: usize,
+    refused: usize,
+    failed: usize,
+}
+
+impl Counts {
+    fn of(outcome: &[Entry]) -> Self {
+        let count =
+            |words: &[&str]| outcome.iter().filter(|(item, done)| words.contains(&result(item, done.as_ref()))).count();
+        Self {
+            written: count(&["write", "written"]),
+            kept: count(&["keep", "kept"]),
+            refused: count(&["refuse", "refused"]),
+            failed: count(&["failed"]),
+        }
+    }
+}
+
+fn kind(report: &Report<'_>) -> &'static str {
+    if report.is_dry_run { "backfill-plan" } else { "backfill-outcome" }
+}
+
+fn result(item: &Item, done: Option<&Done>) -> &'static str {
+    match (done, &item.action) {
+        (None, Action::Write { .. }) => "write",
+        (None, Action::Keep) => "keep",
+        (None, Action::Refuse { .. }) => "refuse",
+        (Some(Done::Written), _) => "written",
+        (Some(Done::Kept), _) => "kept",
+        (Some(Done::Refused), _) => "refused",
+        (Some(Done::Failed(_)), _) => "failed",
+    }
+}
+
+fn reason<'a>(item: &'a Item, done: Option<&'a Done>) -> &'a str {
+    match done {
+        Some(Done::Failed(why)) => why,
+        _ => &item.reason,
+    }
+}
+
+fn problems<'a>(report: &Report<'a>) -> Vec<ProblemJson<'a>> {
+    report.problems.iter().map(ProblemJson::from).collect()
+}
+
+fn item_json<'a>(item: &'a Item, done: Option<&'a Done>) -> BackfillItemJson<'a> {
+    let write = match &item.action {
+        Action::Write { working_dir, created_at, source } => Some((working_dir, *created_at, *source)),
+        _ => None,
+    };
+    BackfillItemJson {
+        id: &item.id,
+        path: item.session_dir.join(FILE_NAME).to_string_lossy().into_owned().into(),
+        result: result(item, done),
+        working_dir: write.map(|(dir, ..)| dir.to_string_lossy()),
+        created_at: write.map(|(_, at, _)| at),
+        source: write.map(|(.., source)| source),
+        reason: reason(item, done),
+        evidence: item.evidence.iter().map(EvidenceJson::from).collect(),
+    }
+}

@@ -1,0 +1,350 @@
+//! What a cleanup would remove or removed, and what it left and why.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::change::apply::run::Done;
+use crate::change::apply::trash::Purged;
+use crate::change::plan::change::Step;
+use crate::change::plan::retention::Keep;
+use crate::change::removal::CWD_RECORD;
+use crate::error::Refusal;
+use crate::format::text;
+use crate::session::AgentKind;
+use crate::view::render::json::change::{ChangeItemJson, ItemsJson, Report as ChangeReport};
+use crate::view::render::json::{FORMAT_VERSION, HeaderJson, PathJson};
+use crate::view::render::{write_line, write_lines};
+use crate::view::ui::Styles;
+
+/// A session that only its agent can remove.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct LeftToAgent {
+    /// Whose it is.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: Box<str>,
+    /// When it was last active.
+    pub active_at: Option<Timestamp>,
+    /// Why, with the command that removes it.
+    pub reason: Arc<str>,
+}
+
+/// What became of the sessions that were archived before they went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Archived {
+    /// How many are in the archive as they were, sub-agents with files of their own among them.
+    pub sessions: usize,
+    /// The bytes that the archive grew by.
+    pub stored_bytes: u64,
+}
+
+/// What a cleanup has to say.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    /// The change, and what came of it.
+    pub change: ChangeReport<'a>,
+    /// What people call each session that goes, in the order of the items.
+    pub titles: &'a [Option<Box<str>>],
+    /// How many sub-agents go with their sessions.
+    pub subagents: usize,
+    /// The archive that what goes is put into first.
+    pub archive: Option<&'a Path>,
+    /// What was put there.
+    pub archived: Archived,
+    /// How many sessions stay, by reason.
+    pub kept: &'a BTreeMap<Keep, usize>,
+    /// What only its agent can remove.
+    pub its_agents: &'a [LeftToAgent],
+    /// What could not be planned, each with the reason.
+    pub unplanned: &'a [(String, String)],
+    /// Why it would be refused.
+    pub refused: Option<Refusal>,
+    /// What was last active before this time goes.
+    pub cutoff: Option<Timestamp>,
+    /// What was purged from the trash, or would be.
+    pub purged: &'a Purged,
+    /// Whether another run was at work, so that nothing was looked at.
+    pub is_locked: bool,
+}
+
+/// The answer of `cleanup`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Cleanup", deny_unknown_fields)]
+pub(crate) struct CleanupJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `cleanup-plan` for a dry run, else `cleanup-outcome`.
+    pub kind: &'a str,
+    /// Every session that goes, and every record of a directory that no session needs any more.
+    #[schemars(with = "Vec<ChangeItemJson>")]
+    pub items: ItemsJson<'a>,
+    /// Sessions that would go, but only their agent can remove them.
+    pub left_to_agent: &'a [LeftToAgent],
+    #[serde(flatten)]
+    pub summary: CleanupSummary<'a>,
+}
+
+/// The rest of the answer of `cleanup`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CleanupSummary<'a> {
+    /// What was last active before this time goes; `null` when age does not matter.
+    pub cutoff: Option<Timestamp>,
+    /// A digest of the plan, for `--apply`.
+    pub fingerprint: String,
+    /// How many sessions are planned to go.
+    pub planned: usize,
+    /// How many sub-agents go with them.
+    pub subagents: usize,
+    /// The archive that what goes is put into before it goes; `null` without `--archive`.
+    pub archive: Option<PathJson<'a>>,
+    /// How many sessions are in it as they were, sub-agents with files of their own among them; 0 in a plan.
+    pub archived: usize,
+    /// The bytes that it grew by.
+    pub archived_bytes: u64,
+    /// How many sessions were removed.
+    pub deleted: usize,
+    /// How many were left alone, because they are no longer what was planned for.
+    pub skipped: usize,
+    /// How many could not be removed, or not be planned for.
+    pub failed: usize,
+    /// How many records of directories were removed.
+    pub records: usize,
+    /// The bytes that went to the trash, or would; with `--permanent` for good.
+    pub freed_bytes: u64,
+    /// Whether they go for good.
+    pub permanent: bool,
+    /// What failed, and what could not be planned or purged.
+    pub errors: Vec<ErrorJson<'a>>,
+    /// How many sessions stay, by reason.
+    pub kept: Vec<KeptJson<'a>>,
+    /// The runs whose trash was purged, or would be.
+    pub purged_runs: &'a [String],
+    /// The bytes that became free by that.
+    pub purged_bytes: u64,
+    /// Why it is refused without `--allow-all`: `clock`, `whole-agent` or `more-than-half`; `null` when it is not.
+    pub refused: Option<&'a str>,
+    /// Whether another rejoin was changing something, so that nothing was done.
+    pub locked: bool,
+    /// The run, by which it can be undone; `null` when nothing was changed, or for good.
+    pub run: Option<&'a str>,
+}
+
+/// Something that went wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CleanupError", deny_unknown_fields)]
+pub(crate) struct ErrorJson<'a> {
+    /// What it is about.
+    pub about: Cow<'a, str>,
+    /// Why.
+    pub reason: &'a str,
+}
+
+/// How many sessions stay for one reason.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Kept", deny_unknown_fields)]
+pub(crate) struct KeptJson<'a> {
+    /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `recent`,
+    /// `not-empty`, `keep-last`, `newer`, `parent` or `its-agents`.
+    pub reason: &'a str,
+    /// How many, their sub-agents not counted.
+    pub sessions: usize,
+}
+
+impl<'a> Report<'a> {
+    /// Counts.
+    pub(crate) fn summary(&self) -> CleanupSummary<'_> {
+        let items = || self.change.items();
+        let is_session = |code: &str| code != CWD_RECORD;
+        let count = |is: fn(&Done) -> bool, of_sessions: bool| {
+            items().filter(|(item, done)| is_session(item.code) == of_sessions && done.is_some_and(is)).count()
+        };
+        let failures = items().filter_map(|(item, done)| match done {
+            Some(Done::Failed(why)) => Some(ErrorJson { about: item.about.to_string().into(), reason: why }),
+            _ => None,
+        });
+        let unplanned = self.unplanned.iter().map(|(about, reason)| ErrorJson { about: about.into(), reason });
+        let unpurged = self.purged.failed.iter().map(|reason| ErrorJson { about: "trash".into(), reason });
+        let change = self.change.summary();
+        CleanupSummary {
+            cutoff: self.cutoff,
+            fingerprint: change.fingerprint,
+            planned: items().filter(|(item, _)| is_session(item.code)).count(),
+            subagents: self.subagents,
+            archive: self.archive.map(PathJson::from),
+            archived: self.archived.sessions,
+            archived_bytes: self.archived.stored_bytes,
+            deleted: count(|done| *done == Done::Done, true),
+            skipped: change.skipped,
+            failed: change.failed + self.unplanned.len(),
+            records: count(|done| *done == Done::Done, false),
+            freed_bytes: change.freed_bytes,
+            permanent: self.change.is_permanent,
+            errors: failures.chain(unplanned).chain(unpurged).collect(),
+            kept: self
+                .kept
+                .iter()
+                .map(|(keep, sessions)| KeptJson { reason: keep.name(), sessions: *sessions })
+                .collect(),
+            purged_runs: &self.purged.runs,
+            purged_bytes: self.purged.freed_bytes,
+            refused: self.refused.as_ref().map(|refusal| refusal.code),
+            locked: self.is_locked,
+            run: change.run,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        if self.change.outcome.is_some() || self.is_locked { "cleanup-outcome" } else { "cleanup-plan" }
+    }
+}
+
+/// Writes the line of one session.
+fn item(out: &mut impl Write, styles: &Styles, report: &Report<'_>, at: usize) -> io::Result<()> {
+    let Styles { warning, faint, .. } = styles;
+    let (item, done) = report.change.item(at);
+    let label = item.about.to_string();
+    let label = text::one_line(&label);
+    match done {
+        Some(Done::Skipped(why)) => writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why)),
+        Some(Done::Failed(why)) => writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why)),
+        _ => {
+            let verb = if done.is_some() { "removed" } else { "would remove" };
+            let size = text::size(item.steps.iter().map(Step::freed_bytes).sum());
+            let title = report.titles.get(at).and_then(Option::as_deref).map(text::one_line).unwrap_or_default();
+            let (code, reason) = (item.code, text::one_line(&item.reason));
+            writeln!(out, "{verb}  {label}  {size}  {title}  {faint}({code}: {reason}){faint:#}")
+        }
+    }
+}
+
+/// Writes a line a session, what stays and why, and a summary.
+pub(crate) fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
+    let Styles { warning, faint, .. } = styles;
+    write_lines(out, report.change.change.items.len(), |at, line| item(line, styles, report, at))?;
+    for (about, why) in report.unplanned {
+        writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(why))?;
+    }
+    let kept: Vec<String> = report.kept.iter().map(|(keep, count)| format!("{count} {}", keep.words())).collect();
+    if !kept.is_empty() {
+        writeln!(out, "{faint}Kept: {}.{faint:#}", kept.join(", "))?;
+    }
+    let summary = report.summary();
+    if report.change.outcome.is_some() {
+        match sentence(&summary) {
+            Some(sentence) => writeln!(out, "{sentence}")?,
+            None => writeln!(out, "Nothing to do.")?,
+        }
+        if let Some(run) = summary.run {
+            writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
+        }
+        return Ok(());
+    }
+    let purge = summary.purged_runs.len();
+    if purge > 0 {
+        writeln!(out, "The trash of {} would be purged.", count(purge, "run"))?;
+    }
+    if report.change.change.items.is_empty() {
+        return if purge == 0 { writeln!(out, "Nothing to do.") } else { Ok(()) };
+    }
+    let whereto = if summary.permanent { "deleted for good" } else { "to the trash" };
+    let size = text::size(summary.freed_bytes);
+    let first = if report.archive.is_some() { ", archived first" } else { "" };
+    writeln!(out, "{} would go, {size} {whereto}{first}. Nothing was changed.", what_goes(&summary))?;
+    if report.refused.is_none() {
+        writeln!(out, "{faint}--apply {} does just this.{faint:#}", summary.fingerprint)?;
+    }
+    Ok(())
+}
+
+fn count(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn what_goes(summary: &CleanupSummary<'_>) -> String {
+    let with =
+        if summary.subagents > 0 { format!(" with {}", count(summary.subagents, "sub-agent")) } else { String::new() };
+    format!("{}{with}", count(summary.planned, "session"))
+}
+
+/// Says in one sentence what was done; `None` when nothing was, and nothing failed.
+fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
+    let mut parts = Vec::new();
+    if summary.deleted > 0 || summary.records > 0 {
+        let whereto = if summary.permanent { "deleted for good" } else { "moved to the trash" };
+        parts.push(format!("{} {whereto}, {}", count(summary.deleted, "session"), text::size(summary.freed_bytes)));
+    }
+    if summary.archived > 0 {
+        parts.push(format!("{} archived, {} new", summary.archived, text::size(summary.archived_bytes)));
+    }
+    if summary.records > 0 {
+        parts.push(format!("{} of directories removed", count(summary.records, "record")));
+    }
+    if !summary.purged_runs.is_empty() {
+        let runs = count(summary.purged_runs.len(), "run");
+        parts.push(format!("the trash of {runs} purged, {} freed", text::size(summary.purged_bytes)));
+    }
+    let has_done = !parts.is_empty();
+    if summary.skipped > 0 {
+        parts.push(format!("{} skipped", summary.skipped));
+    }
+    if let Some(first) = summary.errors.first() {
+        let reason = text::one_line(first.reason);
+        parts.push(format!("{} failed ({}: {reason})", summary.errors.len(), text::one_line(&first.about)));
+    }
+    (has_done || !summary.errors.is_empty()).then(|| format!("{}.", parts.join("; ")))
+}
+
+/// Writes the one line of a run that nobody watches, if something happened.
+pub(crate) fn line(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    let summary = report.summary();
+    let Some(sentence) = sentence(&summary) else { return Ok(()) };
+    let undo = summary.run.map(|run| format!(" `rejoin undo {run}` takes it back.")).unwrap_or_default();
+    writeln!(out, "rejoin cleanup: {sentence}{undo}")
+}
+
+/// Says what only its agent can remove, a line an agent.
+pub(crate) fn left_to_agents(left: &[LeftToAgent]) -> Vec<String> {
+    let mut by_agent: BTreeMap<AgentKind, (usize, &str)> = BTreeMap::new();
+    for one in left {
+        by_agent.entry(one.agent).or_insert((0, &one.reason)).0 += 1;
+    }
+    let line = |(agent, (sessions, reason)): (AgentKind, (usize, &str))| {
+        format!("{} of {agent} would go too, but {reason}", count(sessions, "session"))
+    };
+    by_agent.into_iter().map(line).collect()
+}
+
+/// Writes one object.
+pub(crate) fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    let answer = CleanupJson {
+        format_version: FORMAT_VERSION,
+        kind: report.kind(),
+        items: ItemsJson(report.change),
+        left_to_agent: report.its_agents,
+        summary: report.summary(),
+    };
+    write_line(out, &answer)
+}
+
+/// Writes a header, a line an item, and a summary with the rest.
+pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Summary<'a> {
+        kind: &'static str,
+        left_to_agent: &'a [LeftToAgent],
+        #[serde(flatten)]
+        rest: CleanupSummary<'a>,
+    }
+    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: report.kind() })?;
+    let change = report.change;
+    write_lines(out, change.change.items.len(), |at, line| write_line(line, &change.item_json(at)))?;
+    write_line(out, &Summary { kind: "summary", left_to_agent: report.its_agents, rest: report.summary() })
+}

@@ -1,0 +1,163 @@
+//! What `doctor` found, and what it can find.
+
+use std::io::{self, Write};
+
+use crate::doctor::check::Finding;
+use crate::doctor::code::{Code, Severity};
+use crate::doctor::survey::READ_WHOLE;
+use crate::format::text;
+use crate::system::env::Env;
+use crate::view::render::json::doctor::{
+    CheckJson, ChecksJson, ChecksSummaryJson, DoctorCountsJson, DoctorJson, DoctorSummaryJson, FindingJson,
+};
+use crate::view::render::json::{FORMAT_VERSION, HeaderJson};
+use crate::view::render::write_line;
+use crate::view::ui::Styles;
+
+const KIND: &str = "doctor-report";
+/// Of what is only worth knowing, so many of one code are shown unless the code was asked for.
+const FEW: usize = 3;
+/// Paths of one finding that are shown to people.
+const MOST_PATHS: usize = 6;
+
+/// What `doctor` answers.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    /// What was found, in order.
+    pub findings: &'a [Finding],
+    /// How many sessions were looked at.
+    pub sessions: usize,
+    /// How many transcripts were looked at only at both ends.
+    pub read_at_both_ends: usize,
+    /// Whether every finding is shown to people, however many there are.
+    pub shows_all: bool,
+}
+
+impl Report<'_> {
+    fn counts(&self) -> DoctorCountsJson {
+        let of = |severity| self.findings.iter().filter(|finding| finding.severity == severity).count();
+        DoctorCountsJson {
+            errors: of(Severity::Error),
+            warnings: of(Severity::Warning),
+            infos: of(Severity::Info),
+            repairable: self.findings.iter().filter(|finding| finding.repair.is_some()).count(),
+            sessions: self.sessions,
+            read_at_both_ends: self.read_at_both_ends,
+        }
+    }
+}
+
+/// Writes the findings grouped by severity and code, and a summary.
+pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
+    let Styles { strong, faint, .. } = styles;
+    for group in report.findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)) {
+        let (severity, code) = (group[0].severity, group[0].code);
+        let style = match severity {
+            Severity::Error => styles.error,
+            Severity::Warning => styles.warning,
+            Severity::Info => styles.faint,
+        };
+        writeln!(out, "{style}{}{style:#} {strong}{}{strong:#}: {}", severity.name(), code.name(), code.meaning())?;
+        let shown = if severity == Severity::Info && !report.shows_all { FEW } else { group.len() };
+        for finding in group.iter().take(shown) {
+            finding_text(out, env, styles, finding)?;
+        }
+        if group.len() > shown {
+            let more = group.len() - shown;
+            writeln!(out, "  {faint}and {more} more: rejoin doctor --check {}{faint:#}", code.name())?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "{}", summary(report))
+}
+
+fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Finding) -> io::Result<()> {
+    let Styles { strong, faint, .. } = styles;
+    writeln!(out, "  {}", text::one_line(&finding.evidence))?;
+    for path in finding.paths.iter().take(MOST_PATHS) {
+        writeln!(out, "      {faint}{}{faint:#}", text::one_line(&env.tilde(path)))?;
+    }
+    if finding.paths.len() > MOST_PATHS {
+        writeln!(out, "      {faint}and {} more{faint:#}", finding.paths.len() - MOST_PATHS)?;
+    }
+    let (measured, expected) = (text::one_line(&finding.measured), text::one_line(&finding.expected));
+    writeln!(out, "      {faint}found: {measured}; expected: {expected}{faint:#}")?;
+    writeln!(out, "      {strong}{}{strong:#}", text::one_line(&finding.remedy))
+}
+
+fn summary(report: &Report<'_>) -> String {
+    let counts = report.counts();
+    let sessions = number(counts.sessions, "session");
+    let mut summary = if report.findings.is_empty() {
+        format!("No trouble found in {sessions}.")
+    } else {
+        let parts = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "info")];
+        let parts: Vec<String> =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, one)| number(*count, one)).collect();
+        format!("{} in {sessions}.", parts.join(", "))
+    };
+    if counts.repairable > 0 {
+        summary.push_str(&format!(" `rejoin doctor --fix` mends {} and loses nothing.", counts.repairable));
+    }
+    if counts.read_at_both_ends > 0 {
+        summary.push_str(&format!(
+            " Of {} of more than {} only the two ends were read; --deep reads the whole.",
+            number(counts.read_at_both_ends, "transcript"),
+            text::size(READ_WHOLE)
+        ));
+    }
+    summary
+}
+
+fn number(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// Writes one object.
+pub(crate) fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    let answer = DoctorJson {
+        format_version: FORMAT_VERSION,
+        kind: KIND,
+        findings: report.findings.iter().map(FindingJson::from).collect(),
+        counts: report.counts(),
+    };
+    write_line(out, &answer)
+}
+
+/// Writes a header, a line a finding, and a summary.
+pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: KIND })?;
+    for finding in report.findings {
+        write_line(out, &FindingJson::from(finding))?;
+    }
+    write_line(out, &DoctorSummaryJson { kind: "summary", counts: report.counts() })
+}
+
+/// Writes every check with what it means.
+pub(crate) fn checks_text(out: &mut impl Write, styles: &Styles) -> io::Result<()> {
+    let strong = styles.strong;
+    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or_default();
+    let severities =
+        |code: Code| code.severities().iter().map(|severity| severity.name()).collect::<Vec<_>>().join(", ");
+    let second = Code::ALL.iter().map(|code| severities(*code).len()).max().unwrap_or_default();
+    for code in Code::ALL {
+        let (name, severities) = (code.name(), severities(code));
+        writeln!(out, "{strong}{name:<width$}{strong:#}  {severities:<second$}  {}", code.meaning())?;
+    }
+    Ok(())
+}
+
+/// Writes every check as one object.
+pub(crate) fn checks_json(out: &mut impl Write) -> io::Result<()> {
+    let checks = Code::ALL.into_iter().map(CheckJson::from).collect();
+    write_line(out, &ChecksJson { format_version: FORMAT_VERSION, kind: "doctor-checks", checks })
+}
+
+/// Writes a header, a line a check, and a summary.
+pub(crate) fn checks_ndjson(out: &mut impl Write) -> io::Result<()> {
+    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "doctor-checks" })?;
+    for code in Code::ALL {
+        write_line(out, &CheckJson::from(code))?;
+    }
+    write_line(out, &ChecksSummaryJson { kind: "summary", checks: Code::ALL.len() })
+}

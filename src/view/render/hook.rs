@@ -1,0 +1,273 @@
+//! What `hook install`, `hook uninstall` and `hook status` did or found.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cli::HookScope;
+use crate::format::text;
+use crate::hook::settings::EVENTS;
+use crate::system::env::Env;
+use crate::view::render::json::FORMAT_VERSION;
+use crate::view::ui::Styles;
+
+/// A change of a settings.json.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change<'a> {
+    /// Whether the hooks were put in, not taken out.
+    pub is_install: bool,
+    /// Whether nothing was written.
+    pub is_dry_run: bool,
+    /// Whose settings.
+    pub scope: HookScope,
+    /// The file.
+    pub path: &'a Path,
+    /// What it held; `None` when there was none.
+    pub old: &'a Option<String>,
+    /// What it holds; `None` when there is none any more.
+    pub new: &'a Option<String>,
+    /// The run that changed it, by which it can be undone.
+    pub run: Option<&'a str>,
+}
+
+/// One settings.json.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// Whose settings.
+    pub scope: HookScope,
+    /// The file.
+    pub path: PathBuf,
+    /// Whether there is one.
+    pub exists: bool,
+    /// The events that this program is called for.
+    pub events: Vec<&'static str>,
+    /// Whether the file turns all hooks off.
+    pub is_disabled: bool,
+    /// Why it cannot be told.
+    pub problem: Option<String>,
+}
+
+impl Scope {
+    fn missing(&self) -> Vec<&'static str> {
+        EVENTS.iter().map(|(event, _)| *event).filter(|event| !self.events.contains(event)).collect()
+    }
+}
+
+fn name(scope: HookScope) -> &'static str {
+    match scope {
+        HookScope::User => "user",
+        HookScope::Project => "project",
+        HookScope::Local => "local",
+    }
+}
+
+/// Says what changes, with the lines that do in a dry run.
+pub(crate) fn change(out: &mut impl Write, styles: &Styles, change: &Change<'_>) -> io::Result<()> {
+    let path = text::one_line(&change.path.to_string_lossy()).into_owned();
+    let Change { is_install, is_dry_run, old, new, .. } = *change;
+    let Styles { strong, faint, .. } = styles;
+    if is_dry_run && old != new {
+        writeln!(out, "{faint}{path}{faint:#}")?;
+        for line in difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()) {
+            let style = if line.starts_with(' ') { faint } else { strong };
+            writeln!(out, "{style}{}{style:#}", text::printable(&line))?;
+        }
+        return Ok(());
+    }
+    let sentence = match (is_install, old == new) {
+        (true, true) => "The hooks are set up already in",
+        (true, false) => "The hooks are set up in",
+        (false, true) => "There are no hooks of rejoin in",
+        (false, false) if new.is_none() => "The hooks were all that there was; removed",
+        (false, false) => "The hooks are taken out of",
+    };
+    writeln!(out, "{sentence} {path}")?;
+    match change.run {
+        Some(run) => writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}"),
+        None => Ok(()),
+    }
+}
+
+/// Says where the hooks are set up, a line a file.
+pub(crate) fn status(out: &mut impl Write, env: &Env, styles: &Styles, scopes: &[Scope]) -> io::Result<()> {
+    let Styles { warning, faint, .. } = styles;
+    for scope in scopes {
+        let path = text::one_line(&env.tilde(&scope.path)).into_owned();
+        let missing = scope.missing();
+        let state = match &scope.problem {
+            Some(problem) => format!("unknown: {}", text::one_line(problem)),
+            None if scope.events.is_empty() => "not set up".to_owned(),
+            None if missing.is_empty() => "set up".to_owned(),
+            None => format!("partly set up; missing: {}", missing.join(", ")),
+        };
+        write!(out, "{:<8} {state}  {faint}({path}){faint:#}", name(scope.scope))?;
+        if scope.is_disabled {
+            write!(out, "  {warning}disableAllHooks is set{warning:#}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The answer of `hook install` and `hook uninstall`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HookChange", deny_unknown_fields)]
+pub(crate) struct HookChangeJson<'a> {
+    /// The version of this contract.
+    pub format_version: &'static str,
+    /// `hook-plan` with `--dry-run`, else `hook-outcome`.
+    pub kind: &'static str,
+    /// `install` or `uninstall`.
+    pub action: &'static str,
+    /// Whose hooks: `claude`.
+    pub agent: &'static str,
+    /// `user`, `project` or `local`.
+    pub scope: &'static str,
+    /// The settings.json.
+    pub path: String,
+    /// `write`, `remove` or `keep` in a plan; `written`, `removed` or `kept` in an outcome.
+    pub result: &'static str,
+    /// The command that is called for an event; `null` for `uninstall`.
+    pub command: Option<&'a str>,
+    /// The run, for `rejoin undo`; `null` when nothing was changed.
+    pub run: Option<&'a str>,
+    /// The lines around every change, each beginning with `+`, `-` or a blank.
+    pub diff: Vec<String>,
+}
+
+/// The answer of `hook status`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HookStatus", deny_unknown_fields)]
+pub(crate) struct HookStatusJson {
+    /// The version of this contract.
+    pub format_version: &'static str,
+    /// `hook-status`.
+    pub kind: &'static str,
+    /// Whose hooks: `claude`.
+    pub agent: &'static str,
+    /// Whether one of the files has all of them.
+    pub installed: bool,
+    /// Every file that was looked at.
+    pub scopes: Vec<HookScopeJson>,
+}
+
+/// One settings.json.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HookScope", deny_unknown_fields)]
+pub(crate) struct HookScopeJson {
+    /// `user`, `project` or `local`.
+    pub scope: &'static str,
+    /// The settings.json.
+    pub path: String,
+    /// Whether there is one.
+    pub exists: bool,
+    /// Whether this program is called for every event that it needs.
+    pub installed: bool,
+    /// The events that it is called for.
+    pub events: Vec<&'static str>,
+    /// The events that are missing.
+    pub missing: Vec<&'static str>,
+    /// Whether the file turns all hooks off.
+    pub disabled: bool,
+    /// Why it cannot be told, `null` when it can.
+    pub problem: Option<String>,
+}
+
+/// Writes a change as one JSON object.
+pub(crate) fn change_json(change: &Change<'_>, command: Option<&str>) -> serde_json::Result<String> {
+    let Change { is_install, is_dry_run, scope, path, old, new, run } = *change;
+    let result = match (old == new, new.is_some()) {
+        (true, _) => ["keep", "kept"],
+        (false, true) => ["write", "written"],
+        (false, false) => ["remove", "removed"],
+    };
+    serde_json::to_string(&HookChangeJson {
+        format_version: FORMAT_VERSION,
+        kind: if is_dry_run { "hook-plan" } else { "hook-outcome" },
+        action: if is_install { "install" } else { "uninstall" },
+        agent: "claude",
+        scope: name(scope),
+        path: path.to_string_lossy().into_owned(),
+        result: result[usize::from(!is_dry_run)],
+        command,
+        run,
+        diff: difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()),
+    })
+}
+
+/// Writes a status as one JSON object.
+pub(crate) fn status_json(scopes: &[Scope]) -> serde_json::Result<String> {
+    let scopes: Vec<HookScopeJson> = scopes
+        .iter()
+        .map(|scope| HookScopeJson {
+            scope: name(scope.scope),
+            path: scope.path.to_string_lossy().into_owned(),
+            exists: scope.exists,
+            installed: scope.missing().is_empty(),
+            events: scope.events.clone(),
+            missing: scope.missing(),
+            disabled: scope.is_disabled,
+            problem: scope.problem.clone(),
+        })
+        .collect();
+    serde_json::to_string(&HookStatusJson {
+        format_version: FORMAT_VERSION,
+        kind: "hook-status",
+        agent: "claude",
+        installed: scopes.iter().any(|scope| scope.installed),
+        scopes,
+    })
+}
+
+/// How many lines that stay are shown around a change.
+const AROUND: usize = 2;
+
+/// Returns the lines that go and come, with a few that stay around them.
+///
+/// One text holds the other with parts in between, or nearly so; then a line that is next in both stays.
+fn difference(old: &str, new: &str) -> Vec<String> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let mut marked: Vec<(char, &str)> = Vec::new();
+    let (mut a, mut b) = (0, 0);
+    while a < old.len() || b < new.len() {
+        // The nearest pair of equal lines ends a change.
+        let near = (0..).take_while(|sum| *sum <= (old.len() - a) + (new.len() - b)).find_map(|sum: usize| {
+            (0..=sum)
+                .find(|skipped| {
+                    let (a, b) = (a + skipped, b + sum - skipped);
+                    a < old.len() && b < new.len() && old[a] == new[b]
+                })
+                .map(|skipped| (skipped, sum - skipped))
+        });
+        let (gone, come) = near.unwrap_or((old.len() - a, new.len() - b));
+        marked.extend(old[a..a + gone].iter().map(|line| ('-', *line)));
+        marked.extend(new[b..b + come].iter().map(|line| ('+', *line)));
+        (a, b) = (a + gone, b + come);
+        if near.is_some() {
+            marked.push((' ', old[a]));
+            (a, b) = (a + 1, b + 1);
+        }
+    }
+    let is_near = |at: usize| {
+        let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(marked.len());
+        marked[around].iter().any(|(mark, _)| *mark != ' ')
+    };
+    marked.iter().enumerate().filter(|(at, _)| is_near(*at)).map(|(_, (mark, line))| format!("{mark}{line}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_the_lines_that_change_and_a_few_around() {
+        let old = "1\n2\n3\n4\n5\n6\n";
+        assert_eq!(difference(old, "1\n2\n3\nnew\n4\n5\n6\n"), [" 2", " 3", "+new", " 4", " 5"]);
+        assert_eq!(difference(old, "1\n2\n3!\n4\n5\n6\n"), [" 1", " 2", "-3", "+3!", " 4", " 5"]);
+        assert_eq!(difference("", "a\nb\n"), ["+a", "+b"]);
+        assert_eq!(difference("a\n", ""), ["-a"]);
+        assert!(difference(old, old).is_empty());
+    }
+}

@@ -1,0 +1,190 @@
+//! The contract's form of what changes files: the plan, and what came of it.
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use crate::change::apply::run::{Done, Outcome};
+use crate::change::plan::change::{Change, Item, Step};
+use crate::session::AgentKind;
+
+/// One item of a change.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ChangeItem", deny_unknown_fields)]
+pub(crate) struct ChangeItemJson<'a> {
+    /// Whose session it is about; `null` when it is about none.
+    pub agent: Option<AgentKind>,
+    /// The session's full id; `null` when it is about none.
+    pub id: Option<&'a str>,
+    /// The stable name of the reason.
+    pub code: &'a str,
+    /// The reason.
+    pub reason: &'a str,
+    /// What is done to each path, in order.
+    pub steps: Vec<StepJson>,
+    /// The bytes that go to the trash.
+    pub size_bytes: u64,
+    /// `planned` in a plan; `done`, `skipped` (it is no longer what was planned for) or `failed` in an outcome.
+    pub result: &'a str,
+    /// Why it was skipped or failed; `null` when it was not.
+    pub error: Option<&'a str>,
+}
+
+/// Items that are put in words one after the other: those of a large cleanup would need much memory.
+#[derive(Debug)]
+pub(crate) struct ItemsJson<'a>(pub Report<'a>);
+
+impl Serialize for ItemsJson<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.items_json())
+    }
+}
+
+/// One change to one path.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Step", deny_unknown_fields)]
+pub(crate) struct StepJson {
+    /// `trash`, `write`, `make-dir` or `put`.
+    pub action: &'static str,
+    /// The path.
+    pub path: String,
+}
+
+/// How many items came to what.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ChangeSummary<'a> {
+    /// A digest of the plan, for `--apply`.
+    pub fingerprint: String,
+    /// How many items are planned.
+    pub planned: usize,
+    /// How many were done.
+    pub done: usize,
+    /// How many were left alone, because they are no longer what was planned for.
+    pub skipped: usize,
+    /// How many failed.
+    pub failed: usize,
+    /// The bytes that went to the trash, or would; with `--permanent` for good.
+    pub freed_bytes: u64,
+    /// The run, by which it can be undone; `null` when nothing was changed, or for good.
+    pub run: Option<&'a str>,
+}
+
+/// A change, and what came of it if it was applied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report<'a> {
+    /// The change.
+    pub change: &'a Change,
+    /// What came of it; `None` for a plan.
+    pub outcome: Option<&'a Outcome>,
+    /// Whether what is removed goes for good, not to the trash.
+    pub is_permanent: bool,
+}
+
+impl<'a> Report<'a> {
+    /// Returns what became of each item.
+    pub(crate) fn items(&self) -> impl Iterator<Item = (&'a Item, Option<&'a Done>)> {
+        (0..self.change.items.len()).map(|at| self.item(at))
+    }
+
+    /// Returns one item, and what became of it.
+    pub(crate) fn item(&self, at: usize) -> (&'a Item, Option<&'a Done>) {
+        (&self.change.items[at], self.outcome.and_then(|outcome| outcome.done.get(at)))
+    }
+
+    /// Puts the items into the contract's form.
+    pub(crate) fn items_json(&self) -> impl Iterator<Item = ChangeItemJson<'a>> {
+        (0..self.change.items.len()).map(|at| self.item_json(at))
+    }
+
+    /// Puts one item into the contract's form.
+    pub(crate) fn item_json(&self, at: usize) -> ChangeItemJson<'a> {
+        let (item, done) = self.item(at);
+        ChangeItemJson {
+            agent: item.about.session().map(|(agent, _)| agent),
+            id: item.about.session().map(|(_, id)| id),
+            code: item.code,
+            reason: &item.reason,
+            steps: item.steps.iter().map(step).collect(),
+            size_bytes: item.steps.iter().map(Step::freed_bytes).sum(),
+            result: match done {
+                None => "planned",
+                Some(Done::Done) => "done",
+                Some(Done::Skipped(_)) => "skipped",
+                Some(Done::Failed(_)) => "failed",
+            },
+            error: match done {
+                Some(Done::Skipped(why) | Done::Failed(why)) => Some(why),
+                _ => None,
+            },
+        }
+    }
+
+    /// Counts.
+    pub(crate) fn summary(&self) -> ChangeSummary<'a> {
+        let count = |is: fn(&Done) -> bool| self.items().filter(|(_, done)| done.is_some_and(is)).count();
+        let counts_bytes = |done: Option<&Done>| matches!(done, None | Some(Done::Done));
+        let bytes = self.items().filter(|(_, done)| counts_bytes(*done)).flat_map(|(item, _)| &item.steps);
+        ChangeSummary {
+            fingerprint: self.change.fingerprint(),
+            planned: self.change.items.len(),
+            done: count(|done| *done == Done::Done),
+            skipped: count(|done| matches!(done, Done::Skipped(_))),
+            failed: count(|done| matches!(done, Done::Failed(_))),
+            freed_bytes: bytes.map(Step::freed_bytes).sum(),
+            run: self.outcome.and_then(|outcome| outcome.run.as_deref()),
+        }
+    }
+}
+
+fn step(step: &Step) -> StepJson {
+    let action = match step {
+        Step::Trash { .. } => "trash",
+        Step::Write { .. } => "write",
+        Step::MakeDir { .. } => "make-dir",
+        Step::Put { .. } => "put",
+    };
+    StepJson { action, path: step.path().to_string_lossy().into_owned() }
+}
+
+/// The answer of a verb that changes files and has nothing more to say.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Change", deny_unknown_fields)]
+pub(crate) struct ChangeJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `change-plan` for a dry run, else `change-outcome`.
+    pub kind: &'a str,
+    /// The verb.
+    pub verb: &'a str,
+    /// Every item.
+    pub items: Vec<ChangeItemJson<'a>>,
+    #[serde(flatten)]
+    pub summary: ChangeSummary<'a>,
+}
+
+/// The answer of `doctor --fix`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DoctorFix", deny_unknown_fields)]
+pub(crate) struct FixJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `doctor-fix-plan` for a dry run, else `doctor-fix-outcome`.
+    pub kind: &'a str,
+    /// Every item.
+    pub items: Vec<ChangeItemJson<'a>>,
+    /// What could not be planned.
+    pub unplanned: Vec<UnplannedJson<'a>>,
+    /// What needs a decision: errors and warnings that are not mended.
+    pub undecided: Vec<crate::view::render::json::doctor::FindingJson<'a>>,
+    #[serde(flatten)]
+    pub summary: ChangeSummary<'a>,
+}
+
+/// Something that could not be planned.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Unplanned", deny_unknown_fields)]
+pub(crate) struct UnplannedJson<'a> {
+    /// What it is about.
+    pub about: &'a str,
+    /// Why.
+    pub reason: &'a str,
+}

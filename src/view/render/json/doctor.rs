@@ -1,0 +1,170 @@
+//! The answers of `doctor` in the JSON contract.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::doctor::check::{Finding, Repair};
+use crate::doctor::code::{Code, Severity};
+use crate::session::AgentKind;
+use crate::view::render::json::PathJson;
+
+/// The answer of `doctor`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DoctorReport", deny_unknown_fields)]
+pub(crate) struct DoctorJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `doctor-report`.
+    pub kind: &'a str,
+    /// What was found: the worst first, then in the order of the codes, sessions and paths.
+    pub findings: Vec<FindingJson<'a>>,
+    /// How much was found and looked at.
+    #[serde(flatten)]
+    pub counts: DoctorCountsJson,
+}
+
+/// The last line of an ndjson answer of `doctor`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DoctorSummary", deny_unknown_fields)]
+pub(crate) struct DoctorSummaryJson<'a> {
+    /// `summary`.
+    pub kind: &'a str,
+    /// How much was found and looked at.
+    #[serde(flatten)]
+    pub counts: DoctorCountsJson,
+}
+
+/// How much was found and looked at.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "DoctorCounts")]
+pub(crate) struct DoctorCountsJson {
+    /// How many errors.
+    pub errors: usize,
+    /// How many warnings.
+    pub warnings: usize,
+    /// How many findings are only worth knowing.
+    pub infos: usize,
+    /// How many findings `doctor --fix` mends.
+    pub repairable: usize,
+    /// How many sessions were looked at, sub-agents and empty ones too.
+    pub sessions: usize,
+    /// How many transcripts were looked at only at both ends, because they are large; none with `--deep`.
+    pub read_at_both_ends: usize,
+}
+
+/// One thing that was found.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Finding", deny_unknown_fields)]
+pub(crate) struct FindingJson<'a> {
+    /// A stable name for it; docs/doctor.md lists them.
+    pub code: &'a str,
+    /// `error`, `warning` or `info`.
+    pub severity: Severity,
+    /// The agents that it is about.
+    pub agents: Vec<AgentKind>,
+    /// The sessions that it is about.
+    pub sessions: Vec<SessionIdJson<'a>>,
+    /// The files and directories that it is about; of a duplicate the copy to use and the other one.
+    pub paths: Vec<PathJson<'a>>,
+    /// What was found, in sentences.
+    pub evidence: &'a str,
+    /// What is.
+    pub measured: &'a str,
+    /// What should be.
+    pub expected: &'a str,
+    /// What to type, or what to do in the agent. `DIR` and `COPY` stand for what somebody has to decide.
+    pub remedy: &'a str,
+    /// What `doctor --fix` does about it; `null` when somebody has to decide.
+    pub repair: Option<RepairJson<'a>>,
+}
+
+/// A session's name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SessionId", deny_unknown_fields)]
+pub(crate) struct SessionIdJson<'a> {
+    /// Whose it is.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: &'a str,
+}
+
+/// A repair that loses nothing.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Repair", deny_unknown_fields)]
+pub(crate) struct RepairJson<'a> {
+    /// `backfill`: the session-info.json in the first path is written; `trash`: the paths go to the trash; `fold`: the
+    /// records of the first path are added to the log in the second, and the first goes to the trash.
+    pub kind: &'a str,
+    /// What it is about.
+    pub paths: Vec<PathJson<'a>>,
+}
+
+impl<'a> From<&'a Finding> for FindingJson<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self {
+            code: finding.code.name(),
+            severity: finding.severity,
+            agents: finding.agents.iter().copied().collect(),
+            sessions: finding.sessions.iter().map(|(agent, id)| SessionIdJson { agent: *agent, id }).collect(),
+            paths: finding.paths.iter().map(|path| path.as_path().into()).collect(),
+            evidence: &finding.evidence,
+            measured: &finding.measured,
+            expected: &finding.expected,
+            remedy: &finding.remedy,
+            repair: finding.repair.as_ref().map(RepairJson::from),
+        }
+    }
+}
+
+impl<'a> From<&'a Repair> for RepairJson<'a> {
+    fn from(repair: &'a Repair) -> Self {
+        let (kind, paths): (_, Vec<&Path>) = match repair {
+            Repair::Backfill { path, .. } => ("backfill", vec![path]),
+            Repair::Trash { paths } => ("trash", paths.iter().map(PathBuf::as_path).collect()),
+            Repair::Fold { from, into } => ("fold", vec![from, into]),
+        };
+        Self { kind, paths: paths.into_iter().map(PathJson::from).collect() }
+    }
+}
+
+/// The answer of `doctor --list-checks`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DoctorChecks", deny_unknown_fields)]
+pub(crate) struct ChecksJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `doctor-checks`.
+    pub kind: &'a str,
+    /// Every check, in the order of the answers.
+    pub checks: Vec<CheckJson<'a>>,
+}
+
+/// The last line of an ndjson answer of `doctor --list-checks`.
+#[derive(Debug, Serialize)]
+pub(crate) struct ChecksSummaryJson<'a> {
+    /// `summary`.
+    pub kind: &'a str,
+    /// How many checks there are.
+    pub checks: usize,
+}
+
+/// One check.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Check", deny_unknown_fields)]
+pub(crate) struct CheckJson<'a> {
+    /// The stable name of what it finds.
+    pub code: Cow<'a, str>,
+    /// How serious a finding of it can be, the worst first.
+    pub severities: &'a [Severity],
+    /// What it means.
+    pub meaning: &'a str,
+}
+
+impl From<Code> for CheckJson<'static> {
+    fn from(code: Code) -> Self {
+        Self { code: code.name().into(), severities: code.severities(), meaning: code.meaning() }
+    }
+}

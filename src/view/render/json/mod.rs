@@ -1,0 +1,581 @@
+//! The JSON contract: what scripts can rely on (docs/json.md). Additive change is a minor version.
+
+pub(crate) mod change;
+pub(crate) mod doctor;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::agent::command::Plan;
+use crate::error::{Candidate, Exit, Refusal};
+use crate::launch::log::Launch;
+use crate::session::{AgentKind, Comparison, Evidence, Health, Message, Pointer, Problem, Role, Session, SessionKind};
+
+/// The version of the contract.
+pub(crate) const FORMAT_VERSION: &str = "1.0";
+
+/// A directory that a session is launched in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "LaunchDir", deny_unknown_fields)]
+pub(crate) struct LaunchDirJson<'a> {
+    /// The directory; with replacement characters where it is not UTF-8.
+    pub path: Cow<'a, str>,
+    /// The exact bytes of a path that is not UTF-8, in base64; else `null`.
+    pub path_bytes_base64: Option<String>,
+    /// Which source says so: `session-info`, `metadata`, `events`, `pointer`, `project`, `transcript`,
+    /// `relocated`, `last-directory`, `session`, `caller` or `option`.
+    pub source: &'a str,
+    /// Whether the directory exists on this machine now; `null` when nobody looked.
+    pub exists: Option<bool>,
+}
+
+/// One place where a session is stored.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Copy", deny_unknown_fields)]
+pub(crate) struct CopyJson<'a> {
+    /// The transcript, or the session's directory.
+    pub path: Cow<'a, str>,
+    /// The exact bytes of a path that is not UTF-8, in base64; else `null`.
+    pub path_bytes_base64: Option<String>,
+    /// The project's name on disk; `null` where the agent has no projects.
+    pub project: Option<&'a str>,
+    /// Whether `resume` would use this copy.
+    pub chosen: bool,
+    /// Why it is the chosen one; `null` for the others.
+    pub why: Option<&'a str>,
+    /// What it has in common with the first copy: `identical`, `longer`, `shorter` or `diverged`; `null` for that
+    /// one, and unless the copies were compared.
+    pub compared: Option<&'static str>,
+    /// The first record that differs, counted from 1; `null` unless they diverged.
+    pub diverged_at_record: Option<u64>,
+    /// Prompts and replies together; `null` unless the whole file was read.
+    pub messages: Option<u64>,
+    /// When this copy was last active.
+    pub active_at: Option<Timestamp>,
+    /// The copy with all that belongs to it, in bytes.
+    pub size_bytes: u64,
+}
+
+/// A file elsewhere that names a session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Pointer", deny_unknown_fields)]
+pub(crate) struct PointerJson<'a> {
+    /// Whose file it is.
+    pub agent: AgentKind,
+    /// The file.
+    pub path: Cow<'a, str>,
+    /// The directory that it stands for.
+    pub dir: Cow<'a, str>,
+    /// The id that it names; `null` when it names none that could be one.
+    pub session_id: Option<&'a str>,
+    /// The name of what it is about.
+    pub name: Option<&'a str>,
+    /// When it was written.
+    pub written_at: Option<Timestamp>,
+}
+
+/// The command that resumes a session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Resume", deny_unknown_fields)]
+pub(crate) struct ResumeJson<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [String],
+    /// The directory to start it in; `null` when it is not known.
+    pub dir: Option<Cow<'a, str>>,
+    /// The exact bytes of a directory that is not UTF-8, in base64; else `null`.
+    pub dir_bytes_base64: Option<String>,
+    /// Variables to remove from the environment.
+    pub unset: &'a [&'static str],
+    /// Variables to set in the environment.
+    pub set: BTreeMap<&'a str, Cow<'a, str>>,
+    /// What to type once the agent runs, where it takes no id on its command line.
+    pub then_type: Option<&'a str>,
+}
+
+/// One conversation as its agent would resume it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Session", deny_unknown_fields)]
+pub(crate) struct SessionJson<'a> {
+    /// Whose it is.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: &'a str,
+    /// What sort of session it is.
+    pub kind: SessionKind,
+    /// What the agent's own picker would show; `null` when it has none.
+    pub title: Option<&'a str>,
+    /// The first thing that a person typed.
+    pub first_prompt: Option<&'a str>,
+    /// Where `resume` starts the agent; `null` when nothing tells.
+    pub launch_dir: Option<LaunchDirJson<'a>>,
+    /// Where the session was started.
+    pub start_dir: Option<Cow<'a, str>>,
+    /// Where it last worked.
+    pub last_dir: Option<Cow<'a, str>>,
+    /// The project of the chosen copy.
+    pub project: Option<&'a str>,
+    /// When it was started.
+    pub created_at: Option<Timestamp>,
+    /// The newest time inside the session.
+    pub active_at: Option<Timestamp>,
+    /// Where that time was read; `mtime` where the session holds none.
+    pub active_source: Option<&'a str>,
+    /// The chosen copy with all that belongs to it, in bytes.
+    pub size_bytes: u64,
+    /// What a person typed, counted; `null` unless the whole file was read.
+    pub prompts: Option<u64>,
+    /// Assistant messages that say or call something, counted; `null` unless the whole file was read.
+    pub replies: Option<u64>,
+    /// The model that answered last.
+    pub model: Option<&'a str>,
+    /// The branch that it last worked on.
+    pub git_branch: Option<&'a str>,
+    /// The session that it came from.
+    pub parent_id: Option<&'a str>,
+    /// `live`, `maybe` or `idle`.
+    pub liveness: &'a str,
+    /// Whether a person pinned it, so that no cleanup takes it; only `list` and `show` look.
+    pub pinned: bool,
+    /// What is wrong with it: codes of findings.
+    pub health: Vec<Health>,
+    /// Every copy, the chosen one first.
+    pub copies: Vec<CopyJson<'a>>,
+    /// The files elsewhere that name it.
+    pub pointers: Vec<PointerJson<'a>>,
+    /// Whether the agent can resume it at all.
+    pub resumable: bool,
+    /// How it is resumed; `null` when it cannot be.
+    pub resume: Option<ResumeJson<'a>>,
+}
+
+impl<'a> SessionJson<'a> {
+    /// Puts a session and its resume plan into the contract's form.
+    pub(crate) fn new(session: &'a Session, plan: Option<&'a Plan>) -> Self {
+        let copy = session.copy();
+        let compared = |at: usize| session.choice.comparisons.get(at).copied().flatten();
+        Self {
+            agent: session.agent,
+            id: &session.id,
+            kind: copy.kind,
+            title: copy.title.as_ref().map(|fact| fact.value.as_str()),
+            first_prompt: copy.first_prompt.as_ref().map(|fact| fact.value.as_str()),
+            launch_dir: copy.launch_dir.as_ref().map(|fact| LaunchDirJson {
+                path: fact.value.to_string_lossy(),
+                path_bytes_base64: path_bytes(&fact.value),
+                source: fact.source,
+                exists: session.launch_dir_exists,
+            }),
+            start_dir: copy.start_dir.as_ref().map(|fact| fact.value.to_string_lossy()),
+            last_dir: copy.last_dir.as_ref().map(|fact| fact.value.to_string_lossy()),
+            project: copy.place.project.as_deref(),
+            created_at: copy.created_at.as_ref().map(|fact| fact.value),
+            active_at: copy.active_at.as_ref().map(|fact| fact.value),
+            active_source: copy.active_at.as_ref().map(|fact| fact.source),
+            size_bytes: copy.size_bytes,
+            prompts: copy.prompts,
+            replies: copy.replies,
+            model: copy.model.as_ref().map(|fact| fact.value.as_str()),
+            git_branch: copy.git_branch.as_ref().map(|fact| fact.value.as_str()),
+            parent_id: copy.parent_id.as_deref(),
+            liveness: copy.liveness.name(),
+            pinned: session.is_pinned,
+            health: session.health.iter().copied().collect(),
+            copies: session
+                .copies
+                .iter()
+                .enumerate()
+                .map(|(at, copy)| CopyJson {
+                    path: copy.place.path.to_string_lossy(),
+                    path_bytes_base64: path_bytes(&copy.place.path),
+                    project: copy.place.project.as_deref(),
+                    chosen: at == 0 && session.choice.is_decided,
+                    why: (at == 0).then_some(session.choice.why.as_str()),
+                    compared: compared(at).map(Comparison::name),
+                    diverged_at_record: compared(at).and_then(Comparison::diverged_at),
+                    messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
+                    active_at: copy.active_at.as_ref().map(|fact| fact.value),
+                    size_bytes: copy.size_bytes,
+                })
+                .collect(),
+            pointers: session.pointers.iter().map(pointer).collect(),
+            resumable: plan.is_some(),
+            resume: plan.map(resume),
+        }
+    }
+}
+
+/// Puts a resume plan into the contract's form.
+pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
+    ResumeJson {
+        argv: &plan.argv,
+        dir: plan.dir.as_ref().map(|dir| dir.to_string_lossy()),
+        dir_bytes_base64: plan.dir.as_deref().and_then(path_bytes),
+        unset: &plan.unset,
+        set: plan.set.iter().map(|(name, value)| (*name, value.to_string_lossy())).collect(),
+        then_type: plan.then_type.as_deref(),
+    }
+}
+
+/// Puts a pointer into the contract's form.
+pub(crate) fn pointer(pointer: &Pointer) -> PointerJson<'_> {
+    PointerJson {
+        agent: pointer.agent,
+        path: pointer.path.to_string_lossy(),
+        dir: pointer.dir.to_string_lossy(),
+        session_id: pointer.session_id.as_deref(),
+        name: pointer.name.as_deref(),
+        written_at: pointer.written_at,
+    }
+}
+
+/// Returns the bytes of a path that JSON cannot hold as a string.
+pub(crate) fn path_bytes(path: &Path) -> Option<String> {
+    path.to_str().is_none().then(|| STANDARD.encode(path.as_os_str().as_bytes()))
+}
+
+/// A path in a list of paths.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Path", deny_unknown_fields)]
+pub(crate) struct PathJson<'a> {
+    /// The path; with replacement characters where it is not UTF-8.
+    pub path: Cow<'a, str>,
+    /// The exact bytes of a path that is not UTF-8, in base64; else `null`.
+    pub path_bytes_base64: Option<String>,
+}
+
+impl<'a> From<&'a Path> for PathJson<'a> {
+    fn from(path: &'a Path) -> Self {
+        Self { path: path.to_string_lossy(), path_bytes_base64: path_bytes(path) }
+    }
+}
+
+/// Something that could not be read.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Problem", deny_unknown_fields)]
+pub(crate) struct ProblemJson<'a> {
+    /// Where.
+    pub path: Cow<'a, str>,
+    /// Why.
+    pub reason: &'a str,
+}
+
+impl<'a> From<&'a Problem> for ProblemJson<'a> {
+    fn from(problem: &'a Problem) -> Self {
+        Self { path: problem.path.to_string_lossy(), reason: &problem.reason }
+    }
+}
+
+/// The answer of `list`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SessionList", deny_unknown_fields)]
+pub(crate) struct SessionListJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `session-list`.
+    pub kind: &'a str,
+    /// The sessions in the order that was asked for.
+    #[schemars(with = "Vec<SessionJson<'a>>")]
+    pub sessions: Vec<Box<RawValue>>,
+    /// How many sessions passed the filters but are not shown without `--all`.
+    pub hidden: usize,
+    /// How many sessions were cut off by `--limit`.
+    pub beyond_limit: usize,
+    /// Pointers whose session is found nowhere.
+    pub dangling_pointers: Vec<PointerJson<'a>>,
+    /// What could not be read.
+    pub problems: Vec<ProblemJson<'a>>,
+}
+
+/// The first line of an ndjson answer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Header", deny_unknown_fields)]
+pub(crate) struct HeaderJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// The kind of the answer, as in the one object of `--json`.
+    pub kind: &'a str,
+}
+
+/// The last line of an ndjson answer of `list`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ListSummary", deny_unknown_fields)]
+pub(crate) struct ListSummaryJson<'a> {
+    /// `summary`.
+    pub kind: &'a str,
+    /// How many sessions were printed.
+    pub sessions: usize,
+    /// How many sessions passed the filters but are not shown without `--all`.
+    pub hidden: usize,
+    /// How many sessions were cut off by `--limit`.
+    pub beyond_limit: usize,
+    /// Pointers whose session is found nowhere.
+    pub dangling_pointers: Vec<PointerJson<'a>>,
+    /// What could not be read.
+    pub problems: Vec<ProblemJson<'a>>,
+}
+
+/// One message of a conversation.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Message", deny_unknown_fields)]
+pub(crate) struct MessageJson<'a> {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said; tool calls and results are put in words.
+    pub text: &'a str,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+impl<'a> From<&'a Message> for MessageJson<'a> {
+    fn from(message: &'a Message) -> Self {
+        Self { role: message.role, text: &message.text, at: message.at }
+    }
+}
+
+/// Something that speaks for a launch directory.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Evidence", deny_unknown_fields)]
+pub(crate) struct EvidenceJson<'a> {
+    /// The directory.
+    pub dir: Cow<'a, str>,
+    /// The kind of source.
+    pub source: &'a str,
+    /// Which file or which sessions say so.
+    pub detail: &'a str,
+    /// Whether the directory encodes to the session's project; if not, it does not count.
+    pub counts: bool,
+}
+
+impl<'a> From<&'a Evidence> for EvidenceJson<'a> {
+    fn from(evidence: &'a Evidence) -> Self {
+        let Evidence { dir, source, detail, counts } = evidence;
+        Self { dir: dir.to_string_lossy(), source, detail, counts: *counts }
+    }
+}
+
+/// The answer of `show`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SessionDetails", deny_unknown_fields)]
+pub(crate) struct SessionDetailsJson<'a, M> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `session`.
+    pub kind: &'a str,
+    /// The session, with prompts and replies counted.
+    pub session: SessionJson<'a>,
+    /// Which file or record each fact was read from.
+    pub sources: BTreeMap<&'a str, &'a str>,
+    /// What speaks for one launch directory or another, strongest first.
+    pub evidence: Vec<EvidenceJson<'a>>,
+    /// Further words on the session, a line each.
+    pub notes: &'a [String],
+    /// The messages that were asked for, in order; `null` when none were.
+    pub messages: M,
+}
+
+/// The last line of an ndjson answer of `show`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ShowSummary", deny_unknown_fields)]
+pub(crate) struct ShowSummaryJson<'a> {
+    /// `summary`.
+    pub kind: &'a str,
+    /// How many messages were printed.
+    pub messages: u64,
+}
+
+/// The answer of `resume --json`: what would be done; nothing is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ResumePlan", deny_unknown_fields)]
+pub(crate) struct ResumePlanJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `resume-plan`.
+    pub kind: &'a str,
+    /// Whose session it is.
+    pub agent: AgentKind,
+    /// The full id; `null` for a new session.
+    pub id: Option<&'a str>,
+    /// Where the chosen copy is stored; `null` for a new session.
+    pub path: Option<Cow<'a, str>>,
+    /// Why that copy was chosen.
+    pub why: Option<&'a str>,
+    /// Where the agent would be started; `null` when nothing tells.
+    pub launch_dir: Option<LaunchDirJson<'a>>,
+    /// The command.
+    pub resume: ResumeJson<'a>,
+    /// The agent's program as it was found; `null` when it is not on the path.
+    pub program: Option<Cow<'a, str>>,
+    /// The session-info.json that would be written first, so that the next resume is stable; `null` for none.
+    pub backfill: Option<Cow<'a, str>>,
+    /// What `resume` would refuse for; empty when it would go ahead.
+    pub refusals: Vec<RefusalJson<'a>>,
+}
+
+/// The answer of `resume --last-launch`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "LastLaunch", deny_unknown_fields)]
+pub(crate) struct LastLaunchJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `last-launch`.
+    pub kind: &'a str,
+    /// When.
+    pub at: Timestamp,
+    /// Which agent.
+    pub agent: AgentKind,
+    /// The session; `null` for a new one.
+    pub id: Option<&'a str>,
+    /// The copy that was meant; `null` for a new session.
+    pub path: Option<Cow<'a, str>>,
+    /// Where the agent was started.
+    pub dir: Cow<'a, str>,
+    /// The program and its arguments.
+    pub argv: &'a [String],
+}
+
+impl<'a> From<&'a Launch> for LastLaunchJson<'a> {
+    fn from(launch: &'a Launch) -> Self {
+        Self {
+            format_version: FORMAT_VERSION,
+            kind: "last-launch",
+            at: launch.at,
+            agent: launch.agent,
+            id: launch.id.as_deref(),
+            path: launch.path.as_deref().map(Path::to_string_lossy),
+            dir: launch.dir.to_string_lossy(),
+            argv: &launch.argv,
+        }
+    }
+}
+
+/// Why a resume would be refused.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Refusal", deny_unknown_fields)]
+pub(crate) struct RefusalJson<'a> {
+    /// A stable name.
+    pub code: &'a str,
+    /// The exit code that it would end with.
+    pub exit: u8,
+    /// What, where and why.
+    pub message: &'a str,
+    /// What to type next.
+    pub hint: Option<&'a str>,
+}
+
+impl<'a> From<&'a Refusal> for RefusalJson<'a> {
+    fn from(refusal: &'a Refusal) -> Self {
+        let Refusal { code, message, hint, .. } = refusal;
+        Self { code, exit: refusal.exit.code(), message, hint: hint.as_deref() }
+    }
+}
+
+/// The answer of `backfill`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BackfillReport", deny_unknown_fields)]
+pub(crate) struct BackfillJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `backfill-plan` for a dry run, else `backfill-outcome`.
+    pub kind: &'a str,
+    /// Every session that was looked at.
+    pub items: Vec<BackfillItemJson<'a>>,
+    /// How many files were written, or would be.
+    pub written: usize,
+    /// How many sessions have a good session-info.json already.
+    pub kept: usize,
+    /// How many were refused.
+    pub refused: usize,
+    /// How many could not be written.
+    pub failed: usize,
+    /// The run, by which it can be undone; `null` when nothing was written.
+    pub run: Option<&'a str>,
+    /// What could not be read.
+    pub problems: Vec<ProblemJson<'a>>,
+}
+
+/// The last line of an ndjson answer of `backfill`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BackfillSummary", deny_unknown_fields)]
+pub(crate) struct BackfillSummaryJson<'a> {
+    /// `summary`.
+    pub kind: &'a str,
+    /// How many files were written, or would be.
+    pub written: usize,
+    /// How many sessions have a good session-info.json already.
+    pub kept: usize,
+    /// How many were refused.
+    pub refused: usize,
+    /// How many could not be written.
+    pub failed: usize,
+    /// The run, by which it can be undone; `null` when nothing was written.
+    pub run: Option<&'a str>,
+    /// What could not be read.
+    pub problems: Vec<ProblemJson<'a>>,
+}
+
+/// What is done about one session's session-info.json.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BackfillItem", deny_unknown_fields)]
+pub(crate) struct BackfillItemJson<'a> {
+    /// The full id.
+    pub id: &'a str,
+    /// The file.
+    pub path: Cow<'a, str>,
+    /// `write`, `keep` or `refuse` in a plan; `written`, `kept`, `refused` or `failed` in an outcome.
+    pub result: &'a str,
+    /// The directory that is recorded; `null` unless it is written.
+    pub working_dir: Option<Cow<'a, str>>,
+    /// The session's own time of creation that is recorded; `null` unless it is written.
+    pub created_at: Option<Timestamp>,
+    /// Which source the directory comes from; `null` unless it is written.
+    pub source: Option<&'a str>,
+    /// Why.
+    pub reason: &'a str,
+    /// What speaks for one directory or another, strongest first.
+    pub evidence: Vec<EvidenceJson<'a>>,
+}
+
+/// An error, on standard error.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Error", deny_unknown_fields)]
+pub(crate) struct ErrorJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `error`.
+    pub kind: &'a str,
+    /// A stable name for the error.
+    pub code: &'a str,
+    /// The exit code.
+    pub exit: u8,
+    /// What, where and why.
+    pub message: &'a str,
+    /// What to type next.
+    pub hint: Option<&'a str>,
+    /// What can be chosen from.
+    pub candidates: &'a [Candidate],
+}
+
+/// Writes an error as one line of JSON.
+pub(crate) fn error(error: &anyhow::Error) -> String {
+    let refusal = error.downcast_ref::<Refusal>();
+    let message = format!("{error:#}");
+    let error = ErrorJson {
+        format_version: FORMAT_VERSION,
+        kind: "error",
+        code: refusal.map_or("failed", |refusal| refusal.code),
+        exit: refusal.map_or(Exit::Failure, |refusal| refusal.exit).code(),
+        message: &message,
+        hint: refusal.and_then(|refusal| refusal.hint.as_deref()),
+        candidates: refusal.map_or(&[], |refusal| &refusal.candidates),
+    };
+    serde_json::to_string(&error).unwrap_or_default()
+}

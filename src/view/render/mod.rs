@@ -1,0 +1,68 @@
+//! Values to bytes: tables for people, lines for pipes, JSON for scripts.
+
+pub(crate) mod archive;
+pub(crate) mod backfill;
+pub(crate) mod change;
+pub(crate) mod cleanup;
+pub(crate) mod doctor;
+pub(crate) mod hook;
+pub(crate) mod json;
+pub(crate) mod list;
+pub(crate) mod pins;
+pub(crate) mod resume;
+pub(crate) mod save;
+pub(crate) mod search;
+pub(crate) mod show;
+pub(crate) mod table;
+pub(crate) mod trash;
+pub(crate) mod undo;
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+/// Writes many lines in order, which all threads put in words; a part at a time, so that they need little memory.
+pub(crate) fn write_lines(
+    out: &mut impl Write,
+    count: usize,
+    line: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
+) -> io::Result<()> {
+    /// So many lines are held at once.
+    const PART: usize = 8192;
+    /// So many are put in words by one thread at a time.
+    const CHUNK: usize = 256;
+    let lines = |range: Range<usize>| {
+        let mut text = Vec::new();
+        range.into_iter().try_for_each(|at| line(at, &mut text)).map(|()| text)
+    };
+    for start in (0..count).step_by(PART) {
+        let end = count.min(start + PART);
+        let chunks: Vec<Range<usize>> = (start..end).step_by(CHUNK).map(|at| at..end.min(at + CHUNK)).collect();
+        let chunks: Vec<io::Result<Vec<u8>>> = chunks.into_par_iter().map(lines).collect();
+        chunks.into_iter().try_for_each(|text| out.write_all(&text?))?;
+    }
+    Ok(())
+}
+
+/// Writes a value as one line of JSON.
+pub(crate) fn write_line(out: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_lines_come_in_order_and_each_once() {
+        for count in [0, 1, 255, 256, 257, 8192, 20_000] {
+            let mut out = Vec::new();
+            write_lines(&mut out, count, |at, line| writeln!(line, "{at}")).expect("lines");
+            let lines: Vec<usize> =
+                String::from_utf8_lossy(&out).lines().map(|line| line.parse().expect("a number")).collect();
+            assert_eq!(lines, (0..count).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What `save` wrote.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::save::transcript::Counts;
+use crate::view::render::json::FORMAT_VERSION;
+
+/// What was saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Saved {
+    /// What it is, as its command is named.
+    pub what: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// Whether it was written; `false` when it was the same already.
+    pub is_written: bool,
+    /// How many messages there were, where there are messages.
+    pub counts: Option<Counts>,
+}
+
+impl Saved {
+    /// Makes the outcome of a file that was written.
+    pub(crate) fn new(what: &'static str, path: PathBuf) -> Self {
+        Self { what, path, is_written: true, counts: None }
+    }
+}
+
+/// The answer of `save`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SaveOutcome", deny_unknown_fields)]
+pub(crate) struct SaveJson<'a> {
+    /// The version of this contract.
+    pub format_version: &'static str,
+    /// `save-outcome`.
+    pub kind: &'static str,
+    /// `session-info`, `transcript`, `leo` or `jido`.
+    pub what: &'static str,
+    /// The file.
+    #[schemars(with = "String")]
+    pub path: std::borrow::Cow<'a, str>,
+    /// `written`, or `kept` when it was the same already.
+    pub result: &'static str,
+    /// How many messages the file holds; `null` for another file than a transcript.
+    pub messages: Option<u64>,
+    /// How many messages have a role that is never written; `null` for another file than a transcript.
+    pub left_out: Option<u64>,
+}
+
+/// Writes the outcome as one JSON object.
+pub(crate) fn json(saved: &Saved) -> serde_json::Result<String> {
+    serde_json::to_string(&SaveJson {
+        format_version: FORMAT_VERSION,
+        kind: "save-outcome",
+        what: saved.what,
+        path: Path::to_string_lossy(&saved.path),
+        result: if saved.is_written { "written" } else { "kept" },
+        messages: saved.counts.map(|counts| counts.messages),
+        left_out: saved.counts.map(|counts| counts.left_out),
+    })
+}
+
+/// Says the outcome in a sentence.
+pub(crate) fn text(saved: &Saved) -> String {
+    let path = saved.path.display();
+    let messages = |count| if count == 1 { "1 message".to_owned() } else { format!("{count} messages") };
+    match saved.counts {
+        Some(counts) if saved.is_written => format!("Saved {} in {path}.", messages(counts.messages)),
+        Some(counts) => format!("The {} in {path} are the same already.", messages(counts.messages)),
+        None => format!("Saved {path}."),
+    }
+}

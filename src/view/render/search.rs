@@ -1,0 +1,275 @@
+//! Sessions in which a text was found, each with the messages that have it.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::format::text;
+use crate::scan::search::{Found, Hit, Needle};
+use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
+use crate::system::env::Env;
+use crate::view::render::json::{FORMAT_VERSION, HeaderJson, PathJson, ProblemJson};
+use crate::view::render::{table, write_line};
+use crate::view::ui::Styles;
+
+/// How many columns the longest word for who speaks has.
+const ROLE: usize = 9;
+/// A title is cut to so many columns.
+const WIDEST_TITLE: usize = 60;
+
+/// A session in which the text was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Match<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// The number of its state in the archive, if it was looked for there.
+    pub state: Option<u64>,
+    /// Where the text is.
+    pub found: Found,
+}
+
+/// What is said when everything was looked through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Summary<'a> {
+    /// In how many sessions the text is.
+    pub matching: usize,
+    /// How many were looked through.
+    pub searched: usize,
+    /// How many passed the filters but are not looked through without `--all`.
+    pub hidden: usize,
+    /// Whether there is or may be more, because `--limit` was reached.
+    pub is_limited: bool,
+    /// What could not be read.
+    pub problems: &'a [Problem],
+}
+
+/// The answer of `search`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Search", deny_unknown_fields)]
+pub(crate) struct SearchJson<'a> {
+    /// The version of the contract.
+    pub format_version: &'a str,
+    /// `search`.
+    pub kind: &'a str,
+    /// What was looked for.
+    pub text: &'a str,
+    /// Whether capital and small letters were told apart.
+    pub case_sensitive: bool,
+    /// The sessions that have it, in the order that was asked for.
+    pub sessions: Vec<MatchJson<'a>>,
+    /// How many sessions were looked through.
+    pub searched: usize,
+    /// How many passed the filters but are not looked through without `--all`.
+    pub hidden: usize,
+    /// Whether there is or may be more, because `--limit` was reached.
+    pub limit_reached: bool,
+    /// What could not be read.
+    pub problems: Vec<ProblemJson<'a>>,
+}
+
+/// A session that has the text.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Match", deny_unknown_fields)]
+pub(crate) struct MatchJson<'a> {
+    /// Whose it is.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: &'a str,
+    /// What sort of session it is.
+    pub kind: SessionKind,
+    /// What the agent's own picker would show; `null` when it has none.
+    pub title: Option<&'a str>,
+    /// The first thing that a person typed.
+    pub first_prompt: Option<&'a str>,
+    /// Where `resume` would start the agent; `null` when nothing tells.
+    pub launch_dir: Option<PathJson<'a>>,
+    /// The newest time inside it.
+    pub active_at: Option<Timestamp>,
+    /// The number of the archived state that was looked through; `null` when it was the session itself.
+    pub state: Option<u64>,
+    /// Whether the title has the text, or the first prompt where there is no title.
+    pub in_title: bool,
+    /// How many messages have it.
+    pub matches: u64,
+    /// The first of these.
+    pub messages: Vec<HitJson>,
+}
+
+/// A message that has the text.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Hit", deny_unknown_fields)]
+pub(crate) struct HitJson {
+    /// Its place among the messages, from 1.
+    pub number: u64,
+    /// Who speaks.
+    pub role: Role,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// The text as it stands there, with what is around it; an ellipsis stands for what is left out.
+    pub excerpt: String,
+}
+
+/// The last line of an ndjson answer.
+#[derive(Debug, Serialize)]
+struct SummaryJson<'a> {
+    kind: &'static str,
+    sessions: usize,
+    searched: usize,
+    hidden: usize,
+    limit_reached: bool,
+    problems: Vec<ProblemJson<'a>>,
+}
+
+impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
+    fn from(one: &'a Match<'a>) -> Self {
+        let Match { session, state, found } = one;
+        let copy = session.copy();
+        let text = |fact: &'a Option<crate::session::Fact<String>>| fact.as_ref().map(|fact| fact.value.as_str());
+        Self {
+            agent: session.agent,
+            id: &session.id,
+            kind: copy.kind,
+            title: text(&copy.title),
+            first_prompt: text(&copy.first_prompt),
+            launch_dir: session.launch_dir().map(PathJson::from),
+            active_at: session.active_at(),
+            state: *state,
+            in_title: found.in_title,
+            matches: found.messages,
+            messages: found.hits.iter().map(HitJson::from).collect(),
+        }
+    }
+}
+
+impl From<&Hit> for HitJson {
+    fn from(hit: &Hit) -> Self {
+        let excerpt = [hit.before.as_str(), &hit.found, &hit.after].concat();
+        Self { number: hit.number, role: hit.role, at: hit.at, excerpt }
+    }
+}
+
+/// Writes a session for people: a line about it, and a line a message.
+pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, id: &str, one: &Match<'_>) -> io::Result<()> {
+    let Styles { header, strong, faint, .. } = styles;
+    let Match { session, found, .. } = one;
+    let dir = session.launch_dir().map(|dir| env.tilde(dir)).unwrap_or_default();
+    let about = [table::active(session, env), text::one_line(&dir).into_owned()];
+    let about: Vec<String> = about.into_iter().filter(|words| !words.is_empty()).collect();
+    let title = table::title(session);
+    let title = text::truncated(&title, WIDEST_TITLE);
+    let width = usize::from(env.width.unwrap_or(table::USUAL_WIDTH));
+    let id = text::one_line(id);
+    writeln!(out, "{header}{} {id}{header:#}  {title}  {faint}{}{faint:#}", session.agent, about.join(", "))?;
+    for hit in &found.hits {
+        let [before, within, after] = fit(words(hit), width.saturating_sub(ROLE + 3));
+        let role = hit.role.name();
+        writeln!(out, "  {faint}{role:<ROLE$}{faint:#} {before}{strong}{within}{strong:#}{after}")?;
+    }
+    let more = found.messages - found.hits.len() as u64;
+    match more {
+        0 => Ok(()),
+        1 => writeln!(out, "  {faint}and 1 more message{faint:#}"),
+        _ => writeln!(out, "  {faint}and {more} more messages{faint:#}"),
+    }
+}
+
+/// Cuts what is around the text, so that a line has at most so many columns.
+fn fit([before, within, after]: [String; 3], width: usize) -> [String; 3] {
+    let room = width.saturating_sub(within.width());
+    // What comes before the text tells less than what comes after it.
+    let least = after.width().min(room - room / 3);
+    let skipped = before.width().saturating_sub(room - least);
+    let before = match skipped {
+        0 => before,
+        _ => format!("…{}", before.chars().skip(skipped + 1).collect::<String>()),
+    };
+    let after = text::truncated(&after, room.saturating_sub(before.width())).into_owned();
+    [before, within, after]
+}
+
+/// Writes a line a message for a pipe: fields separated by tabs. A session that has the text in its title alone has one
+/// line with that.
+pub(crate) fn lines(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
+    let Match { session, found, .. } = one;
+    let (agent, id) = (session.agent, text::field(&session.id));
+    if found.hits.is_empty() {
+        return writeln!(out, "{agent}\t{id}\ttitle\t\t{}", text::field(session.label().unwrap_or_default()));
+    }
+    found.hits.iter().try_for_each(|hit| {
+        let at = hit.at.map(|at| at.to_string()).unwrap_or_default();
+        writeln!(out, "{agent}\t{id}\t{}\t{at}\t{}", hit.role.name(), words(hit).concat())
+    })
+}
+
+/// Puts a message on one line, as its three parts.
+fn words(hit: &Hit) -> [String; 3] {
+    // Blanks at the seams are part of what was said.
+    let part = |text: &str| {
+        let line = text::one_line(text);
+        let [first, last] = [text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace)];
+        let blank = |is: bool| if is { " " } else { "" };
+        if line.is_empty() { blank(first).to_owned() } else { format!("{}{line}{}", blank(first), blank(last)) }
+    };
+    let [before, within, after] = [part(&hit.before), part(&hit.found), part(&hit.after)];
+    [before.trim_start().to_owned(), within, after.trim_end().to_owned()]
+}
+
+/// Writes one object.
+pub(crate) fn json(
+    out: &mut impl Write,
+    needle: &Needle,
+    matches: &[Match<'_>],
+    summary: &Summary<'_>,
+) -> io::Result<()> {
+    let answer = SearchJson {
+        format_version: FORMAT_VERSION,
+        kind: "search",
+        text: needle.text(),
+        case_sensitive: needle.is_exact,
+        sessions: matches.iter().map(MatchJson::from).collect(),
+        searched: summary.searched,
+        hidden: summary.hidden,
+        limit_reached: summary.is_limited,
+        problems: summary.problems.iter().map(ProblemJson::from).collect(),
+    };
+    write_line(out, &answer)
+}
+
+/// Writes the first line of an ndjson answer.
+pub(crate) fn ndjson_header(out: &mut impl Write) -> io::Result<()> {
+    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "search" })
+}
+
+/// Writes a session as a line of an ndjson answer.
+pub(crate) fn ndjson(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
+    write_line(out, &MatchJson::from(one))
+}
+
+/// Writes the last line of an ndjson answer.
+pub(crate) fn ndjson_summary(out: &mut impl Write, summary: &Summary<'_>) -> io::Result<()> {
+    let Summary { matching, searched, hidden, is_limited, problems } = *summary;
+    let problems = problems.iter().map(ProblemJson::from).collect();
+    let kind = "summary";
+    write_line(out, &SummaryJson { kind, sessions: matching, searched, hidden, limit_reached: is_limited, problems })
+}
+
+/// Says on a terminal what the answer leaves out.
+pub(crate) fn notes(needle: &Needle, summary: &Summary<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if summary.matching == 0 {
+        let sessions = if summary.searched == 1 { "1 session" } else { &format!("{} sessions", summary.searched) };
+        notes.push(format!("Nothing says {:?}: {sessions} looked through.", needle.text()));
+    }
+    if summary.is_limited {
+        notes.push("There may be more beyond --limit.".to_owned());
+    }
+    match summary.hidden {
+        0 => {}
+        1 => notes.push("1 sub-agent or empty session not looked through; --all does.".to_owned()),
+        hidden => notes.push(format!("{hidden} sub-agents and empty sessions not looked through; --all does.")),
+    }
+    notes
+}

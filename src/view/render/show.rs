@@ -1,0 +1,204 @@
+//! One session in full, for people.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+
+use crate::agent::command::Plan;
+use crate::format::text;
+use crate::session::{Copy, Fact, Liveness, Message, Session};
+use crate::system::env::Env;
+use crate::view::render::table;
+use crate::view::ui::Styles;
+
+/// Prompts are cut in the summary; `--messages` shows them whole.
+const LONGEST_PROMPT: usize = 300;
+
+/// Writes everything that is known of a session.
+pub(crate) fn session(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    session: &Session,
+    plan: &Result<Plan, String>,
+) -> io::Result<()> {
+    let copy = session.copy();
+    let mut page = Page { out, env, styles };
+    let Styles { strong, .. } = styles;
+    writeln!(page.out, "{} {strong}{}{strong:#}", session.agent, text::one_line(&session.id))?;
+    page.text("title", copy.title.as_ref())?;
+    page.text("first prompt", copy.first_prompt.as_ref())?;
+    page.line("kind", copy.kind.name())?;
+    if let Some(parent) = &copy.parent_id {
+        page.line("parent", &text::one_line(parent))?;
+    }
+    let exists = match session.launch_dir_exists {
+        Some(true) => ", exists",
+        Some(false) => ", does not exist here",
+        None => "",
+    };
+    match &copy.launch_dir {
+        Some(dir) => page.line("launch dir", &format!("{}  ({}{exists})", path(&dir.value), dir.source))?,
+        None => page.line("launch dir", "unknown: nothing that encodes to its project tells")?,
+    }
+    page.dir("started in", copy.start_dir.as_ref())?;
+    page.dir("last in", copy.last_dir.as_ref())?;
+    page.time("created", copy.created_at.as_ref())?;
+    page.time("active", copy.active_at.as_ref())?;
+    page.line("size", &text::size(copy.size_bytes))?;
+    if let (Some(prompts), Some(replies)) = (copy.prompts, copy.replies) {
+        page.line(
+            "messages",
+            &format!("{prompts} {}, {replies} {}", plural("prompt", prompts), plural("reply", replies)),
+        )?;
+    }
+    page.text("model", copy.model.as_ref())?;
+    page.text("git branch", copy.git_branch.as_ref())?;
+    match &copy.liveness {
+        Liveness::Idle => page.line("in use", "no")?,
+        Liveness::Maybe { why } => page.line("in use", &format!("maybe: {why}"))?,
+        Liveness::Live { pid } => page.line("in use", &format!("yes, by process {pid}"))?,
+    }
+    if session.is_pinned {
+        page.line("pinned", "yes")?;
+    }
+    for pointer in &session.pointers {
+        let name = pointer.name.as_deref().map(|name| format!(" ({})", text::one_line(name))).unwrap_or_default();
+        page.line("pointer", &format!("{} of {}{name}", path(&pointer.path), pointer.agent))?;
+    }
+    for health in &session.health {
+        page.warning("trouble", &format!("{}: {}", health.code(), health.meaning()))?;
+    }
+    for note in &copy.notes {
+        page.line("note", &text::one_line(note))?;
+    }
+    page.copies(session)?;
+    page.evidence(copy)?;
+    match plan {
+        Ok(plan) => {
+            match (&plan.dir, session.launch_dir_exists) {
+                (None, _) => {
+                    page.warning("resume", "refused while its directory is unknown; if you know it, --dir DIR")?
+                }
+                (_, Some(false)) => page.warning("resume", "refused while its launch directory is gone; --dir DIR")?,
+                _ => page.line("resume", &text::printable(&plan.shell_line(env)))?,
+            }
+            if let Some(words) = &plan.then_type {
+                page.line("then type", &text::one_line(words))?;
+            }
+        }
+        Err(why) => page.warning("resume", &format!("not possible: {why}"))?,
+    }
+    Ok(())
+}
+
+/// Writes one message of a conversation.
+pub(crate) fn message(out: &mut impl Write, env: &Env, styles: &Styles, message: &Message) -> io::Result<()> {
+    let Styles { header, faint, .. } = styles;
+    let at = message.at.map(|at| format!("  {}", local(at, env))).unwrap_or_default();
+    writeln!(out, "{header}{}{header:#}{faint}{at}{faint:#}", message.role.name())?;
+    for line in text::printable(message.text.trim_end()).lines() {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out)
+}
+
+struct Page<'a, W> {
+    out: &'a mut W,
+    env: &'a Env,
+    styles: &'a Styles,
+}
+
+impl<W: Write> Page<'_, W> {
+    fn line(&mut self, name: &str, value: &str) -> io::Result<()> {
+        let faint = self.styles.faint;
+        writeln!(self.out, "  {faint}{name:<12}{faint:#}  {value}")
+    }
+
+    fn warning(&mut self, name: &str, value: &str) -> io::Result<()> {
+        let warning = self.styles.warning;
+        self.line(name, &format!("{warning}{}{warning:#}", text::one_line(value)))
+    }
+
+    fn text(&mut self, name: &str, fact: Option<&Fact<String>>) -> io::Result<()> {
+        let Some(fact) = fact else { return Ok(()) };
+        let value = text::one_line(&fact.value);
+        self.line(name, &format!("{}  ({})", text::truncated(&value, LONGEST_PROMPT), fact.source))
+    }
+
+    fn dir(&mut self, name: &str, fact: Option<&Fact<std::path::PathBuf>>) -> io::Result<()> {
+        let Some(fact) = fact else { return Ok(()) };
+        self.line(name, &format!("{}  ({})", path(&fact.value), fact.source))
+    }
+
+    fn time(&mut self, name: &str, fact: Option<&Fact<Timestamp>>) -> io::Result<()> {
+        let Some(fact) = fact else { return Ok(()) };
+        let at = local(fact.value, self.env);
+        let ago = text::ago(Some(fact.value), self.env.now);
+        // An old time is said as its date, which stands there already.
+        let ago = if at.starts_with(&ago) { String::new() } else { format!(", {ago}") };
+        self.line(name, &format!("{at}{ago}  ({})", fact.source))
+    }
+
+    fn copies(&mut self, session: &Session) -> io::Result<()> {
+        for (at, copy) in session.copies.iter().enumerate() {
+            let name = if at == 0 { "stored in" } else { "" };
+            self.line(name, &path(&copy.place.path))?;
+            let active = text::ago(copy.active_at.as_ref().map(|at| at.value), self.env.now);
+            if session.copies.len() > 1 {
+                let messages = copy
+                    .prompts
+                    .zip(copy.replies)
+                    .map(|(prompts, replies)| format!(", {} messages", prompts + replies));
+                let compared = session.choice.comparisons.get(at).copied().flatten();
+                let compared = compared.map(|compared| format!("; {compared}")).unwrap_or_default();
+                let size = text::size(copy.size_bytes);
+                self.line(
+                    "",
+                    &format!("  copy {}: {size}{}, active {active}{compared}", at + 1, messages.unwrap_or_default()),
+                )?;
+            }
+            if at == 0 && session.choice.is_decided {
+                self.line("", &format!("  chosen: {}", session.choice.why))?;
+            } else if at == 0 {
+                self.warning("", &format!("  not chosen over the others: {}", session.choice.why))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn evidence(&mut self, copy: &Copy) -> io::Result<()> {
+        if copy.evidence.len() < 2 && copy.is_filed_right {
+            return Ok(());
+        }
+        for (at, evidence) in copy.evidence.iter().enumerate() {
+            let name = if at == 0 { "evidence" } else { "" };
+            let verdict = if evidence.counts { "counts" } else { "does not count: it encodes to another project" };
+            self.line(name, &format!("{}  ({}; {verdict})", path(&evidence.dir), text::one_line(&evidence.detail)))?;
+        }
+        Ok(())
+    }
+}
+
+fn path(path: &std::path::Path) -> String {
+    text::field(&path.to_string_lossy()).into_owned()
+}
+
+fn plural(word: &str, count: u64) -> String {
+    match (count, word.strip_suffix('y')) {
+        (1, _) => word.to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        _ => format!("{word}s"),
+    }
+}
+
+fn local(at: Timestamp, env: &Env) -> String {
+    strtime::format("%Y-%m-%d %H:%M:%S", &at.to_zoned(TimeZone::clone(&env.zone))).unwrap_or_else(|_| at.to_string())
+}
+
+/// Returns the words of a session for a line of conversation: agent, short id, title.
+pub(crate) fn in_words(session: &Session) -> String {
+    format!("{} session {} ({})", session.agent, session.id, text::truncated(&table::title(session), 60))
+}

@@ -1,0 +1,192 @@
+//! The terminal: answers go to standard output, the conversation to standard error.
+
+pub(crate) mod progress;
+
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::cli::ColorWhen;
+use crate::error::Refusal;
+use crate::format::text;
+use crate::system::env::Env;
+use progress::{Pauses, Progress, Showing};
+
+/// Where a run writes.
+#[derive(Debug)]
+pub(crate) struct Ui {
+    out: BufWriter<Stdout>,
+    quiet: bool,
+    pauses: Pauses,
+    /// How things look on standard output; plain unless it wants colours.
+    pub styles: Styles,
+    err_styles: Styles,
+}
+
+/// How things look; every style is empty where no colours are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Styles {
+    /// Names of columns and fields.
+    pub header: Style,
+    /// What was asked for.
+    pub strong: Style,
+    /// What matters less.
+    pub faint: Style,
+    /// Trouble that can be mended.
+    pub warning: Style,
+    /// Failure.
+    pub error: Style,
+}
+
+impl Styles {
+    fn colored() -> Self {
+        Self {
+            header: Style::new().bold(),
+            strong: AnsiColor::Cyan.on_default(),
+            faint: Style::new().dimmed(),
+            warning: AnsiColor::Yellow.on_default().bold(),
+            error: AnsiColor::Red.on_default().bold(),
+        }
+    }
+}
+
+impl Ui {
+    /// Opens the streams.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+    pub(crate) fn new(env: Option<&Env>, quiet: bool, color: ColorWhen) -> Self {
+        let wants = |is_terminal: bool| match color {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => {
+                let is_dumb = |env: &Env| env.variable("TERM").is_none_or(|term| term == "dumb");
+                is_terminal && env.is_some_and(|env| env.variable("NO_COLOR").is_none() && !is_dumb(env))
+            }
+        };
+        let styles = |colored| if colored { Styles::colored() } else { Styles::default() };
+        Self {
+            out: BufWriter::with_capacity(64 * 1024, io::stdout()),
+            quiet,
+            pauses: env.map(Pauses::from_env).unwrap_or_default(),
+            styles: styles(wants(io::stdout().is_terminal())),
+            err_styles: styles(wants(io::stderr().is_terminal())),
+        }
+    }
+
+    /// Returns how things look on standard error.
+    pub(crate) fn err_styles(&self) -> &Styles {
+        &self.err_styles
+    }
+
+    /// Returns the stream of the answer.
+    pub(crate) fn data(&mut self) -> &mut impl Write {
+        &mut self.out
+    }
+
+    /// Tells whether nothing but the answer is wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Begins to show how far something is, if somebody watches.
+    pub(crate) fn progress(&self, what: &'static str, total: usize) -> Progress {
+        Progress::new(what, total, self.pauses, self.is_watched())
+    }
+
+    /// Begins to show how far threads are, if somebody watches and they take long. It goes away with the value, which
+    /// must be before anything else is said.
+    pub(crate) fn watch(&self, what: &'static str) -> Showing {
+        Showing::new(what, self.pauses, self.is_watched())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+    fn is_watched(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// Hands on what was written so far.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Says something that helps to understand the answer.
+    pub(crate) fn note(&mut self, message: &str) {
+        if !self.quiet {
+            self.say(format_args!("{}", text::printable(message)));
+        }
+    }
+
+    /// Says that something is not as it should be, though the run goes on.
+    pub(crate) fn warn(&mut self, message: &str) {
+        if !self.quiet {
+            let style = self.err_styles.warning;
+            self.say(format_args!("{style}warning:{style:#} {}", text::printable(message)));
+        }
+    }
+
+    /// Says why the run failed, with what to type next.
+    pub(crate) fn error(&mut self, error: &anyhow::Error) {
+        let style = self.err_styles.error;
+        self.say(format_args!("{style}error:{style:#} {}", text::printable(&format!("{error:#}"))));
+        let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
+        for candidate in &refusal.candidates {
+            let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
+            let at = candidate.active_at.as_deref().unwrap_or("time unknown");
+            let title = candidate.title.as_deref().map(text::one_line).unwrap_or_default();
+            let line =
+                format!("  {}  {}  {at}  {}", candidate.select, text::one_line(dir), text::truncated(&title, 60));
+            self.say(format_args!("{}", text::printable(&line)));
+            let messages = candidate.messages.map(|count| format!(", {count} messages")).unwrap_or_default();
+            let differs = candidate.differs.as_ref().map(|differs| format!(", {differs}")).unwrap_or_default();
+            let line = format!("      {}{messages}{differs}", candidate.path);
+            self.say(format_args!("{}", text::printable(&line)));
+        }
+        if let Some(hint) = &refusal.hint {
+            let style = self.err_styles.strong;
+            self.say(format_args!("{style}hint:{style:#} {}", text::printable(hint)));
+        }
+    }
+
+    /// Reads all of standard input, which must be text of at most `limit` bytes.
+    pub(crate) fn read_input(&mut self, limit: u64) -> io::Result<String> {
+        String::from_utf8(self.read_bytes(limit)?).map_err(|_| io::Error::other("it is not UTF-8"))
+    }
+
+    /// Reads all of standard input, which must not be longer than `limit` bytes.
+    pub(crate) fn read_bytes(&mut self, limit: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.input().take(limit + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
+            return Err(io::Error::other(format!("it is larger than {limit} bytes")));
+        }
+        Ok(bytes)
+    }
+
+    /// Returns standard input, for what is too long to be held.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
+    pub(crate) fn input(&mut self) -> impl BufRead + use<> {
+        BufReader::with_capacity(64 * 1024, io::stdin().lock())
+    }
+
+    /// Asks a question that is answered with yes or no; no answer is a no.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
+    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
+        self.flush()?;
+        let mut err = io::stderr().lock();
+        write!(err, "{} [y/N] ", text::printable(question))?;
+        err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Prints an error as one JSON object, for scripts.
+    pub(crate) fn error_json(&mut self, json: &str) {
+        self.say(format_args!("{json}"));
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+    fn say(&mut self, line: std::fmt::Arguments<'_>) {
+        // There is nowhere left to tell that standard error cannot be written.
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+}
