@@ -1,9 +1,9 @@
 //! How long whole runs of the program take over generated homes, beside a floor that only opens the files.
 //!
-//! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
+//! `cargo context --context list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
 //! `-- --cleanup` only plans of cleanups, also in a home of 100,000 (4 GB), and with `-- --agents` each agent by itself. `-- --write DIR SESSIONS` only writes the home with all agents,
 //! for a look with other tools. Each run is followed by one of the floor, or of `list` where that is what counts, so
-//! that what else the machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of
+//! that what else the machine does falls on both. Without `--context`, which only `cargo context` passes, one small home of
 //! each kind is run through once to see that all works.
 #![expect(
     clippy::disallowed_macros,

@@ -1011,7 +1011,7 @@ pub(crate) enum Age {
 
 impl Age {
     /// Returns the point in time, seen from `now`.
-    pub(crate) fn from_now(self, now: Timestamp) -> Timestamp {
+    pub(crate) fn before(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Before(age) => now.checked_sub(age).unwrap_or(Timestamp::MIN),
             Self::At(at) => at,
@@ -1113,11 +1113,11 @@ mod tests {
             ("2026-02-01", "2026-02-01T00:00:00Z"),
             ("2026-02-01T10:00:00Z", "2026-02-01T10:00:00Z"),
         ] {
-            assert_eq!(parse_age(text).expect("an age").from_now(now).to_string(), expected, "{text}");
+            assert_eq!(parse_age(text).expect("an age").before(now).to_string(), expected, "{text}");
         }
         for wrong in ["", "-3d", "soon", "3 parsecs", "2026-13-01"] {
             assert!(parse_age(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(parse_age("100000years").map(|age| age.from_now(now)), Ok(Timestamp::MIN));
+        assert_eq!(parse_age("100000years").map(|age| age.before(now)), Ok(Timestamp::MIN));
     }
 }

@@ -19,12 +19,12 @@ use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Liveness, Located,
 use crate::system::env::Env;
 
 /// What takes more than this many bytes in one field is an image or worse, and is left in the database.
-pub(super) const MOST_BYTES: u32 = 8 * 1024 * 1024;
+pub(super) const MAX_BYTES: u32 = 8 * 1024 * 1024;
 /// So many messages are in memory at a time.
 const PAGE: u32 = 100;
 /// So many sessions are read through one connection at least, because opening one has its price.
 const SMALLEST_SHARE: usize = 256;
-const LONGEST_ID: usize = 256;
+const MAX_ID: usize = 256;
 /// None of these agents keeps a lock for a session, so one that was written to this lately may be in use.
 const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
@@ -63,7 +63,7 @@ pub(super) fn stores(kind: AgentKind, name: &str, env: &Env) -> Vec<Store> {
     let store = |base: &Path, unset| Store {
         agent: kind,
         root: base.join(name),
-        is_usual: unset == Vec::<&str>::new() || chosen.is_none(),
+        is_default: unset == Vec::<&str>::new() || chosen.is_none(),
         set: BTreeMap::new(),
         unset,
     };
@@ -73,7 +73,7 @@ pub(super) fn stores(kind: AgentKind, name: &str, env: &Env) -> Vec<Store> {
 /// Tells whether an id may be handed to a program: none that could be an option or a path.
 pub(super) fn is_session_id(id: &str) -> bool {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '$' | ':');
-    !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with(['-', '.']) && id.chars().all(is_fine)
+    !id.is_empty() && id.len() <= MAX_ID && !id.starts_with(['-', '.']) && id.chars().all(is_fine)
 }
 
 /// Finds the sessions in a database, or the one that is asked for; one that is missing holds none.

@@ -320,7 +320,7 @@ impl Manifest {
             store: Arc::new(Store {
                 agent: self.agent,
                 root,
-                is_usual: false,
+                is_default: false,
                 set: BTreeMap::new(),
                 unset: Vec::new(),
             }),

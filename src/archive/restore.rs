@@ -15,7 +15,7 @@ use crate::archive::{Archive, Manifest};
 use crate::change::apply::fault::Fault;
 use crate::change::apply::run;
 use crate::change::apply::run::Outcome;
-use crate::change::apply::shop::Shop;
+use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::change::plan::change::{About, Change, Item, Step};
 use crate::error::PathError;
@@ -85,7 +85,7 @@ impl<'a> Restore<'a> {
                 continue;
             }
             match standing(root, &target, entry) {
-                Standing::Free { missing } => {
+                Occupancy::Free { missing } => {
                     for dir in missing {
                         if !made.contains(&dir) {
                             steps.push(Step::MakeDir { path: dir.clone() });
@@ -96,9 +96,9 @@ impl<'a> Restore<'a> {
                     parts.push(part);
                     put = Some(target);
                 }
-                Standing::Same => {}
-                Standing::Taken(_) if entry.role == Role::Companion => {}
-                Standing::Taken(why) => in_the_way.push(why),
+                Occupancy::Same => {}
+                Occupancy::Taken(_) if entry.role == Role::Companion => {}
+                Occupancy::Taken(why) => in_the_way.push(why),
             }
         }
         if !in_the_way.is_empty() {
@@ -121,7 +121,7 @@ impl<'a> Restore<'a> {
 }
 
 /// How the place of an entry looks.
-enum Standing {
+enum Occupancy {
     /// Nothing is there, and these directories on the way are missing.
     Free { missing: Vec<PathBuf> },
     /// The same is there.
@@ -130,7 +130,7 @@ enum Standing {
     Taken(String),
 }
 
-fn standing(root: &Path, target: &Path, entry: &Entry) -> Standing {
+fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {
     let mut missing = Vec::new();
     for dir in target.ancestors().skip(1) {
         // The root itself may be reached through links; what is below it may not.
@@ -143,10 +143,10 @@ fn standing(root: &Path, target: &Path, entry: &Entry) -> Standing {
                     break;
                 }
             }
-            Ok(_) => return Standing::Taken(format!("{} is not a directory", dir.display())),
+            Ok(_) => return Occupancy::Taken(format!("{} is not a directory", dir.display())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(dir.to_owned()),
             Err(error) => {
-                return Standing::Taken(format!(
+                return Occupancy::Taken(format!(
                     "{} cannot be looked at: {}",
                     dir.display(),
                     crate::error::reason(&error)
@@ -156,9 +156,9 @@ fn standing(root: &Path, target: &Path, entry: &Entry) -> Standing {
     }
     missing.reverse();
     let metadata = match target.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Standing::Free { missing },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Occupancy::Free { missing },
         Err(error) => {
-            return Standing::Taken(format!(
+            return Occupancy::Taken(format!(
                 "{} cannot be looked at: {}",
                 target.display(),
                 crate::error::reason(&error)
@@ -176,13 +176,13 @@ fn standing(root: &Path, target: &Path, entry: &Entry) -> Standing {
         }
     };
     if is_same {
-        return Standing::Same;
+        return Occupancy::Same;
     }
     let what = match &entry.node {
         Node::File { size, .. } if metadata.is_file() && metadata.len() > *size => "is there, and is longer",
         _ => "is there, and is something else",
     };
-    Standing::Taken(format!("{} {what}", target.display()))
+    Occupancy::Taken(format!("{} {what}", target.display()))
 }
 
 /// Checks every chunk that a session needs; returns what is wrong, a line each.
@@ -200,8 +200,8 @@ pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
 impl Restore<'_> {
     /// Puts the session back, as a run that can be undone.
     pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
-        let prepare = |shop: &Shop| {
-            let made = self.make_ready(&shop.fault);
+        let prepare = |state_dir: &StateDir| {
+            let made = self.make_ready(&state_dir.fault);
             made.map_err(|error| PathError::new("make ready", &self.ready, error))
         };
         run::run_prepared(&self.change, env, patience, prepare, &mut |_| {})

@@ -17,7 +17,7 @@ use crate::system::fsio;
 /// A manifest of a session with a million files is smaller.
 const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
 /// An id that is longer, or holds more than letters, digits, `.`, `_` and `-`, is named by its digest.
-const LONGEST_ID: usize = 128;
+const MAX_ID: usize = 128;
 
 /// An archive on disk; it need not exist.
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ pub(crate) fn manifest_name(number: u64, bytes: &[u8]) -> String {
 /// Returns the name of a session's directory, whatever its id holds.
 fn dir_name(id: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    if !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(is_plain) {
+    if !id.is_empty() && id.len() <= MAX_ID && !id.starts_with('.') && id.bytes().all(is_plain) {
         id.to_owned()
     } else {
         format!("=sha256-{}", digest(id.as_bytes()))

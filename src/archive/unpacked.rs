@@ -43,14 +43,14 @@ impl Unpacked {
         for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
             let path = self.dir.path().join(&entry.path);
             self.entry(&path, entry, archive).map_err(|trouble| match trouble {
-                Trouble::Damaged(why) => anyhow::Error::from(damaged(manifest, &why)),
-                Trouble::System(error) => PathError::new("unpack", &path, error).into(),
+                UnpackError::Damaged(why) => anyhow::Error::from(damaged(manifest, &why)),
+                UnpackError::System(error) => PathError::new("unpack", &path, error).into(),
             })?;
         }
         Ok(())
     }
 
-    fn entry(&self, path: &Path, entry: &Entry, archive: &Archive) -> Result<(), Trouble> {
+    fn entry(&self, path: &Path, entry: &Entry, archive: &Archive) -> Result<(), UnpackError> {
         self.fault.point()?;
         match &entry.node {
             // Nothing is read through a link, so none is made.
@@ -66,24 +66,24 @@ impl Unpacked {
 
 /// Why something cannot be unpacked.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum UnpackError {
     /// The archive is damaged, in these words.
     Damaged(String),
     /// The system refuses.
     System(io::Error),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for UnpackError {
     fn from(error: io::Error) -> Self {
         Self::System(error)
     }
 }
 
-impl From<Trouble> for io::Error {
-    fn from(trouble: Trouble) -> Self {
+impl From<UnpackError> for io::Error {
+    fn from(trouble: UnpackError) -> Self {
         match trouble {
-            Trouble::Damaged(why) => Self::other(why),
-            Trouble::System(error) => error,
+            UnpackError::Damaged(why) => Self::other(why),
+            UnpackError::System(error) => error,
         }
     }
 }
@@ -95,18 +95,18 @@ pub(super) fn unpack(
     (sha256, chunks): (&str, &[String]),
     archive: &Archive,
     fault: &Fault,
-) -> Result<(), Trouble> {
+) -> Result<(), UnpackError> {
     let mut digest = Sha256::new();
     for name in chunks {
         let chunk = archive
             .chunk(name)
-            .map_err(|fault| Trouble::Damaged(format!("blob {}: {fault}", archive.blob(name).display())))?;
+            .map_err(|fault| UnpackError::Damaged(format!("blob {}: {fault}", archive.blob(name).display())))?;
         digest.update(&chunk);
         fault.point()?;
         file.write_all(&chunk)?;
     }
     if hex(&digest.finalize()) != sha256 {
-        return Err(Trouble::Damaged(format!("the chunks of {} do not add up to it", path.display())));
+        return Err(UnpackError::Damaged(format!("the chunks of {} do not add up to it", path.display())));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::agent::upkeep::Retention;
 use crate::archive::unpacked::Unpacked;
 use crate::archive::verify;
 use crate::archive::write as apply;
-use crate::archive::write::Manner;
+use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, Snapshot};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::find;
@@ -36,12 +36,12 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         return verify(args, &archive, env, ui);
     }
     if !args.dry_run {
-        super::mend_first("archive", args.lock, env, ui)?;
+        super::recover_first("archive", args.lock, env, ui)?;
     }
     let sessions = chosen(args, env, ui)?;
-    let manner = Manner { is_dry_run: args.dry_run, is_full: args.full, patience: args.lock.lock_timeout };
+    let options = ArchiveOptions { is_dry_run: args.dry_run, is_full: args.full, patience: args.lock.lock_timeout };
     let mut progress = ui.progress("Archiving", sessions.len());
-    let report = apply::archive(&sessions, &archive, manner, env, &mut |done| progress.at(done))?;
+    let report = apply::archive(&sessions, &archive, options, env, &mut |done| progress.at(done))?;
     drop(progress);
     for warning in &report.warnings {
         ui.warn(warning);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::agent;
 use crate::change::apply::backfill as apply;
-use crate::change::apply::backfill::Done;
+use crate::change::apply::backfill::BackfillResult;
 use crate::change::plan::backfill;
 use crate::change::plan::backfill::{Action, Item};
 use crate::cli::{BackfillArgs, FilterArgs, Format};
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         return Err(Refusal::new(Exit::Usage, "usage", message).hint("run it once for each session").into());
     }
     if !args.dry_run {
-        super::mend_first("backfill", args.lock, env, ui)?;
+        super::recover_first("backfill", args.lock, env, ui)?;
     }
     let given = args.dir.as_deref().map(|dir| env.resolve(dir));
     let mut problems = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         let (done, outcome) = apply::apply(&plan, "backfill", env, args.lock.lock_timeout)?;
         (done.into_iter().map(Some).collect(), outcome.run)
     };
-    let outcome: Vec<(Item, Option<Done>)> = plan.into_iter().map(|(_, item)| item).zip(done).collect();
+    let outcome: Vec<(Item, Option<BackfillResult>)> = plan.into_iter().map(|(_, item)| item).zip(done).collect();
     let report = Report { is_dry_run: args.dry_run, entries: &outcome, run: run.as_deref(), problems: &problems };
     let styles = ui.styles;
     match args.format.get() {
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         Format::Ndjson => render::ndjson(ui.data(), &report)?,
     }
     ui.flush()?;
-    let is_refused = |(item, done): &(Item, Option<Done>)| {
-        matches!(item.action, Action::Refuse { .. }) || matches!(done, Some(Done::Failed(_)))
+    let is_refused = |(item, done): &(Item, Option<BackfillResult>)| {
+        matches!(item.action, Action::Refuse { .. }) || matches!(done, Some(BackfillResult::Failed(_)))
     };
     Ok(if outcome.iter().any(is_refused) { Exit::Partial } else { Exit::Ok })
 }
@@ -93,7 +93,9 @@ pub(super) fn after_resume(session: &Session, item: &Item, env: &Env, ui: &mut U
     // Whoever resumes wants the agent, not to wait for another run.
     let done = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
     let why = match done {
-        Ok((done, _)) => done.into_iter().find_map(|done| if let Done::Failed(why) = done { Some(why) } else { None }),
+        Ok((done, _)) => {
+            done.into_iter().find_map(|done| if let BackfillResult::Failed(why) = done { Some(why) } else { None })
+        }
         Err(error) => Some(format!("{error:#}")),
     };
     if let Some(why) = why {

@@ -11,13 +11,13 @@ use super::{change, removal, safe};
 use crate::archive::Archive;
 use crate::change::apply::journal::Run;
 use crate::change::apply::run::{Outcome, run_watched};
-use crate::change::apply::shop::History;
+use crate::change::apply::state_dir::History;
 use crate::change::apply::trash;
 use crate::change::apply::trash::{Purge, Purged};
 use crate::change::pins::Pins;
 use crate::change::plan::change::Change;
-use crate::change::plan::retention::{Family, Fuse, Keep, Policy, Verdict};
-use crate::change::removal::{Briefs, cwd_records, day};
+use crate::change::plan::retention::{Family, Guard, Keep, Policy, Verdict};
+use crate::change::removal::{Summaries, cwd_records, day};
 use crate::cli::{Age, CleanupArgs, Format};
 use crate::error::{Exit, Refusal};
 use crate::session::select::Filter;
@@ -28,7 +28,7 @@ use crate::view::render::json::change::Report as ChangeReport;
 use crate::view::ui::Ui;
 
 /// What goes by age unless something else is asked for.
-const USUAL_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+const DEFAULT_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     removal::needs_somebody(&args.removal, env)?;
@@ -53,7 +53,7 @@ fn is_locked(error: &anyhow::Error) -> bool {
 fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let removal = &args.removal;
     if !removal.change.dry_run {
-        super::mend_first("cleanup", removal.change.lock, env, ui)?;
+        super::recover_first("cleanup", removal.change.lock, env, ui)?;
     }
     let mut plan = plan(args, env, ui)?;
     let refusal = plan.refusal(args);
@@ -109,7 +109,7 @@ struct Planned {
     kept: BTreeMap<Keep, usize>,
     its_agents: Vec<LeftToAgent>,
     unplanned: Vec<(String, String)>,
-    fuses: Vec<Fuse>,
+    guards: Vec<Guard>,
     cutoff: Option<Timestamp>,
     /// The runs whose trash is purged.
     due: Vec<String>,
@@ -117,10 +117,10 @@ struct Planned {
 
 fn policy(args: &CleanupArgs, env: &Env) -> Policy {
     let is_aged = args.max_total.is_none() && !args.all;
-    let age = args.older_than.or(is_aged.then_some(Age::Before(USUAL_AGE)));
+    let age = args.older_than.or(is_aged.then_some(Age::Before(DEFAULT_AGE)));
     Policy {
         now: env.now,
-        cutoff: age.map(|age| age.from_now(env.now)),
+        cutoff: age.map(|age| age.before(env.now)),
         is_relative: matches!(age, Some(Age::Before(_))),
         keep_last: args.keep_last,
         max_total: args.max_total,
@@ -136,25 +136,26 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let filter = Filter { agents: args.agent.clone(), dirs, ..Filter::default() };
     // Every agent is read, because the fuses compare with all there is.
     let showing = ui.watch("Reading");
-    let mut briefs = Briefs::read(env, &[], &filter, policy.max_total.is_some(), showing.watcher());
+    let mut summaries = Summaries::read(env, &[], &filter, policy.max_total.is_some(), showing.watcher());
     let archive = Archive::of(env, args.to.as_deref());
-    let (families, fuses) = briefs.decide(&policy, &pins, &args.exclude, |briefs, families| match args.archive {
-        // None of them goes that is not archived first.
-        true => families.iter().map(|family| briefs.owned_key(family.root())).collect(),
-        false => safe::archived(briefs, families, &archive, env),
-    });
+    let (families, guards) =
+        summaries.decide(&policy, &pins, &args.exclude, |summaries, families| match args.archive {
+            // None of them goes that is not archived first.
+            true => families.iter().map(|family| summaries.owned_key(family.root())).collect(),
+            false => safe::archived(summaries, families, &archive, env),
+        });
     drop(showing);
-    let mut planned = Planned { fuses, cutoff: policy.cutoff, ..Planned::default() };
+    let mut planned = Planned { guards, cutoff: policy.cutoff, ..Planned::default() };
     planned.archive = args.archive.then(|| archive.root().to_owned());
     planned.change.verb = "cleanup";
-    planned.note_kept(&briefs, &families);
+    planned.note_kept(&summaries, &families);
     let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.now).max();
     let is_claudes = filter.agents.is_empty() || filter.agents.contains(&crate::session::AgentKind::Claude);
     let cutoff = policy.cutoff.filter(|_| is_claudes && !policy.only_empty);
-    let records = cutoff.map(|cutoff| cwd_records(&mut briefs, cutoff, &filter, &pins, env)).unwrap_or_default();
-    super::warn_of_problems(ui, &briefs.problems);
+    let records = cutoff.map(|cutoff| cwd_records(&mut summaries, cutoff, &filter, &pins, env)).unwrap_or_default();
+    super::warn_of_problems(ui, &summaries.problems);
     let going = families.into_iter().filter(Family::goes).collect();
-    planned.add(briefs, going, policy.only_empty);
+    planned.add(summaries, going, policy.only_empty);
     planned.titles.extend(records.iter().map(|_| None));
     planned.subagents.extend(records.iter().map(|_| 0));
     planned.change.items.extend(records);
@@ -164,7 +165,7 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
 
 /// Returns the runs whose trash is old enough to be purged.
 fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Vec<String> {
-    let before = args.trash_keep.from_now(env.now);
+    let before = args.trash_keep.before(env.now);
     let runs: Vec<Run> = History::read(env).runs.into_iter().filter(|run| run.at <= env.now).collect();
     let due = Purge::Before(before);
     let due: Vec<String> = runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
@@ -179,7 +180,7 @@ fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) ->
 
 impl Planned {
     /// Counts what stays, and notes what only its agent can remove.
-    fn note_kept(&mut self, briefs: &Briefs, families: &[Family]) {
+    fn note_kept(&mut self, summaries: &Summaries, families: &[Family]) {
         for family in families {
             if let Verdict::Stays(keep) = family.verdict {
                 *self.kept.entry(keep).or_default() += 1;
@@ -187,21 +188,21 @@ impl Planned {
         }
         self.its_agents.reserve_exact(self.kept.get(&Keep::ItsAgents).copied().unwrap_or_default());
         for family in families.iter().filter(|family| family.verdict == Verdict::Stays(Keep::ItsAgents)) {
-            let why = family.members.iter().find_map(|at| Some((*at, briefs.its_agents(*at)?)));
+            let why = family.members.iter().find_map(|at| Some((*at, summaries.its_agents(*at)?)));
             self.its_agents.extend(why.map(|(at, why)| {
-                let (agent, id) = briefs.key(at);
+                let (agent, id) = summaries.key(at);
                 LeftToAgent { agent, id: id.into(), active_at: family.active_at, reason: Arc::clone(why) }
             }));
         }
     }
 
     /// Plans to remove these families.
-    fn add(&mut self, briefs: Briefs, going: Vec<Family>, only_empty: bool) {
+    fn add(&mut self, summaries: Summaries, going: Vec<Family>, only_empty: bool) {
         self.change.items.reserve_exact(going.len());
         self.titles.reserve_exact(going.len());
         self.subagents.reserve_exact(going.len());
         let mut reasons: BTreeMap<Option<Date>, Arc<str>> = BTreeMap::new();
-        for (family, mut leaving) in briefs.leave(going) {
+        for (family, mut items) in summaries.leave(going) {
             let code = match family.verdict {
                 Verdict::Goes(go) if !only_empty => go.name(),
                 _ => "empty",
@@ -211,8 +212,8 @@ impl Planned {
                 Some(day) => format!("last active {day}").into(),
                 None => "last active at an unknown time".into(),
             });
-            let title = leaving.title.take();
-            match leaving.item(code, Arc::clone(reason)) {
+            let title = items.title.take();
+            match items.item(code, Arc::clone(reason)) {
                 Ok(item) => {
                     self.change.items.push(item);
                     self.titles.push(title);
@@ -246,16 +247,16 @@ impl Planned {
         if args.allow_all || self.change.items.is_empty() {
             return None;
         }
-        let (code, message) = match self.fuses.first()? {
-            Fuse::Clock { newest } => (
+        let (code, message) = match self.guards.first()? {
+            Guard::Clock { newest } => (
                 "clock",
                 format!(
                     "no session was active since {}, so every one of them is old: the clock of this machine may be wrong",
                     day(*newest)
                 ),
             ),
-            Fuse::WholeAgent(agent) => ("whole-agent", format!("this would remove every session of {agent}")),
-            Fuse::MoreThanHalf { going, all } => {
+            Guard::WholeAgent(agent) => ("whole-agent", format!("this would remove every session of {agent}")),
+            Guard::MoreThanHalf { going, all } => {
                 ("more-than-half", format!("this would remove {going} of {all} sessions, more than half of all"))
             }
         };

@@ -11,7 +11,7 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if !args.change.dry_run {
-        super::mend_first("dedupe", args.change.lock, env, ui)?;
+        super::recover_first("dedupe", args.change.lock, env, ui)?;
     }
     super::refuse_number(&args.session)?;
     let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);

@@ -7,7 +7,7 @@ use crate::agent;
 use crate::change::apply::run::run_watched;
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
-use crate::change::removal::Briefs;
+use crate::change::removal::Summaries;
 use crate::cli::{DeleteArgs, FilterArgs, Format};
 use crate::commands::find;
 use crate::commands::find::Target;
@@ -24,7 +24,7 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     removal::needs_somebody(&args.removal, env)?;
     if !args.removal.change.dry_run {
-        super::mend_first("delete", args.removal.change.lock, env, ui)?;
+        super::recover_first("delete", args.removal.change.lock, env, ui)?;
     }
     let change = plan(args, env, ui)?;
     change::check_fingerprint(&change, &args.removal.change)?;
@@ -69,11 +69,11 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
     let pins = Pins::read(env)?;
     let agents: BTreeSet<_> = named.iter().map(|session| session.agent).collect();
     let agents: Vec<_> = agents.into_iter().collect();
-    let mut briefs = Briefs::read(env, &agents, &Filter::default(), false, Watcher::default());
+    let mut summaries = Summaries::read(env, &agents, &Filter::default(), false, Watcher::default());
     let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
     let mut families: Vec<Vec<usize>> = Vec::new();
     for session in &named {
-        let found = briefs.find(session.agent, &session.id);
+        let found = summaries.find(session.agent, &session.id);
         if found.is_empty() {
             // It lies in no store, as the databases of some agents do.
             let its_agents = agent::by_kind(session.agent).map(|agent| agent.belongings(&session.copy().place));
@@ -82,8 +82,8 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
             return Err(refuse(message).into());
         }
         for at in found {
-            let members = briefs.with_subagents(at);
-            if let Some(why) = briefs.obstacle(&members, &pins) {
+            let members = summaries.with_subagents(at);
+            if let Some(why) = summaries.obstacle(&members, &pins) {
                 return Err(refuse(why).into());
             }
             families.push(members);
@@ -97,9 +97,9 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
     let outer: Vec<Vec<usize>> =
         (0..families.len()).filter(|at| !is_covered(*at)).map(|at| families[at].clone()).collect();
     let mut change = Change { verb: "delete", items: Vec::new() };
-    for (_, leaving) in briefs.leave(outer) {
-        let reason = leaving.title.as_deref().unwrap_or("named").into();
-        let item = leaving.item("named", reason);
+    for (_, items) in summaries.leave(outer) {
+        let reason = items.title.as_deref().unwrap_or("named").into();
+        let item = items.item("named", reason);
         let why = |(about, why): (About, String)| {
             let session = about.session().map(|(agent, id)| format!("{agent} session {id}"));
             refuse(format!("{} cannot be removed: {why}", session.unwrap_or_else(|| about.to_string())))

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use crate::change::apply::journal::State;
-use crate::change::apply::shop;
-use crate::change::apply::shop::History;
+use crate::change::apply::state_dir;
+use crate::change::apply::state_dir::History;
 use crate::cli::{ChangeArgs, DoctorArgs, Format};
 use crate::doctor::check;
 use crate::doctor::check::Finding;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let filter = Filter { agents: args.agent.clone(), dirs, ..Filter::default() };
     let expires_within = SignedDuration::from_hours(24 * i64::from(args.expires_within));
     if args.fix && !args.dry_run {
-        super::mend_first("doctor --fix", args.lock, env, ui)?;
+        super::recover_first("doctor --fix", args.lock, env, ui)?;
     }
     let showing = ui.watch("Reading");
     let wanted = Wanted { codes: codes.clone(), deep: args.deep, expires_within };
@@ -90,7 +90,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
 
 /// Returns the runs of this program that were cut off; the one that is going on now is none of them.
 fn interrupted(env: &Env) -> Vec<InterruptedRun> {
-    if shop::is_busy(env) {
+    if state_dir::is_busy(env) {
         return Vec::new();
     }
     let history = History::read(env);
@@ -101,7 +101,7 @@ fn interrupted(env: &Env) -> Vec<InterruptedRun> {
             verb: run.verb.clone(),
             started_at: run.at,
             steps: (run.count(|state| *state == State::Done), run.items.len()),
-            journal: shop::journal(env, &run.id),
+            journal: state_dir::journal(env, &run.id),
         })
         .collect()
 }

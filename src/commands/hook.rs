@@ -112,7 +112,7 @@ pub(crate) fn run(args: &HookArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 
 fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if !args.dry_run {
-        super::mend_first("hook", args.lock, env, ui)?;
+        super::recover_first("hook", args.lock, env, ui)?;
     }
     let path = settings_file(args.scope, env)?;
     let old = files::read(&path)?;

@@ -42,8 +42,8 @@ fn filter(args: &FilterArgs, dir: Option<&Path>, all: bool, env: &Env) -> Filter
     Filter {
         agents: args.agent.clone(),
         dirs,
-        since: args.since.map(|age| age.from_now(env.now)),
-        before: args.older_than.map(|age| age.from_now(env.now)),
+        since: args.since.map(|age| age.before(env.now)),
+        before: args.older_than.map(|age| age.before(env.now)),
         all,
     }
 }
@@ -71,14 +71,14 @@ fn mark_pins(sessions: &mut [Session], env: &Env, ui: &mut Ui) {
 }
 
 /// Puts back what earlier runs left half done, so that the plan is made of what is whole.
-fn mend_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
-    let mended = crate::change::apply::undo::mend_first(env, verb, lock.lock_timeout)?;
-    note_mended(ui, &mended);
+fn recover_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+    let mended = crate::change::apply::undo::recover_first(env, verb, lock.lock_timeout)?;
+    note_recovered(ui, &mended);
     Ok(())
 }
 
 /// Says what was found half done from runs that were cut off.
-fn note_mended(ui: &mut Ui, mended: &[String]) {
+fn note_recovered(ui: &mut Ui, mended: &[String]) {
     for line in mended {
         ui.warn(line);
     }

@@ -20,7 +20,7 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if !args.change.dry_run {
-        super::mend_first("restore", args.change.lock, env, ui)?;
+        super::recover_first("restore", args.change.lock, env, ui)?;
     }
     let archive = Archive::of(env, args.from.as_deref());
     let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
@@ -110,7 +110,7 @@ fn roots(
     let Some(Some(first)) = found.first() else {
         let recorded = manifest.stores.first().map(|root| root.0.display().to_string()).unwrap_or_default();
         let message = format!("{} does not look in {recorded}, where the session was", manifest.agent);
-        let usual = stores.iter().find(|store| store.is_usual).map(|store| store.root.display().to_string());
+        let usual = stores.iter().find(|store| store.is_default).map(|store| store.root.display().to_string());
         let hint = format!("name a store: --to-store {}", usual.unwrap_or_else(|| "DIR".to_owned()));
         return Err(Refusal::new(Exit::Refused, "unknown-store", message).hint(hint));
     };

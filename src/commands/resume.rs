@@ -98,12 +98,12 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 }
 
 /// Prompts longer than this do not fit on a command line.
-const LONGEST_PROMPT: u64 = 100_000;
+const MAX_PROMPT: u64 = 100_000;
 
 fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
     let prompt = match args.prompt.as_deref() {
         Some("-") => {
-            let text = ui.read_input(LONGEST_PROMPT).context("cannot read the prompt from standard input")?;
+            let text = ui.read_input(MAX_PROMPT).context("cannot read the prompt from standard input")?;
             Some(text.trim_end().to_owned())
         }
         prompt => prompt.map(str::to_owned),

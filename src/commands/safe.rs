@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::archive::inner;
 use crate::archive::write as apply;
-use crate::archive::write::{Done, Manner};
+use crate::archive::write::{ArchiveOptions, ArchiveResult};
 use crate::archive::{Archive, held};
 use crate::change::plan::change::Item;
 use crate::change::plan::retention::Family;
-use crate::change::removal::Briefs;
+use crate::change::removal::Summaries;
 use crate::cli::LockArgs;
 use crate::scan::{Places, Scan, Wanted};
 use crate::session::{AgentKind, Located, Session};
@@ -19,18 +19,18 @@ use crate::view::ui::Ui;
 type Key = (AgentKind, String);
 
 /// Returns the sessions that go of which the archive holds everything, their sub-agents included, as it is now.
-pub(super) fn archived(briefs: &Briefs, families: &[Family], archive: &Archive, env: &Env) -> BTreeSet<Key> {
+pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Archive, env: &Env) -> BTreeSet<Key> {
     if !archive.root().is_dir() {
         return BTreeSet::new();
     }
     let going = || families.iter().filter(|family| family.goes());
-    let places = going().flat_map(|family| &family.members).flat_map(|at| briefs.copies(*at));
+    let places = going().flat_map(|family| &family.members).flat_map(|at| summaries.copies(*at));
     let scan = read(places.map(|copy| Located::clone(&copy.place)).collect(), env);
     let sessions = outer(&scan.sessions);
     let known = held::held(&sessions, archive);
     let missing: BTreeSet<Key> = sessions.into_iter().map(key).filter(|key| !known.contains(key)).collect();
-    let is_whole = |family: &&Family| !family.members.iter().any(|at| missing.contains(&briefs.owned_key(*at)));
-    let whole = going().filter(is_whole).map(|family| briefs.owned_key(family.root()));
+    let is_whole = |family: &&Family| !family.members.iter().any(|at| missing.contains(&summaries.owned_key(*at)));
+    let whole = going().filter(is_whole).map(|family| summaries.owned_key(family.root()));
     whole.filter(|key| known.contains(key)).collect()
 }
 
@@ -48,17 +48,17 @@ pub(super) fn archive(
     let inner = inner(&scan.sessions);
     scan.sessions.retain(|session| !inner.contains(&key(session)));
     // Nothing is left of a session to compare with later, so no time is trusted.
-    let manner = Manner { is_dry_run: false, is_full: true, patience: lock.lock_timeout };
+    let options = ArchiveOptions { is_dry_run: false, is_full: true, patience: lock.lock_timeout };
     let mut progress = ui.progress("Archiving", scan.sessions.len());
-    let report = apply::archive(&scan.sessions, archive, manner, env, &mut |done| progress.at(done))?;
+    let report = apply::archive(&scan.sessions, archive, options, env, &mut |done| progress.at(done))?;
     drop(progress);
     let mut archived = Archived::default();
     let mut done: HashMap<Key, Option<String>> = inner.into_iter().map(|key| (key, None)).collect();
     for item in &report.items {
         archived.stored_bytes += item.stored_bytes;
         let why = match &item.done {
-            Done::Archived | Done::Unchanged => None,
-            Done::Refused(why) | Done::Failed(why) => Some(why.clone()),
+            ArchiveResult::Archived | ArchiveResult::Unchanged => None,
+            ArchiveResult::Refused(why) | ArchiveResult::Failed(why) => Some(why.clone()),
         };
         archived.sessions += usize::from(why.is_none());
         done.insert(key(item.session), why);

@@ -1,6 +1,6 @@
 //! `rejoin trash`
 
-use crate::change::apply::shop::History;
+use crate::change::apply::state_dir::History;
 use crate::change::apply::trash;
 use crate::change::apply::trash::{Entry, Purge};
 use crate::change::apply::undo;
@@ -39,7 +39,7 @@ fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let entry = find(&args.entry, &entries)?;
     let which = Which::Named(entry.run.id.clone());
     let mut report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
-    super::note_mended(ui, &report.mended);
+    super::note_recovered(ui, &report.mended);
     super::undo::warn_of_sweeps(&mut report, env, ui);
     super::undo::print(args.format.get(), &report, ui)?;
     Ok(super::undo::exit(&report))
@@ -82,7 +82,7 @@ fn candidate(entry: &Entry<'_>) -> Candidate {
 
 fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let which = match args.older_than {
-        Some(age) => Purge::Before(age.from_now(env.now)),
+        Some(age) => Purge::Before(age.before(env.now)),
         None if args.all => Purge::All,
         None => Purge::Runs(args.runs.clone()),
     };

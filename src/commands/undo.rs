@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::apply::shop::{History, is_busy};
+use crate::change::apply::state_dir::{History, is_busy};
 use crate::change::apply::undo;
-use crate::change::apply::undo::{Undone, Which};
+use crate::change::apply::undo::{UndoResult, Which};
 use crate::cli::{Format, UndoArgs};
 use crate::doctor::survey::sweeps;
 use crate::error::Exit;
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     let which = args.run.clone().map_or(Which::Newest, Which::Named);
     let mut report = undo::undo(&which, |_| true, env, args.lock.lock_timeout)?;
-    super::note_mended(ui, &report.mended);
+    super::note_recovered(ui, &report.mended);
     warn_of_sweeps(&mut report, env, ui);
     print(args.format.get(), &report, ui)?;
     Ok(exit(&report))
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 
 /// Says which of the sessions that were put back their agent would delete at once.
 pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
-    let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == Undone::Undone);
+    let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == UndoResult::Undone);
     let restored: BTreeSet<_> = records.filter_map(|((record, _), _)| record.agent.zip(record.id.clone())).collect();
     report.warnings = sweeps::of(&restored, env);
     report.warnings.iter().for_each(|warning| ui.warn(warning));
@@ -45,8 +45,8 @@ pub(super) fn print(format: Format, report: &undo::Report, ui: &mut Ui) -> anyho
 
 /// Tells how an undo went.
 pub(super) fn exit(report: &undo::Report) -> Exit {
-    let count = |is: fn(&Undone) -> bool| report.items.iter().filter(|item| is(item)).count();
-    match (count(|item| matches!(item, Undone::Refused(_))), count(|item| *item == Undone::Undone)) {
+    let count = |is: fn(&UndoResult) -> bool| report.items.iter().filter(|item| is(item)).count();
+    match (count(|item| matches!(item, UndoResult::Refused(_))), count(|item| *item == UndoResult::Undone)) {
         (0, _) => Exit::Ok,
         (_, 0) => Exit::Refused,
         _ => Exit::Partial,

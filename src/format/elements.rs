@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, BufReader};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::jsonl::LONGEST_LINE;
+use super::jsonl::MAX_LINE;
 use crate::error::PathError;
 use crate::system::fsio;
 
@@ -98,7 +98,7 @@ impl Splitter {
     }
 
     fn keep(&mut self, byte: u8) {
-        self.is_too_long |= self.element.len() >= LONGEST_LINE;
+        self.is_too_long |= self.element.len() >= MAX_LINE;
         if self.is_too_long {
             self.element = Vec::new();
         } else {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn an_element_too_long_to_hold_is_passed_over() {
-        let text = format!("[1,\"{}\",2]", "x".repeat(LONGEST_LINE));
+        let text = format!("[1,\"{}\",2]", "x".repeat(MAX_LINE));
         assert_eq!(read(&text, u64::MAX, 99).0, ["1", "too long", "2"]);
         let budget = 64 * 1024;
         assert_eq!(read(&text, budget, 99), (vec!["1".to_owned()], End::Stopped));

@@ -27,11 +27,11 @@ const LAST_WINDOW: usize = 1024 * 1024;
 /// How much a window grows at a time.
 const GROWTH: usize = 8;
 /// The longest line that is looked into when a file is streamed.
-pub(crate) const LONGEST_LINE: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
 /// How the name of a packed file ends.
 pub(crate) const PACKED: &str = "zst";
 /// How far a packed file is unpacked for a look at its end; the end of a larger one is not known.
-const MOST_UNPACKED: u64 = 64 * 1024 * 1024;
+const MAX_UNPACKED: u64 = 64 * 1024 * 1024;
 /// What is kept of the end of a packed file: no series of windows reaches further back.
 const KEPT_END: usize = 2 * LAST_WINDOW;
 
@@ -121,7 +121,7 @@ impl Jsonl {
     /// Shows lines from the start until `see` returns `true` or the window is at its limit.
     ///
     /// Returns whether every line of the file was shown.
-    pub(crate) fn from_start(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> io::Result<bool> {
+    pub(crate) fn lines_forward(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> io::Result<bool> {
         let mut start = 0;
         loop {
             while let Some(length) = memchr(b'\n', &self.head[start..]) {
@@ -150,7 +150,7 @@ impl Jsonl {
     /// Shows lines from the end backwards until `see` returns `true` or the window is at its limit.
     ///
     /// The second argument of `see` tells whether the line was ended by a newline.
-    pub(crate) fn from_end(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> io::Result<()> {
+    pub(crate) fn lines_backward(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> io::Result<()> {
         if self.is_cut() {
             return Ok(());
         }
@@ -272,7 +272,7 @@ impl Jsonl {
 
 impl Unpacked {
     fn of(file: &File) -> io::Result<Self> {
-        let mut source = Decoder::new(file)?.take(MOST_UNPACKED + 1);
+        let mut source = Decoder::new(file)?.take(MAX_UNPACKED + 1);
         let (mut unpacked, mut part) = (Self::default(), vec![0; 64 * 1024]);
         loop {
             let count = match source.read(&mut part) {
@@ -287,7 +287,7 @@ impl Unpacked {
             }
             unpacked.add(&part[..count]);
         }
-        unpacked.is_cut = unpacked.len > MOST_UNPACKED;
+        unpacked.is_cut = unpacked.len > MAX_UNPACKED;
         Ok(unpacked)
     }
 
@@ -374,7 +374,7 @@ pub(crate) struct Line<'a> {
     pub number: u64,
     /// Where it begins in the file, in bytes.
     pub start: u64,
-    /// Its bytes without the newline; `None` when it is longer than [`LONGEST_LINE`].
+    /// Its bytes without the newline; `None` when it is longer than [`MAX_LINE`].
     pub bytes: Option<&'a [u8]>,
     /// Whether a newline ended it.
     pub is_ended: bool,
@@ -385,7 +385,7 @@ impl Lines {
     pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             self.line.clear();
-            self.line.shrink_to(LONGEST_LINE / 8);
+            self.line.shrink_to(MAX_LINE / 8);
             let mut is_too_long = false;
             let mut is_ended = false;
             let mut was_read = false;
@@ -405,7 +405,7 @@ impl Lines {
                     }
                     None => (available, available.len()),
                 };
-                is_too_long |= self.line.len() + part.len() > LONGEST_LINE;
+                is_too_long |= self.line.len() + part.len() > MAX_LINE;
                 if is_too_long {
                     self.line.clear();
                 } else {
@@ -442,7 +442,7 @@ mod tests {
         let mut seen = Vec::new();
         let complete = Jsonl::open(path)
             .expect("a file")
-            .from_start(|line| {
+            .lines_forward(|line| {
                 seen.push(String::from_utf8_lossy(line).into_owned());
                 false
             })
@@ -457,7 +457,7 @@ mod tests {
             seen.push((String::from_utf8_lossy(line).into_owned(), is_ended));
             false
         };
-        Jsonl::open(path).expect("a file").from_end(see).expect("lines");
+        Jsonl::open(path).expect("a file").lines_backward(see).expect("lines");
         seen
     }
 
@@ -497,12 +497,12 @@ mod tests {
                     forward.push(line.to_vec());
                     false
                 };
-                assert!(file.from_start(from_start).expect("lines"));
+                assert!(file.lines_forward(from_start).expect("lines"));
                 let from_end = |line: &[u8], _| {
                     backward.push(line.to_vec());
                     false
                 };
-                file.from_end(from_end).expect("lines");
+                file.lines_backward(from_end).expect("lines");
                 backward.reverse();
                 assert_eq!(
                     forward.concat().len() + forward.len(),
@@ -529,7 +529,7 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
         let mut text = b"one\n".to_vec();
-        text.resize(text.len() + LONGEST_LINE + 1, b'x');
+        text.resize(text.len() + MAX_LINE + 1, b'x');
         text.extend_from_slice(b"\nthree");
         let (_dir, path) = file(&text);
         let mut lines = Jsonl::open(&path).map(|file| file.into_lines().expect("lines")).expect("a file");
@@ -561,7 +561,7 @@ mod tests {
                         seen.push(line.to_vec());
                         false
                     };
-                    (file.from_start(see).expect("lines"), seen)
+                    (file.lines_forward(see).expect("lines"), seen)
                 };
                 assert_eq!(from_start(&packed), from_start(&path), "{length}");
             }
@@ -597,12 +597,12 @@ mod tests {
     fn the_end_of_a_packed_file_is_not_looked_for_without_limit() {
         let (dir, _) = file(b"");
         let path = dir.path().join("x.jsonl.zst");
-        let lines = io::repeat(b'x').take(MOST_UNPACKED).chain(&b"\nlast\n"[..]);
+        let lines = io::repeat(b'x').take(MAX_UNPACKED).chain(&b"\nlast\n"[..]);
         let lines = (&b"first\n"[..]).chain(lines);
         std::fs::write(&path, zstd::encode_all(lines, 1).expect("a packed file")).expect("a file");
         let mut file = Jsonl::open(&path).expect("a file");
         let mut seen = Vec::new();
-        let is_whole = file.from_start(|line| {
+        let is_whole = file.lines_forward(|line| {
             seen.push(line.to_vec());
             false
         });
@@ -636,7 +636,7 @@ mod tests {
         let mut seen = 0;
         let complete = Jsonl::open(&path)
             .expect("a file")
-            .from_start(|_| {
+            .lines_forward(|_| {
                 seen += 1;
                 false
             })

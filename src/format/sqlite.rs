@@ -81,7 +81,7 @@ pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryE
         let others = LOCKS.read().unwrap_or_else(PoisonError::into_inner);
         let way = Footprint::of(path)?.way(is_restless);
         let (_others, _own) = match way {
-            Way::Locked => {
+            OpenMode::Locked => {
                 drop(others);
                 (None, Some(LOCKS.write().unwrap_or_else(PoisonError::into_inner)))
             }
@@ -97,7 +97,7 @@ pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryE
         let is_settled = Footprint::of(path)? == before;
         match found {
             // What is read under locks belongs together, whatever was changed meanwhile.
-            Ok(found) if is_settled || way == Way::Locked => return Ok(found),
+            Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
             // Shared memory that is half made looks the same before and after, and is whole a moment later.
             Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
             // Without a change the next try would fail too; with one, the log may have gone before it was opened.
@@ -113,7 +113,7 @@ pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryE
 
 /// How a database is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum OpenMode {
     /// As a file that nobody changes: it has no log.
     Alone,
     /// With its log, which is indexed in memory of our own.
@@ -168,13 +168,16 @@ impl Footprint {
     }
 
     /// Returns how to read it, without locks as far as that goes.
-    fn way(&self, is_restless: bool) -> Way {
-        match () {
+    fn way(&self, is_restless: bool) -> OpenMode {
+        if self.has_journal {
             // Only the locks tell whether the journal is that of a change under way; nothing is made for them here.
-            () if self.has_journal => Way::Locked,
-            () if is_restless && self.log.is_some() && self.moved.is_some() => Way::Locked,
-            () if self.log.is_some() => Way::WithLog,
-            () => Way::Alone,
+            OpenMode::Locked
+        } else if is_restless && self.log.is_some() && self.moved.is_some() {
+            OpenMode::Locked
+        } else if self.log.is_some() {
+            OpenMode::WithLog
+        } else {
+            OpenMode::Alone
         }
     }
 }
@@ -196,7 +199,7 @@ mod connection {
     use rusqlite::types::ValueRef;
     use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
 
-    use super::{Duration, HashSet, Path, QueryError, Way};
+    use super::{Duration, HashSet, OpenMode, Path, QueryError};
 
     /// How long a reader waits for a lock.
     const BUSY: Duration = Duration::from_secs(2);
@@ -206,16 +209,16 @@ mod connection {
     pub(crate) struct Db(Connection);
 
     impl Db {
-        pub(super) fn open(path: &Path, way: Way) -> Result<Self, QueryError> {
+        pub(super) fn open(path: &Path, way: OpenMode) -> Result<Self, QueryError> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-            let vfs = if way == Way::Locked { c"unix" } else { c"unix-none" };
+            let vfs = if way == OpenMode::Locked { c"unix" } else { c"unix-none" };
             let connection = Connection::open_with_flags_and_vfs(uri(path, way), flags, vfs)?;
             connection.busy_timeout(BUSY)?;
             // What is in the file is no program: neither its views nor its triggers get to call anything.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
             // The log is its owner's to move into the database.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            if way == Way::WithLog {
+            if way == OpenMode::WithLog {
                 // Set before the first read, this makes SQLite keep the index of the log in its own memory; this VFS
                 // has no locks, so nobody is locked out.
                 connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
@@ -284,7 +287,7 @@ mod connection {
     }
 
     /// Returns a path as SQLite's URI, in which every byte that could mean something else is spelt out.
-    fn uri(path: &Path, way: Way) -> String {
+    fn uri(path: &Path, way: OpenMode) -> String {
         let mut uri = "file:".to_owned();
         for byte in path.as_os_str().as_bytes() {
             match byte {
@@ -294,9 +297,9 @@ mod connection {
             }
         }
         uri + match way {
-            Way::Alone => "?immutable=1",
-            Way::WithLog => "",
-            Way::Locked => "?readonly_shm=1",
+            OpenMode::Alone => "?immutable=1",
+            OpenMode::WithLog => "",
+            OpenMode::Locked => "?readonly_shm=1",
         }
     }
 
@@ -353,7 +356,7 @@ mod connection {
     use std::convert::Infallible;
     use std::marker::PhantomData;
 
-    use super::{HashSet, Path, QueryError, Way};
+    use super::{HashSet, OpenMode, Path, QueryError};
 
     /// A database; there is none.
     #[derive(Debug)]
@@ -364,7 +367,7 @@ mod connection {
     pub struct Row<'a>(Infallible, PhantomData<&'a ()>);
 
     impl Db {
-        pub(super) fn open(_: &Path, _: Way) -> Result<Self, QueryError> {
+        pub(super) fn open(_: &Path, _: OpenMode) -> Result<Self, QueryError> {
             Err(QueryError::BuiltWithout)
         }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use crate::change::apply::run;
-use crate::change::apply::run::Done;
+use crate::change::apply::run::ItemResult;
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::error::PathError;
 use crate::system::env::Env;
@@ -76,7 +76,7 @@ pub(crate) fn apply(
     };
     let outcome = run::run(&Change { verb: "hook", items: vec![item] }, env, patience)?;
     match outcome.done.into_iter().next() {
-        Some(Done::Skipped(why) | Done::Failed(why)) => {
+        Some(ItemResult::Skipped(why) | ItemResult::Failed(why)) => {
             Err(PathError::new("change", &old.path, io::Error::other(why)).into())
         }
         _ => Ok(outcome.run),

@@ -12,7 +12,7 @@ use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 
 /// More files than this say nothing more.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// What tells whether a file was written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +69,11 @@ pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> O
         Kind::New => format!("the agent started a new session, {}", first.id),
         Kind::Other => format!("the agent may have gone on with another session, {}", first.id),
     };
-    for change in changes.iter().take(MOST_NAMED) {
+    for change in changes.iter().take(MAX_NAMED) {
         message.push_str(&format!("\n      {} {}", change.file.display(), change.what));
     }
-    if changes.len() > MOST_NAMED {
-        message.push_str(&format!("\n      and {} more", changes.len() - MOST_NAMED));
+    if changes.len() > MAX_NAMED {
+        message.push_str(&format!("\n      and {} more", changes.len() - MAX_NAMED));
     }
     message.push_str(&format!("\n      {} {state}", path.display()));
     Some(message)
@@ -189,7 +189,7 @@ mod tests {
         let mut after = vec![ASKED];
         after.extend(new.iter().map(|place| (place.as_str(), "n", [1].as_slice())));
         let message = verdict(&[ASKED], &after).expect("a message");
-        assert_eq!(message.lines().count(), 1 + MOST_NAMED + 2);
+        assert_eq!(message.lines().count(), 1 + MAX_NAMED + 2);
         assert!(message.contains("and 4 more"), "{message}");
     }
 }

@@ -10,7 +10,7 @@ use crate::format::json_text::members;
 /// The schema that is written.
 const VERSION: u64 = 1;
 /// JidoCode loads a longer name and then refuses to resume the session.
-const LONGEST_NAME: usize = 50;
+const MAX_NAME: usize = 50;
 
 /// A file that JidoCode loads and resumes.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub(crate) enum Unusable {
     #[error("its id {0:?} is not a UUID of version 4")]
     BadId(String),
     /// JidoCode would not resume it.
-    #[error("its name must have 1 to {LONGEST_NAME} characters")]
+    #[error("its name must have 1 to {MAX_NAME} characters")]
     BadName,
     /// JidoCode would not resume it.
     #[error("its project_path is not an absolute path")]
@@ -83,7 +83,7 @@ pub(crate) fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
     if !is_session_id(&session.id) {
         return Err(Unusable::BadId(session.id));
     }
-    if !(1..=LONGEST_NAME).contains(&session.name.chars().count()) {
+    if !(1..=MAX_NAME).contains(&session.name.chars().count()) {
         return Err(Unusable::BadName);
     }
     if !session.project_path.starts_with('/') {

@@ -145,7 +145,7 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
 
 /// Prefers the store that the agent uses by itself to a backup or another account's.
 fn usual_or(a: &Copy, b: &Copy, otherwise: Judgement) -> Judgement {
-    match (a.place.store.is_usual, b.place.store.is_usual) {
+    match (a.place.store.is_default, b.place.store.is_default) {
         (true, false) => Judgement::Better(Why::UsualStore),
         (false, true) => Judgement::Worse,
         _ => otherwise,
@@ -246,7 +246,7 @@ mod tests {
     fn of_identical_copies_a_backup_of_the_store_is_not_the_one() {
         let mut backup = copy("/home/.claude-backup/x", true, 1, 4);
         let mut store = (*backup.place.store).clone();
-        store.is_usual = false;
+        store.is_default = false;
         backup.place.store = std::sync::Arc::new(store);
         let (path, _) = chosen(vec![backup, copy("/home/.claude/x", true, 1, 4)], Comparison::Identical);
         assert_eq!(path.as_deref(), Some("/home/.claude/x"));

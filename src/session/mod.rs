@@ -181,7 +181,7 @@ pub(crate) struct Store {
     /// The directory; it may be a link, nothing below it is followed.
     pub root: PathBuf,
     /// Whether the agent uses it when nobody tells it otherwise.
-    pub is_usual: bool,
+    pub is_default: bool,
     /// Variables that the agent needs to find this store.
     pub set: BTreeMap<&'static str, OsString>,
     /// Variables that would lead the agent to another store.
@@ -549,7 +549,7 @@ pub(crate) mod tests {
         let store = Store {
             agent: AgentKind::Claude,
             root: "/s".into(),
-            is_usual: true,
+            is_default: true,
             set: BTreeMap::new(),
             unset: Vec::new(),
         };

@@ -20,7 +20,7 @@ const LEAVE: &str = "\x1b[?25h\x1b[0m\x1b[?1049l";
 /// mouse, of the focus and of pasting, keys in another encoding, colours. What is off already stays so.
 const RESET: &str = "\x1b[?1047l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[?1l\x1b>\x1b[0m\r";
 /// What a terminal that does not tell its size is taken for.
-const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
+const DEFAULT_SIZE: Size = Size { columns: 80, rows: 24 };
 
 /// A terminal's size in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Screen {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that knows the terminal")]
     pub(crate) fn size(&self) -> Size {
         let size = tcgetwinsize(io::stderr()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
-        size.map_or(USUAL_SIZE, |size| Size { columns: size.ws_col.into(), rows: size.ws_row.into() })
+        size.map_or(DEFAULT_SIZE, |size| Size { columns: size.ws_col.into(), rows: size.ws_row.into() })
     }
 
     /// Sends a frame to the screen.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::contract::Kind;
-use crate::contract::changes::{Change, Cleanup, CleanupKind, Fuse, KeptFor, Pins, RunList, RunState, Undo};
+use crate::contract::changes::{Change, Cleanup, CleanupKind, Guard, KeptFor, Pins, RunList, RunState, Undo};
 use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, START, Vibe, age_tree,
@@ -324,7 +324,7 @@ fn what_looks_like_a_mistake_is_refused() {
         assert_eq!(world.rejoin(args.clone()).code(7).error().code, code);
     }
     let shown: Cleanup = world.rejoin(["cleanup", "--dry-run", "--older-than", "1d", "--json"]).code(7).json();
-    assert_eq!((shown.refused, shown.planned), (Some(Fuse::Clock), 9));
+    assert_eq!((shown.refused, shown.planned), (Some(Guard::Clock), 9));
     // One of another agent, and most of the rest.
     world.add(Jido::session(id(21)));
     assert_eq!(

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cleanup::{stores, world};
 use crate::contract::archive::{List, Verify};
-use crate::contract::changes::{Change, Cleanup, Fuse, Undo};
+use crate::contract::changes::{Change, Cleanup, Guard, Undo};
 use crate::fixtures::{Claude, age_tree, id, put};
 use crate::picture::Picture;
 use crate::undo::assert_same;
@@ -103,14 +103,14 @@ fn what_is_archived_as_it_is_counts_as_kept() {
         let plan: Cleanup = world.rejoin(["cleanup", "--all", "--dry-run", "--json"]).code_is_one_of(&[0, 7]).json();
         plan.refused
     };
-    assert_eq!(refused(&world), Some(Fuse::WholeAgent));
+    assert_eq!(refused(&world), Some(Guard::WholeAgent));
     world.rejoin(["archive", "--all"]).code(0);
     assert_eq!(refused(&world), None);
     // An archive that is damaged keeps nothing.
     let blobs = world.home().join(".local/share/rejoin/archive/blobs");
     let aside = world.root().join("blobs");
     std::fs::rename(&blobs, &aside).expect("blobs that go");
-    assert_eq!(refused(&world), Some(Fuse::WholeAgent));
+    assert_eq!(refused(&world), Some(Guard::WholeAgent));
     std::fs::rename(&aside, &blobs).expect("blobs that come back");
     // Nor does an old state of what has changed since.
     for n in 11..=16 {
@@ -119,7 +119,7 @@ fn what_is_archived_as_it_is_counts_as_kept() {
         put(&path, text.replace("\"x\"", "\"z\""));
     }
     age_tree(&world.home().join(".claude"));
-    assert_eq!(refused(&world), Some(Fuse::MoreThanHalf));
+    assert_eq!(refused(&world), Some(Guard::MoreThanHalf));
     // What goes into the archive first is safe as well; a clock that jumped is another matter.
     let all: Cleanup = world.rejoin(["cleanup", "--all", "--archive", "--yes", "--json"]).code(0).json();
     assert_eq!((all.deleted, all.archived), (9, 9));

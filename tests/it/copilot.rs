@@ -65,12 +65,12 @@ fn a_name_is_a_title_unless_it_is_the_first_prompt_again() {
 fn the_last_resume_tells_the_directory_and_the_client_is_said_to_prefer_its_own() {
     let world = World::new();
     world.install("copilot", "");
-    let (app, shop) = (world.dir("app"), world.dir("shop"));
-    world.add(Copilot::session(id(1)).in_dir(&app).turn("a", "b").resumed_in(&shop).turn("c", "d"));
+    let (app, state_dir) = (world.dir("app"), world.dir("shop"));
+    world.add(Copilot::session(id(1)).in_dir(&app).turn("a", "b").resumed_in(&state_dir).turn("c", "d"));
     let details = shown(&world, &id(1));
     let session = &details.session;
-    assert_eq!((session.launch_path(), session.launch_source()), (shop.to_str(), Some("last-directory")));
-    assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (app.to_str(), shop.to_str()));
+    assert_eq!((session.launch_path(), session.launch_source()), (state_dir.to_str(), Some("last-directory")));
+    assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (app.to_str(), state_dir.to_str()));
     let own = format!("Copilot CLI goes to {} by itself", app.display());
     assert!(details.notes.iter().any(|note| note.starts_with(&own)), "{:?}", details.notes);
     let evidence: Vec<_> = details.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
@@ -78,12 +78,12 @@ fn the_last_resume_tells_the_directory_and_the_client_is_said_to_prefer_its_own(
 
     let plan = plan(&world, &[&id(1)]);
     assert_eq!(plan.resume.argv, ["copilot".to_owned(), format!("--resume={}", id(1))]);
-    assert_eq!(plan.resume.dir.as_deref(), shop.to_str());
+    assert_eq!(plan.resume.dir.as_deref(), state_dir.to_str());
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
     world.rejoin(["resume", &id(1)]).code(0);
     let launch = world.launched().expect("a launch");
-    assert_eq!((&launch.argv, &launch.cwd), (&plan.resume.argv, &shop));
-    assert_eq!(launch.variable("PWD"), shop.to_str());
+    assert_eq!((&launch.argv, &launch.cwd), (&plan.resume.argv, &state_dir));
+    assert_eq!(launch.variable("PWD"), state_dir.to_str());
 }
 
 #[test]

@@ -214,10 +214,10 @@ fn a_short_id_that_amplifier_prints_for_two_sessions_is_told() {
 #[test]
 fn a_session_in_a_foreign_project_is_misfiled() {
     let world = world();
-    let (app, shop) = (world.dir("app"), world.dir("shop"));
+    let (app, state_dir) = (world.dir("app"), world.dir("shop"));
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").filed_under("-gone-away"));
-    world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y").filed_under(claude_slug(&shop)));
-    world.add(Claude::session(id(3)).in_dir(&shop).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y").filed_under(claude_slug(&state_dir)));
+    world.add(Claude::session(id(3)).in_dir(&state_dir).turn("x", "y"));
     check(&world, "misfiled-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 lies in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in the project of its directory does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
@@ -325,9 +325,9 @@ fn an_unusable_session_info_is_told_and_mended() {
 #[test]
 fn a_session_info_of_another_project_is_told_but_not_metadata_that_names_one() {
     let world = world();
-    let (app, shop) = (world.dir("app"), world.dir("shop"));
-    world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&shop).turn("x", "y"));
-    let elsewhere = Amplifier::session(id(2)).in_dir(&app).session_info(&app).metadata("working_dir", json!(shop));
+    let (app, state_dir) = (world.dir("app"), world.dir("shop"));
+    world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&state_dir).turn("x", "y"));
+    let elsewhere = Amplifier::session(id(2)).in_dir(&app).session_info(&app).metadata("working_dir", json!(state_dir));
     world.add(elsewhere.turn("x", "y"));
     check(&world, "session-info-mismatch").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
@@ -688,9 +688,9 @@ info empty-session: it has neither a prompt nor a reply
 #[test]
 fn only_what_was_asked_for_is_answered() {
     let world = world();
-    let (app, shop) = (world.dir("app"), world.dir("shop"));
+    let (app, state_dir) = (world.dir("app"), world.dir("shop"));
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").torn());
-    world.add(Claude::session(id(2)).in_dir(&shop).turn("x", "y").torn());
+    world.add(Claude::session(id(2)).in_dir(&state_dir).turn("x", "y").torn());
     world.add(Amplifier::session(id(3)).in_dir(app.join("gone")).turn("x", "y"));
     let codes = |args: &[&str]| -> Vec<String> {
         let report: DoctorReport = world.rejoin(["doctor", "--json"].iter().chain(args)).json();
@@ -700,7 +700,7 @@ fn only_what_was_asked_for_is_answered() {
     assert_eq!(codes(&[]), ["missing-directory", "torn-transcript", "torn-transcript", "session-info-missing"]);
     assert_eq!(codes(&["--agent", "amplifier"]), ["missing-directory", "session-info-missing"]);
     assert_eq!(codes(&["--agent", "jido", "--agent", "claude"]), ["torn-transcript", "torn-transcript"]);
-    assert_eq!(codes(&["--dir", &path(&shop)]), ["torn-transcript"]);
+    assert_eq!(codes(&["--dir", &path(&state_dir)]), ["torn-transcript"]);
     assert_eq!(codes(&["--dir", &path(&app)]), ["missing-directory", "torn-transcript", "session-info-missing"]);
     assert_eq!(codes(&["--check", "session-info-missing"]), ["session-info-missing"]);
     assert_eq!(codes(&["--check", "unreadable", "--check", "missing-directory"]), ["missing-directory"]);

@@ -7,7 +7,7 @@ use crate::fixtures::{Jido, id, put};
 use crate::world::World;
 
 /// The size that JidoCode loads at most.
-const MOST_BYTES: usize = 10 * 1024 * 1024;
+const MAX_BYTES: usize = 10 * 1024 * 1024;
 
 fn shown(session: Jido) -> Details {
     let world = World::new();
@@ -116,10 +116,10 @@ fn just_ten_mebibytes_are_loaded_and_one_byte_more_is_not() {
     let path = world.add(Jido::session(id(1)).unsigned());
     let len = usize::try_from(path.metadata().expect("metadata").len()).expect("a length");
     let text = std::fs::read_to_string(&path).expect("a session");
-    put(&path, text.clone() + &" ".repeat(MOST_BYTES - len));
+    put(&path, text.clone() + &" ".repeat(MAX_BYTES - len));
     let session = world.rejoin(["list", "--all", "--json"]).code(0).sessions().remove(0);
     assert!(!has(&session, "oversize"), "{:?}", session.health);
-    put(&path, text + &" ".repeat(MOST_BYTES - len + 1));
+    put(&path, text + &" ".repeat(MAX_BYTES - len + 1));
     let session = world.rejoin(["list", "--all", "--json"]).code(0).sessions().remove(0);
     assert!(has(&session, "oversize") && !session.resumable, "{:?}", session.health);
 }

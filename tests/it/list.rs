@@ -14,9 +14,9 @@ fn ids(world: &World, args: &[&str]) -> Vec<String> {
 /// Four sessions of two agents, one a day, the first the oldest.
 fn four_sessions() -> World {
     let world = World::new();
-    let (app, shop) = (world.dir("app"), world.dir("app/shop"));
+    let (app, state_dir) = (world.dir("app"), world.dir("app/shop"));
     world.add(Amplifier::session(id(1)).in_dir(&app).at("2026-02-26T12:00:00Z").turn("delta", &"x".repeat(300)));
-    world.add(Claude::session(id(2)).in_dir(&shop).at("2026-02-27T12:00:00Z").turn("alpha", "x"));
+    world.add(Claude::session(id(2)).in_dir(&state_dir).at("2026-02-27T12:00:00Z").turn("alpha", "x"));
     world.add(Amplifier::session(id(3)).in_dir("/gone").at("2026-02-28T12:00:00Z").turn("charlie", "x"));
     world.add(Claude::session(id(4)).in_dir(&app).at("2026-03-01T11:00:00Z").turn("Bravo", &"x".repeat(9000)));
     world
@@ -133,16 +133,16 @@ fn a_pointer_to_nothing_is_listed_as_dangling() {
 #[test]
 fn sessions_are_filtered_by_directory_with_those_below() {
     let world = four_sessions();
-    let (app, shop) = (world.root().join("app"), world.root().join("app/shop"));
+    let (app, state_dir) = (world.root().join("app"), world.root().join("app/shop"));
     assert_eq!(ids(&world, &["--dir", app.to_str().expect("a path")]), [id(4), id(2), id(1)]);
-    assert_eq!(ids(&world, &["--dir", shop.to_str().expect("a path")]), [id(2)]);
+    assert_eq!(ids(&world, &["--dir", state_dir.to_str().expect("a path")]), [id(2)]);
     assert_eq!(ids(&world, &["--dir", "/gone"]), [id(3)]);
     assert!(ids(&world, &["--dir", "/gon"]).is_empty());
     let here = |dir| -> Vec<String> {
         let sessions = world.from(dir).rejoin(["list", "--here", "--json"]).code(0).sessions();
         sessions.into_iter().map(|session| session.id).collect()
     };
-    assert_eq!(here(&shop), [id(2)]);
+    assert_eq!(here(&state_dir), [id(2)]);
     assert_eq!(here(&app), [id(4), id(2), id(1)]);
     let relative = world.from(&app).rejoin(["list", "--dir", "shop", "--json"]).code(0).sessions();
     assert_eq!(relative.len(), 1);

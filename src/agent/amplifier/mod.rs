@@ -45,7 +45,7 @@ impl Agent for Amplifier {
         vec![Store {
             agent: self.kind(),
             root: env.home.join(".amplifier"),
-            is_usual: true,
+            is_default: true,
             set: BTreeMap::new(),
             unset: Vec::new(),
         }]

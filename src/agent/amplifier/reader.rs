@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         self.copy.transcript_bytes = file.len();
         let (mut prompt, mut first_at, mut has_reply) = (None, None, false);
         let is_whole = file
-            .from_start(|line| {
+            .lines_forward(|line| {
                 if let Ok(entry) = serde_json::from_slice::<Entry<'_>>(line) {
                     first_at = first_at.or_else(|| entry.at());
                     has_reply |= entry.is_reply();
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         self.created.extend(first_at.map(|at| Fact::new(at, "transcript")));
 
         let (mut newest, mut is_torn, mut seen) = (None, false, 0);
-        file.from_end(|line, is_ended| {
+        file.lines_backward(|line, is_ended| {
             match serde_json::from_slice::<Entry<'_>>(line) {
                 Ok(entry) => newest = newest.max(entry.at()),
                 Err(_) => is_torn |= !is_ended,
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         if !has_transcript || wants_dir {
             let (mut prompt, mut first_at, mut has_reply, mut dir) = (None, None, false, None);
             let is_whole = file
-                .from_start(|line| {
+                .lines_forward(|line| {
                     if let Ok(event) = serde_json::from_slice::<Event<'_>>(line) {
                         first_at = first_at.or_else(|| event.at());
                         has_reply |= event.reply().is_some();
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
             }
         }
         let (mut newest, mut has_ended) = (None, false);
-        file.from_end(|line, _| {
+        file.lines_backward(|line, _| {
             let event = serde_json::from_slice::<Event<'_>>(line).ok();
             newest = event.as_ref().and_then(Event::at);
             has_ended = event.is_some_and(|event| event.is_end());

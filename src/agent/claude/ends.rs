@@ -16,7 +16,7 @@ pub(super) const TAIL: usize = 96 * 1024;
 /// Records near the end that are looked into even when every field has been seen: times are not in order.
 const LAST_RECORDS: u32 = 6;
 /// Records near the end that the model is looked for in.
-const MOST_RECORDS: u32 = 40;
+const MAX_RECORDS: u32 = 40;
 
 /// What the two ends of a transcript tell.
 #[derive(Default)]
@@ -141,7 +141,7 @@ impl Ends {
         // A session that was never answered has no model to find.
         has_all
             && self.records_from_end >= LAST_RECORDS
-            && (self.model.is_some() || self.records_from_end >= MOST_RECORDS)
+            && (self.model.is_some() || self.records_from_end >= MAX_RECORDS)
     }
 
     pub(super) fn is_done_with_end(&self) -> bool {
@@ -162,12 +162,16 @@ impl Ends {
         if is_empty {
             copy.health.insert(Health::EmptySession);
         }
-        copy.kind = match () {
-            () if copy.place.is_subagent || self.is_sidechain => SessionKind::Subagent,
-            () if is_empty => SessionKind::Empty,
-            () if self.forked_from.is_some() => SessionKind::Fork,
-            () if self.is_exec && !self.is_interactive => SessionKind::Exec,
-            () => SessionKind::Main,
+        copy.kind = if copy.place.is_subagent || self.is_sidechain {
+            SessionKind::Subagent
+        } else if is_empty {
+            SessionKind::Empty
+        } else if self.forked_from.is_some() {
+            SessionKind::Fork
+        } else if self.is_exec && !self.is_interactive {
+            SessionKind::Exec
+        } else {
+            SessionKind::Main
         };
         if copy.kind == SessionKind::Subagent {
             copy.parent_id = copy.parent_id.take().or(self.session_id).filter(|parent| *parent != copy.place.id);

@@ -74,8 +74,8 @@ impl Agent for Claude {
         roots
             .into_iter()
             .map(|root| {
-                let is_usual = root == *chosen.as_ref().unwrap_or(&default);
-                let mut store = Store { agent: self.kind(), set: BTreeMap::new(), unset: Vec::new(), is_usual, root };
+                let is_default = root == *chosen.as_ref().unwrap_or(&default);
+                let mut store = Store { agent: self.kind(), set: BTreeMap::new(), unset: Vec::new(), is_default, root };
                 // The variable moves the client's global file too, even when it names the default place.
                 if store.root == default && chosen.as_ref() != Some(&default) {
                     store.unset = vec!["CLAUDE_CONFIG_DIR"];
@@ -179,12 +179,12 @@ impl Agent for Claude {
         copy.modified_at = file.modified();
 
         let mut ends = Ends::default();
-        let is_whole = file.from_start(|line| {
+        let is_whole = file.lines_forward(|line| {
             ends.see_from_start(line);
             ends.knows_start()
         });
         ends.is_whole = is_whole.map_err(fail)?;
-        let seen = file.from_end(|line, is_ended| {
+        let seen = file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()
         });

@@ -116,14 +116,19 @@ impl Ends {
             // A session that another one made is told by its parent alone in some versions.
             _ => (meta.parent.is_some() && meta.forked_from.is_none(), meta.parent),
         };
-        copy.kind = match () {
-            () if is_archived => SessionKind::Archived,
-            () if is_subagent => SessionKind::Subagent,
+        copy.kind = if is_archived {
+            SessionKind::Archived
+        } else if is_subagent {
+            SessionKind::Subagent
+        } else if meta.forked_from.is_some() {
             // A fork has its parent's conversation, even before it has words of its own.
-            () if meta.forked_from.is_some() => SessionKind::Fork,
-            () if is_empty => SessionKind::Empty,
-            () if is_exec => SessionKind::Exec,
-            () => SessionKind::Main,
+            SessionKind::Fork
+        } else if is_empty {
+            SessionKind::Empty
+        } else if is_exec {
+            SessionKind::Exec
+        } else {
+            SessionKind::Main
         };
         copy.parent_id = if is_subagent { parent } else { meta.forked_from };
         if is_empty && copy.kind == SessionKind::Empty {

@@ -33,13 +33,13 @@ use records::{Daemon, Meta, Named, Prompt, Record};
 /// What is read of the end at once: most turns fit.
 const TAIL: usize = 64 * 1024;
 /// How far the line after a first one that is larger than any window is looked for.
-const MOST_SKIPPED: u64 = 64 * 1024 * 1024;
+const MAX_SKIPPED: u64 = 64 * 1024 * 1024;
 /// How far back the beginning of the last turn is looked for.
-const LONGEST_TURN: u64 = 16 * 1024 * 1024;
+const MAX_TURN: u64 = 16 * 1024 * 1024;
 /// What only the record holds by which a turn begins: inside a string the quotes would be escaped.
 const TURN: &[u8] = br#""type":"turn_context""#;
 /// `sessions/YYYY/MM/DD`.
-const DEEPEST: usize = 3;
+const MAX_DEPTH: usize = 3;
 /// The daemon's file is some hundred bytes.
 const MAX_DAEMON: u64 = 64 * 1024;
 const ARCHIVE: &str = "archived_sessions";
@@ -59,16 +59,16 @@ impl Agent for Codex {
         let mut stores = Vec::new();
         if let Some(root) = chosen.clone().filter(|root| *root != default) {
             let set = BTreeMap::from([("CODEX_HOME", OsString::from(&root))]);
-            stores.push(Store { agent: self.kind(), root, is_usual: true, set, unset: Vec::new() });
+            stores.push(Store { agent: self.kind(), root, is_default: true, set, unset: Vec::new() });
         }
-        let is_usual = stores.is_empty();
-        let unset = match (env.foreign_home, is_usual) {
+        let is_default = stores.is_empty();
+        let unset = match (env.foreign_home, is_default) {
             // Neither may lead the agent away from a home that was named.
             (true, _) => vec!["CODEX_HOME", "CODEX_SQLITE_HOME"],
             (false, false) => vec!["CODEX_HOME"],
             (false, true) => Vec::new(),
         };
-        stores.push(Store { agent: self.kind(), root: default, is_usual, set: BTreeMap::new(), unset });
+        stores.push(Store { agent: self.kind(), root: default, is_default, set: BTreeMap::new(), unset });
         stores
     }
 
@@ -123,7 +123,7 @@ impl Agent for Codex {
         let modified = file.modified();
 
         let mut ends = read_start(&mut file).map_err(fail)?;
-        file.from_end(|line, is_ended| {
+        file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()
         })
@@ -133,9 +133,9 @@ impl Agent for Codex {
             ends.see_row(row);
         }
         if !ends.knows_last_turn() && !ends.is_whole {
-            match Jsonl::open(&path)?.last_line_with(TURN, LONGEST_TURN).map_err(fail)? {
+            match Jsonl::open(&path)?.last_line_with(TURN, MAX_TURN).map_err(fail)? {
                 Some(line) => ends.see_last_turn(&line),
-                None if copy.transcript_bytes > LONGEST_TURN => {
+                None if copy.transcript_bytes > MAX_TURN => {
                     copy.notes.push("its last turn is too long to see where it began".to_owned());
                 }
                 None => {}
@@ -324,7 +324,7 @@ fn belongings(place: &Located, snapshots: &Beginnings) -> Belongings {
 
 /// Finds the rollouts of a store by name.
 fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
-    let mut found = rollouts(store, &store.root.join("sessions"), DEEPEST, &is_wanted);
+    let mut found = rollouts(store, &store.root.join("sessions"), MAX_DEPTH, &is_wanted);
     found.extend(rollouts(store, &store.root.join(ARCHIVE), 0, &is_wanted));
     found
 }
@@ -387,7 +387,7 @@ fn is_archived(path: &Path) -> bool {
 fn read_start(file: &mut Jsonl) -> std::io::Result<Ends> {
     let mut ends = Ends::default();
     let mut has_line = false;
-    ends.is_whole = file.from_start(|line| {
+    ends.is_whole = file.lines_forward(|line| {
         has_line = true;
         ends.see_from_start(line);
         ends.knows_start()
@@ -397,7 +397,7 @@ fn read_start(file: &mut Jsonl) -> std::io::Result<Ends> {
     }
     // The model's instructions are in the first line. Its facts come before them, the conversation behind it.
     ends.meta = Meta::parse(file.beginning());
-    let mut lines = file.lines_within(MOST_SKIPPED)?;
+    let mut lines = file.lines_within(MAX_SKIPPED)?;
     let mut left = TAIL;
     while let Some(line) = lines.next_line()? {
         let Some(bytes) = line.bytes.filter(|_| line.number > 1) else { continue };

@@ -14,7 +14,7 @@ use crate::system::env::Env;
 /// The source of what it says.
 pub(super) const THREADS: &str = "threads";
 /// Longer names and paths are none.
-const MOST_BYTES: u32 = 4096;
+const MAX_BYTES: u32 = 4096;
 
 /// Adds what the table says to the notes on a store: of every session, or of one.
 pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreNotes) {
@@ -47,13 +47,13 @@ fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
     db.require("threads", &["id"])?;
     let known = db.columns("threads")?;
     let bounded = |column: &str| match known.contains(column) {
-        true => format!("CASE WHEN octet_length({column}) <= {MOST_BYTES} THEN {column} END"),
+        true => format!("CASE WHEN octet_length({column}) <= {MAX_BYTES} THEN {column} END"),
         false => "NULL".to_owned(),
     };
     let name = match known.contains("name") || !known.contains("title") || !known.contains("first_user_message") {
         true => bounded("name"),
         false => format!(
-            "CASE WHEN octet_length(title) <= {MOST_BYTES} \
+            "CASE WHEN octet_length(title) <= {MAX_BYTES} \
              AND title <> substr(first_user_message, 1, length(title)) THEN title END"
         ),
     };
@@ -70,7 +70,7 @@ fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
 
 /// Finds the database; a newer version begins one with a higher number.
 fn find(store: &Store, env: &Env) -> Option<PathBuf> {
-    let moved = env.agent_variable("CODEX_SQLITE_HOME").filter(|_| store.is_usual);
+    let moved = env.agent_variable("CODEX_SQLITE_HOME").filter(|_| store.is_default);
     let dir = moved.map_or_else(|| store.root.clone(), |dir| env.absolute(Path::new(dir)));
     let number = |name: &str| name.strip_prefix("state_")?.strip_suffix(".sqlite")?.parse::<u32>().ok();
     let files = Found::default().entries(&dir).into_iter().filter(|(_, kind)| kind.is_file());

@@ -77,7 +77,7 @@ pub(super) struct Ends {
 /// Events near the end that are looked into for the newest time and the model, even where others would do.
 const LAST_EVENTS: u32 = 6;
 /// Events near the end that the model is looked for in: a session that was never answered has none.
-const MOST_EVENTS: u32 = 40;
+const MAX_EVENTS: u32 = 40;
 
 impl Ends {
     pub(super) fn see_from_start(&mut self, line: &[u8]) -> bool {
@@ -92,7 +92,7 @@ impl Ends {
     pub(super) fn see_from_end(&mut self, line: &[u8], is_ended: bool) -> bool {
         let knows_rest = self.newest.is_some()
             && self.events_from_end >= LAST_EVENTS
-            && (self.model.is_some() || self.events_from_end >= MOST_EVENTS);
+            && (self.model.is_some() || self.events_from_end >= MAX_EVENTS);
         // The last resume can be far up; it is told from the rest without parsing.
         if !knows_rest || may_have_context(line) {
             match Event::parse(line) {

@@ -46,14 +46,14 @@ impl Agent for Copilot {
         let chosen = env.agent_variable("COPILOT_HOME").map(|dir| env.absolute(Path::new(dir)));
         let usual = Store {
             agent: self.kind(),
-            is_usual: chosen.as_ref().is_none_or(|chosen| *chosen == default),
+            is_default: chosen.as_ref().is_none_or(|chosen| *chosen == default),
             root: default.clone(),
             set: BTreeMap::new(),
             unset: vec!["COPILOT_HOME"],
         };
         let chosen = chosen.filter(|chosen| *chosen != default).map(|root| Store {
             agent: self.kind(),
-            is_usual: true,
+            is_default: true,
             set: BTreeMap::from([("COPILOT_HOME", OsString::from(&root))]),
             root,
             unset: Vec::new(),
@@ -96,8 +96,8 @@ impl Agent for Copilot {
                 copy.transcript_bytes = file.len();
                 let modified = file.modified();
                 let fail = |error| PathError::new("read", &path, error);
-                ends.is_whole = file.from_start(|line| ends.see_from_start(line)).map_err(fail)?;
-                file.from_end(|line, is_ended| ends.see_from_end(line, is_ended)).map_err(fail)?;
+                ends.is_whole = file.lines_forward(|line| ends.see_from_start(line)).map_err(fail)?;
+                file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended)).map_err(fail)?;
                 copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
             }
             // A client that was opened and left at once writes everything but this.

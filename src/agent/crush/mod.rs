@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::database;
-use crate::agent::database::{MOST_BYTES, Queries, Schema};
+use crate::agent::database::{MAX_BYTES, Queries, Schema};
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
@@ -45,7 +45,7 @@ impl Schema for Sessions {
         let parent = db.column_list("sessions", "", &SESSION[1..2])?;
         let of_message = db.column_list("messages", "", &["is_summary_message", "model"])?;
         let turns = format!(
-            "SELECT created_at, rowid, role, CASE WHEN octet_length(parts) <= {MOST_BYTES} THEN parts END, {of_message} \
+            "SELECT created_at, rowid, role, CASE WHEN octet_length(parts) <= {MAX_BYTES} THEN parts END, {of_message} \
              FROM messages WHERE session_id = ?1 AND (created_at, rowid) > (CAST(?2 AS INTEGER), CAST(?3 AS INTEGER)) \
              ORDER BY created_at, rowid LIMIT CAST(?4 AS INTEGER)"
         );
@@ -106,8 +106,8 @@ impl Agent for Crush {
         if let Some(root) = env.agent_variable("CRUSH_GLOBAL_DATA") {
             let root = env.absolute(Path::new(root));
             let set = BTreeMap::from([("CRUSH_GLOBAL_DATA", root.clone().into_os_string())]);
-            stores.iter_mut().for_each(|store| store.is_usual = false);
-            stores.insert(0, Store { agent: self.kind(), root, is_usual: true, set, unset: Vec::new() });
+            stores.iter_mut().for_each(|store| store.is_default = false);
+            stores.insert(0, Store { agent: self.kind(), root, is_default: true, set, unset: Vec::new() });
         }
         stores
     }

@@ -57,10 +57,10 @@ impl Agent for Gemini {
         // The variable stands for the home directory.
         let chosen = env.agent_variable("GEMINI_CLI_HOME").map(|dir| env.absolute(Path::new(dir)));
         let chosen = chosen.filter(|home| *home != env.home);
-        let store = |home: &Path, is_usual, set: BTreeMap<_, _>, unset| Store {
+        let store = |home: &Path, is_default, set: BTreeMap<_, _>, unset| Store {
             agent: self.kind(),
             root: home.join(".gemini"),
-            is_usual,
+            is_default,
             set,
             unset,
         };
@@ -336,7 +336,7 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
         });
     } else {
         let mut file = Jsonl::open(path)?;
-        let seen = file.from_start(|line| {
+        let seen = file.lines_forward(|line| {
             let record = record(line);
             let change = record.as_ref().and_then(|record| record.change());
             id = record.into_iter().chain(change).find_map(|record| record.session_id.get().map(str::to_owned));
@@ -366,13 +366,13 @@ fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
     copy.transcript_bytes = length;
     let mut sum = Conversation::default();
     let is_whole = file
-        .from_start(|line| {
+        .lines_forward(|line| {
             sum.see(line, 0);
             length > SMALL && sum.first_prompt().is_some() && sum.created_at.is_some()
         })
         .map_err(fail)?;
     let (mut late, mut is_torn, mut seen) = (Conversation::default(), false, 0);
-    file.from_end(|line, is_ended| {
+    file.lines_backward(|line, is_ended| {
         is_torn |= !is_ended && record(line).is_none();
         seen += line.len() as u64;
         if !is_whole {
@@ -417,7 +417,7 @@ fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
     };
     if !is_small {
         Jsonl::open(&path)?
-            .from_end(|line, _| {
+            .lines_backward(|line, _| {
                 sum.summary = summary_line(line);
                 // The title comes after the last message, whose brackets stand at this depth.
                 sum.summary.is_some() || line.starts_with(b"  ]")
@@ -493,10 +493,12 @@ fn show(path: &Path, entries: &[Entry], see: &mut dyn FnMut(Message) -> ControlF
 /// Puts what is known into the copy; what a whole file does not say is not so.
 fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
     let is_empty = sum.prompts() + sum.replies() == 0;
-    copy.kind = match () {
-        () if copy.place.is_subagent || sum.is_subagent => SessionKind::Subagent,
-        () if is_whole && is_empty => SessionKind::Empty,
-        () => SessionKind::Main,
+    copy.kind = if copy.place.is_subagent || sum.is_subagent {
+        SessionKind::Subagent
+    } else if is_whole && is_empty {
+        SessionKind::Empty
+    } else {
+        SessionKind::Main
     };
     if is_whole && is_empty {
         copy.health.insert(Health::EmptySession);

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes};
 use crate::agent::database;
-use crate::agent::database::{MOST_BYTES, Queries, Schema};
+use crate::agent::database::{MAX_BYTES, Queries, Schema};
 use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::format::sqlite::{Db, QueryError, Row};
@@ -54,7 +54,7 @@ impl Schema for Sessions {
         let parent = db.column_list("sessions", "", &SESSION[1..2])?;
         let of_message = db.column_list("messages", "", &["created_timestamp", "metadata_json"])?;
         let turns = format!(
-            "SELECT id, role, CASE WHEN octet_length(content_json) <= {MOST_BYTES} THEN content_json END, {of_message} \
+            "SELECT id, role, CASE WHEN octet_length(content_json) <= {MAX_BYTES} THEN content_json END, {of_message} \
              FROM messages WHERE session_id = ?1 AND id > CAST(?2 AS INTEGER) AND ?3 = '' \
              ORDER BY id LIMIT CAST(?4 AS INTEGER)"
         );
@@ -116,10 +116,10 @@ impl Agent for Goose {
         if let Some(root) = env.agent_variable("GOOSE_PATH_ROOT") {
             let root = env.absolute(Path::new(root));
             let set = BTreeMap::from([("GOOSE_PATH_ROOT", root.clone().into_os_string())]);
-            stores.iter_mut().for_each(|store| store.is_usual = false);
+            stores.iter_mut().for_each(|store| store.is_default = false);
             stores.insert(
                 0,
-                Store { agent: self.kind(), root: root.join("data"), is_usual: true, set, unset: Vec::new() },
+                Store { agent: self.kind(), root: root.join("data"), is_default: true, set, unset: Vec::new() },
             );
         }
         stores

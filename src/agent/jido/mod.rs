@@ -49,7 +49,7 @@ impl Agent for Jido {
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store { agent: self.kind(), root: root(env), is_usual: true, set: BTreeMap::new(), unset: Vec::new() }]
+        vec![Store { agent: self.kind(), root: root(env), is_default: true, set: BTreeMap::new(), unset: Vec::new() }]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

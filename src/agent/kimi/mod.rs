@@ -39,13 +39,13 @@ impl Agent for Kimi {
         let default = env.home.join(".kimi");
         let chosen = env.agent_variable("KIMI_SHARE_DIR").map(|dir| env.absolute(Path::new(dir)));
         let chosen = chosen.filter(|root| *root != default);
-        let store = |root: PathBuf, is_usual, set, unset| Store { agent: self.kind(), root, is_usual, set, unset };
-        let is_usual = chosen.is_none();
+        let store = |root: PathBuf, is_default, set, unset| Store { agent: self.kind(), root, is_default, set, unset };
+        let is_default = chosen.is_none();
         let chosen = chosen.map(|root| {
             let set = BTreeMap::from([("KIMI_SHARE_DIR", OsString::from(&root))]);
             store(root, true, set, Vec::new())
         });
-        chosen.into_iter().chain([store(default, is_usual, BTreeMap::new(), vec!["KIMI_SHARE_DIR"])]).collect()
+        chosen.into_iter().chain([store(default, is_default, BTreeMap::new(), vec!["KIMI_SHARE_DIR"])]).collect()
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

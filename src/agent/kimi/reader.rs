@@ -63,7 +63,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
     copy.transcript_bytes = file.len();
     let (mut prompt, mut created, mut replies) = (None, None, Replies::default());
     let is_whole = file
-        .from_start(|line| {
+        .lines_forward(|line| {
             if let Ok(record) = serde_json::from_slice::<WireRecord<'_>>(line) {
                 created = created.or_else(|| record.at());
                 match record.event() {
@@ -75,7 +75,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
         })
         .map_err(fail)?;
     let (mut newest, mut last, mut is_torn) = (None, None, false);
-    file.from_end(|line, is_ended| {
+    file.lines_backward(|line, is_ended| {
         match serde_json::from_slice::<WireRecord<'_>>(line) {
             Ok(record) => {
                 last = last.take().or_else(|| Some(record.event()));
@@ -108,7 +108,7 @@ pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Re
     let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(None) };
     let (modified, length) = (file.modified(), file.len());
     let (mut prompt, mut has_reply, mut dir) = (None, false, None);
-    let is_whole = file.from_start(|line| {
+    let is_whole = file.lines_forward(|line| {
         if let Ok(record) = serde_json::from_slice::<ContextRecord<'_>>(line) {
             dir = dir.take().or_else(|| record.directory());
             prompt = record.prompt();

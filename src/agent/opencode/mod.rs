@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::database;
-use crate::agent::database::{MOST_BYTES, Queries, Schema};
+use crate::agent::database::{MAX_BYTES, Queries, Schema};
 use crate::agent::opencode::records as format;
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
@@ -133,7 +133,7 @@ impl Schema for Tables {
 }
 
 fn bounded(column: &str) -> String {
-    format!("CASE WHEN octet_length({column}) <= {MOST_BYTES} THEN {column} END")
+    format!("CASE WHEN octet_length({column}) <= {MAX_BYTES} THEN {column} END")
 }
 
 /// Notes title, times (in milliseconds) and what these make of a session.
@@ -143,11 +143,14 @@ fn describe(copy: &mut Copy, title: Option<String>, [created, updated, archived]
     copy.created_at = created.and_then(instant).map(|at| Fact::new(at, "time_created"));
     copy.active_at = updated.and_then(instant).map(|at| Fact::new(at, "time_updated"));
     copy.active_at = copy.active_at.take().or_else(|| copy.created_at.clone());
-    copy.kind = match () {
-        () if copy.place.is_subagent => SessionKind::Subagent,
-        () if archived.is_some_and(|at| at > 0) => SessionKind::Archived,
-        () if is_fork => SessionKind::Fork,
-        () => SessionKind::Main,
+    copy.kind = if copy.place.is_subagent {
+        SessionKind::Subagent
+    } else if archived.is_some_and(|at| at > 0) {
+        SessionKind::Archived
+    } else if is_fork {
+        SessionKind::Fork
+    } else {
+        SessionKind::Main
     };
 }
 
@@ -170,8 +173,8 @@ impl Agent for OpenCode {
         stores.iter_mut().for_each(|store| store.unset.push(VARIABLE));
         if let Some(root) = chosen.filter(|root| is_other_database(root, &stores)) {
             let set = BTreeMap::from([(VARIABLE, root.clone().into_os_string())]);
-            stores.iter_mut().for_each(|store| store.is_usual = false);
-            stores.insert(0, Store { agent: self.kind(), root, is_usual: true, set, unset: Vec::new() });
+            stores.iter_mut().for_each(|store| store.is_default = false);
+            stores.insert(0, Store { agent: self.kind(), root, is_default: true, set, unset: Vec::new() });
         }
         stores
     }
@@ -265,7 +268,7 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut named = Store::clone(store);
         named.set.insert(VARIABLE, path.clone().into_os_string());
         named.unset.retain(|name| *name != VARIABLE);
-        named.is_usual = false;
+        named.is_default = false;
         database::locate(&Arc::new(named), &path, &Tables, only, &mut found);
     }
     // The files were left where they were when their sessions were taken into the database.

@@ -113,7 +113,7 @@ pub(super) fn belongings(place: &Located) -> Belongings {
 fn walk(place: &Located, see: &mut dyn FnMut(Turn) -> ControlFlow<()>) -> Result<(), PathError> {
     let parts = place.store.root.join("storage/part");
     let read = |path: &Path| {
-        let bytes = fsio::read_if_present(path, u64::from(database::MOST_BYTES))?;
+        let bytes = fsio::read_if_present(path, u64::from(database::MAX_BYTES))?;
         Ok::<_, PathError>(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     };
     for path in files_in(&messages_of(&place.store, &place.id)) {

@@ -45,10 +45,10 @@ impl Agent for Pi {
         let default = env.home.join(".pi/agent");
         let chosen = absolute(AGENT_DIR).filter(|dir| *dir != default);
         let flat = absolute(SESSION_DIR).or_else(|| session_dir_setting(chosen.as_ref().unwrap_or(&default), env));
-        let store = |root: PathBuf, set: Option<&'static str>, value: &Path, is_usual, unset| Store {
+        let store = |root: PathBuf, set: Option<&'static str>, value: &Path, is_default, unset| Store {
             agent: self.kind(),
             root,
-            is_usual,
+            is_default,
             set: set.map(|name| (name, OsString::from(value))).into_iter().collect::<BTreeMap<_, _>>(),
             unset,
         };
@@ -82,8 +82,8 @@ impl Agent for Pi {
         copy.active_at = file.modified().map(|at| Fact::new(at, "mtime"));
 
         let mut ends = Ends::default();
-        ends.is_whole = file.from_start(|line| ends.see_from_start(line)).map_err(fail)?;
-        file.from_end(|line, is_ended| ends.see_from_end(line, is_ended)).map_err(fail)?;
+        ends.is_whole = file.lines_forward(|line| ends.see_from_start(line)).map_err(fail)?;
+        file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended)).map_err(fail)?;
         ends.fill(&mut copy, context.env.now);
         self.decide_launch_dir(&mut copy);
         Ok(copy)

@@ -53,11 +53,11 @@ impl Agent for Qwen {
         let mut add = |root: &Path, set: Option<&'static str>, unset: &[&'static str]| {
             if stores.iter().all(|store| store.root != root) {
                 let set = set.map(|name| (name, OsString::from(root))).into_iter().collect::<BTreeMap<_, _>>();
-                let is_usual = stores.is_empty();
+                let is_default = stores.is_empty();
                 stores.push(Store {
                     agent: AgentKind::Qwen,
                     root: root.to_owned(),
-                    is_usual,
+                    is_default,
                     set,
                     unset: unset.to_vec(),
                 });
@@ -170,14 +170,14 @@ impl Agent for Qwen {
 
         let mut ends = Ends::default();
         let mut seen = 0;
-        let is_whole = file.from_start(|line| {
+        let is_whole = file.lines_forward(|line| {
             ends.see_from_start(line);
             seen += line.len() as u64 + 1;
             length > TITLE_WINDOW && ends.knows_start() && (ends.early_title.is_some() || seen >= TITLE_WINDOW)
         });
         ends.is_whole = is_whole.map_err(fail)?;
         seen = 0;
-        let shown = file.from_end(|line, is_ended| {
+        let shown = file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             seen += line.len() as u64 + 1;
             ends.knows_end() && (ends.title.is_some() || seen >= TITLE_WINDOW)
@@ -431,7 +431,7 @@ struct Ends {
 /// Records near the end that are looked into even when every field has been seen: times are not in order.
 const LAST_RECORDS: u32 = 8;
 /// Records near the end that the branch and the model are looked for in.
-const MOST_RECORDS: u32 = 40;
+const MAX_RECORDS: u32 = 40;
 
 impl Ends {
     fn see_from_start(&mut self, line: &[u8]) {
@@ -479,7 +479,7 @@ impl Ends {
 
     fn knows_end(&self) -> bool {
         let has_all = self.newest.is_some() && self.last_cwd.is_some();
-        has_all && (self.records_from_end >= MOST_RECORDS || (self.branch.is_some() && self.model.is_some()))
+        has_all && (self.records_from_end >= MAX_RECORDS || (self.branch.is_some() && self.model.is_some()))
     }
 
     fn fill(self, copy: &mut Copy) {
@@ -487,12 +487,16 @@ impl Ends {
         if is_empty {
             copy.health.insert(Health::EmptySession);
         }
-        copy.kind = match () {
-            () if copy.place.is_subagent || self.is_sidechain => SessionKind::Subagent,
-            () if is_archived(&copy.place) => SessionKind::Archived,
-            () if is_empty => SessionKind::Empty,
-            () if self.forked_from.is_some() => SessionKind::Fork,
-            () => SessionKind::Main,
+        copy.kind = if copy.place.is_subagent || self.is_sidechain {
+            SessionKind::Subagent
+        } else if is_archived(&copy.place) {
+            SessionKind::Archived
+        } else if is_empty {
+            SessionKind::Empty
+        } else if self.forked_from.is_some() {
+            SessionKind::Fork
+        } else {
+            SessionKind::Main
         };
         copy.parent_id = copy.parent_id.take().or(self.forked_from).or(self.parent);
         if self.is_torn {

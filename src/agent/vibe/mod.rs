@@ -54,20 +54,20 @@ impl Agent for Vibe {
         let default = env.home.join(".vibe");
         let chosen = env.agent_variable("VIBE_HOME").map(|dir| env.absolute(Path::new(dir)));
         let chosen = chosen.filter(|home| *home != default);
-        let store = |home: &Path, is_usual, set, unset| {
+        let store = |home: &Path, is_default, set, unset| {
             // Its own settings may put the sessions elsewhere.
             let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();
             let dir = config.and_then(|bytes| save_dir(&String::from_utf8_lossy(&bytes)));
             let root = dir.map_or_else(|| home.join("logs/session"), |dir| env.absolute(Path::new(&dir)));
-            Store { agent: self.kind(), root, is_usual, set, unset }
+            Store { agent: self.kind(), root, is_default, set, unset }
         };
-        let is_usual = chosen.is_none();
+        let is_default = chosen.is_none();
         let chosen = chosen.map(|home| {
             let set = BTreeMap::from([("VIBE_HOME", OsString::from(&home))]);
             store(&home, true, set, Vec::new())
         });
         let mut stores: Vec<Store> = chosen.into_iter().collect();
-        let default = store(&default, is_usual, BTreeMap::new(), vec!["VIBE_HOME"]);
+        let default = store(&default, is_default, BTreeMap::new(), vec!["VIBE_HOME"]);
         // Both may put them into one place.
         if stores.iter().all(|store| store.root != default.root) {
             stores.push(default);

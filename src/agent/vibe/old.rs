@@ -26,7 +26,7 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
         modified = file.modified();
         let mut has_reply = false;
         let is_whole = file
-            .from_start(|line| {
+            .lines_forward(|line| {
                 if let Ok(message) = serde_json::from_slice::<OldMessage<'_>>(line) {
                     prompt = message.prompt();
                     has_reply |= message.is_reply();
@@ -36,7 +36,7 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
             .map_err(fail)?;
         is_empty = is_whole && !has_reply;
         let mut is_torn = false;
-        file.from_end(|line, is_ended| {
+        file.lines_backward(|line, is_ended| {
             is_torn = !is_ended && serde_json::from_slice::<OldMessage<'_>>(line).is_err();
             true
         })

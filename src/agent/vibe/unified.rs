@@ -191,7 +191,7 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
         modified = modified.max(file.modified());
         if prompt.is_none() && is_whole {
             is_whole &= file
-                .from_start(|line| {
+                .lines_forward(|line| {
                     for change in changes(line).unwrap_or_default() {
                         match change {
                             Change::Reserved(text) => prompt = prompt.take().or(Some(text)),
@@ -209,7 +209,7 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
         }
         let mut is_torn = false;
         let (mut at, mut seen) = (None, 0);
-        file.from_end(|line, is_ended| {
+        file.lines_backward(|line, is_ended| {
             match changes(line) {
                 Some(changes) => {
                     for change in &changes {

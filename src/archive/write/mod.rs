@@ -3,7 +3,7 @@
 //! A manifest is put in place only when every blob that it names is on the disk. Whenever a run is cut off, what was
 //! archived before is whole, and the next run removes what is left over.
 
-mod look;
+mod inventory;
 mod session;
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::archive::store::entries;
 use crate::archive::verify::blobs;
 use crate::change::apply::fault::Fault;
 use crate::change::apply::lock::Lock;
-use crate::change::apply::shop::Shop;
+use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
 use crate::session::{Liveness, Session};
@@ -24,7 +24,7 @@ use session::Writer;
 
 /// What archiving did with one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
+pub(crate) enum ArchiveResult {
     /// A new state of it is in the archive.
     Archived,
     /// It was there already, as it is.
@@ -41,7 +41,7 @@ pub(crate) struct Item<'a> {
     /// The session.
     pub session: &'a Session,
     /// What became of it.
-    pub done: Done,
+    pub done: ArchiveResult,
     /// Which state of it is the newest in the archive; `None` when none is.
     pub number: Option<u64>,
     /// How many files it has.
@@ -68,13 +68,13 @@ pub(crate) struct Report<'a> {
 impl Report<'_> {
     /// Tells whether every session is in the archive now.
     pub(crate) fn is_whole(&self) -> bool {
-        self.items.iter().all(|item| matches!(item.done, Done::Archived | Done::Unchanged))
+        self.items.iter().all(|item| matches!(item.done, ArchiveResult::Archived | ArchiveResult::Unchanged))
     }
 }
 
 /// How to archive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct ArchiveOptions {
     /// Nothing is written.
     pub is_dry_run: bool,
     /// Files and chunks are read again even if their sizes and times say that they are as they were.
@@ -89,21 +89,21 @@ pub(crate) struct Manner {
 pub(crate) fn archive<'a>(
     sessions: &'a [Session],
     archive: &Archive,
-    manner: Manner,
+    options: ArchiveOptions,
     env: &Env,
     watch: &mut dyn FnMut(usize),
 ) -> anyhow::Result<Report<'a>> {
-    let Manner { is_dry_run, patience, .. } = manner;
+    let ArchiveOptions { is_dry_run, patience, .. } = options;
     let mut report =
         Report { dir: archive.root().to_owned(), items: Vec::new(), removed_bytes: 0, warnings: Vec::new() };
     if sessions.is_empty() {
         return Ok(report);
     }
     refuse_stores(sessions, archive)?;
-    let (shop, _lock) = if is_dry_run { (None, None) } else { open(archive, env, patience)? };
+    let (state_dir, _lock) = if is_dry_run { (None, None) } else { open(archive, env, patience)? };
     let no_fault = Fault::default();
-    let fault = shop.as_ref().map_or(&no_fault, |shop| &shop.fault);
-    let mut writer = Writer::new(archive, fault, manner);
+    let fault = state_dir.as_ref().map_or(&no_fault, |state_dir| &state_dir.fault);
+    let mut writer = Writer::new(archive, fault, options);
     for session in sessions {
         report.items.push(writer.item(session, env, &mut report.warnings));
         watch(report.items.len());
@@ -131,12 +131,12 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
 }
 
 /// Takes both locks: that of everything which changes sessions, and the archive's own, for it may be shared.
-fn open(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<(Option<Shop>, Option<Lock>)> {
-    let shop = Shop::open(env, "archive", patience)?;
+fn open(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<(Option<StateDir>, Option<Lock>)> {
+    let state_dir = StateDir::open(env, "archive", patience)?;
     let root = archive.root();
-    let is_usual = *root == *Archive::of(env, None).root();
-    let made = shop.fault.point().and_then(|()| {
-        if is_usual {
+    let is_default = *root == *Archive::of(env, None).root();
+    let made = state_dir.fault.point().and_then(|()| {
+        if is_default {
             tree::make_private_dirs(root)
         } else if root.is_dir() {
             Ok(())
@@ -147,7 +147,7 @@ fn open(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<(Opt
     });
     made.map_err(|error| PathError::new("make", root, error))?;
     let lock = Lock::take(&root.join("lock"), "archive", env.now, patience)?;
-    Ok((Some(shop), Some(lock)))
+    Ok((Some(state_dir), Some(lock)))
 }
 
 /// Removes blobs that no manifest needs, and what runs that were cut off have left; returns their bytes.

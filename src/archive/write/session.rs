@@ -11,8 +11,8 @@ use crate::agent::Agent;
 use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::store::{BlobFault, Holdings, manifest_name};
-use crate::archive::write::look::{Kind, Piece, Sight, Trouble, look, settled};
-use crate::archive::write::{Done, Fault, Item, Manner, tree};
+use crate::archive::write::inventory::{Inventory, InventoryEntry, InventoryError, Kind, look, settled};
+use crate::archive::write::{ArchiveOptions, ArchiveResult, Fault, Item, tree};
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::change::plan::change::hex;
 use crate::error::PathError;
@@ -27,7 +27,7 @@ const SETTLED: i64 = 2;
 pub(super) struct Writer<'a> {
     archive: &'a Archive,
     fault: &'a Fault,
-    manner: Manner,
+    options: ArchiveOptions,
     /// What was written for the session at hand, or would be.
     stored: u64,
     /// Directories in which something new is not on the disk yet.
@@ -37,8 +37,8 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(archive: &'a Archive, fault: &'a Fault, manner: Manner) -> Self {
-        Self { archive, fault, manner, stored: 0, unsynced: BTreeSet::new(), counted: HashSet::new() }
+    pub(super) fn new(archive: &'a Archive, fault: &'a Fault, options: ArchiveOptions) -> Self {
+        Self { archive, fault, options, stored: 0, unsynced: BTreeSet::new(), counted: HashSet::new() }
     }
 
     pub(super) fn item<'s>(&mut self, session: &'s Session, env: &Env, warnings: &mut Vec<String>) -> Item<'s> {
@@ -48,7 +48,7 @@ impl<'a> Writer<'a> {
         let before = known.newest(session.agent, &session.id);
         let mut item = Item {
             session,
-            done: Done::Unchanged,
+            done: ArchiveResult::Unchanged,
             number: before.map(|snapshot| snapshot.manifest.number),
             files: 0,
             size_bytes: 0,
@@ -60,14 +60,14 @@ impl<'a> Writer<'a> {
                 item.files = manifest.files().count();
                 item.size_bytes = manifest.size_bytes();
                 if is_new {
-                    item.done = Done::Archived;
+                    item.done = ArchiveResult::Archived;
                 }
                 self.remove_held(session, &manifest, &known);
             }
-            Err(Trouble::Refused(why)) => item.done = Done::Refused(why),
-            Err(Trouble::Failed(why)) => item.done = Done::Failed(why),
-            Err(Trouble::Changed) => {
-                item.done = Done::Failed("it kept changing while it was copied; try again later".to_owned());
+            Err(InventoryError::Refused(why)) => item.done = ArchiveResult::Refused(why),
+            Err(InventoryError::Failed(why)) => item.done = ArchiveResult::Failed(why),
+            Err(InventoryError::Changed) => {
+                item.done = ArchiveResult::Failed("it kept changing while it was copied; try again later".to_owned());
             }
         }
         item.stored_bytes = self.stored;
@@ -76,7 +76,7 @@ impl<'a> Writer<'a> {
 
     /// Removes the manifests of older states of which the newest holds everything.
     fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
-        let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.manner.is_dry_run) else { return };
+        let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.options.is_dry_run) else { return };
         let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
         for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
             // All that it held is in the newer one, so it is no loss if this fails.
@@ -90,11 +90,12 @@ impl<'a> Writer<'a> {
         session: &Session,
         before: Option<&Snapshot>,
         env: &Env,
-    ) -> Result<(Manifest, bool), Trouble> {
-        let agent = agent::by_kind(session.agent).ok_or_else(|| Trouble::Refused("no agent reads it".to_owned()))?;
+    ) -> Result<(Manifest, bool), InventoryError> {
+        let agent =
+            agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
         let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
-        let known = previous.filter(|_| !self.manner.is_full).map(known_files).unwrap_or_default();
+        let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
         settled(|| look(session, agent), |seen| self.copy(seen, &known, &mut manifest))?;
         if let Some(previous) = previous {
             if manifest.is_same(previous) {
@@ -113,7 +114,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Copies what was seen, but for files that are in the archive as they are.
-    fn copy(&mut self, seen: &Sight, known: &Known<'_>, manifest: &mut Manifest) -> Result<(), Trouble> {
+    fn copy(&mut self, seen: &Inventory, known: &Known<'_>, manifest: &mut Manifest) -> Result<(), InventoryError> {
         manifest.stores = seen.stores.iter().cloned().map(PathText).collect();
         manifest.copies.clone_from(&seen.copies);
         manifest.entries.clear();
@@ -143,7 +144,7 @@ impl<'a> Writer<'a> {
 
     /// Returns what the archive has of a file, if its size and its time say that it did not change since, and its
     /// chunks are there.
-    fn unchanged<'k>(&self, path: &Path, piece: &Piece, known: &Known<'k>) -> Option<&'k Node> {
+    fn unchanged<'k>(&self, path: &Path, piece: &InventoryEntry, known: &Known<'k>) -> Option<&'k Node> {
         let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
         let Node::File { size, chunks, .. } = node else { return None };
         let is_there = |name: &String| {
@@ -154,14 +155,14 @@ impl<'a> Writer<'a> {
     }
 
     /// Stores a file.
-    fn file(&mut self, path: &Path) -> Result<Node, Trouble> {
+    fn file(&mut self, path: &Path) -> Result<Node, InventoryError> {
         let fail = |error: PathError| match error.kind() {
-            io::ErrorKind::NotFound => Trouble::Changed,
-            _ => Trouble::Failed(error.to_string()),
+            io::ErrorKind::NotFound => InventoryError::Changed,
+            _ => InventoryError::Failed(error.to_string()),
         };
         let (mut file, _) = fsio::open_regular(path).map_err(fail)?;
         let (mut whole, mut size, mut chunks) = (Sha256::new(), 0_u64, Vec::new());
-        each_chunk(&mut file, |chunk| -> Result<(), Trouble> {
+        each_chunk(&mut file, |chunk| -> Result<(), InventoryError> {
             whole.update(chunk);
             size += chunk.len() as u64;
             chunks.push(self.chunk(chunk)?);
@@ -179,7 +180,7 @@ impl<'a> Writer<'a> {
             Err(BlobFault::Missing | BlobFault::Damaged(_)) => {}
         }
         let blob = pack(chunk)?;
-        if self.manner.is_dry_run {
+        if self.options.is_dry_run {
             if self.counted.insert(name.clone()) {
                 self.stored += blob.len() as u64;
             }
@@ -230,11 +231,11 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn write_manifest(&mut self, manifest: &Manifest) -> Result<(), Trouble> {
-        let mut bytes = serde_json::to_vec(manifest).map_err(|error| Trouble::Failed(error.to_string()))?;
+    fn write_manifest(&mut self, manifest: &Manifest) -> Result<(), InventoryError> {
+        let mut bytes = serde_json::to_vec(manifest).map_err(|error| InventoryError::Failed(error.to_string()))?;
         bytes.push(b'\n');
         let dir = self.archive.session_dir(manifest.agent, &manifest.id);
-        if self.manner.is_dry_run {
+        if self.options.is_dry_run {
             self.stored += bytes.len() as u64;
             return Ok(());
         }
@@ -308,8 +309,8 @@ mod tests {
             let dir = tempfile::tempdir().expect("a directory");
             let archive = Archive::of(&crate::system::env::tests::fixed(), Some(dir.path()));
             let fault = Fault::default();
-            let manner = Manner { is_dry_run: false, is_full: false, patience: Duration::ZERO };
-            let mut writer = Writer::new(&archive, &fault, manner);
+            let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: Duration::ZERO };
+            let mut writer = Writer::new(&archive, &fault, options);
             let path = dir.path().join("file");
             let mut store = |contents: &[u8]| {
                 fsio::replace(&path, contents).expect("a file");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::agent::amplifier::session_info::{FILE_NAME, MAX_BYTES, parse, render};
 use crate::change::apply::run;
-use crate::change::apply::run::{Done as ItemDone, Outcome};
+use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::plan::backfill::{Action, Item};
 use crate::change::plan::change;
 use crate::change::plan::change::{Change, Contents, Seen, Step};
@@ -16,7 +16,7 @@ use crate::system::stamp;
 
 /// What became of one planned item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
+pub(crate) enum BackfillResult {
     /// The file was written.
     Written,
     /// The file was good as it was.
@@ -33,27 +33,27 @@ pub(crate) fn apply(
     verb: &'static str,
     env: &Env,
     patience: Duration,
-) -> anyhow::Result<(Vec<Done>, Outcome)> {
+) -> anyhow::Result<(Vec<BackfillResult>, Outcome)> {
     let mut done = Vec::with_capacity(plan.len());
     let mut change = Change { verb, items: Vec::new() };
     for (session, item) in plan {
         done.push(match &item.action {
-            Action::Keep => Done::Kept,
-            Action::Refuse { .. } => Done::Refused,
+            Action::Keep => BackfillResult::Kept,
+            Action::Refuse { .. } => BackfillResult::Refused,
             Action::Write { .. } => match change_of(session, item) {
                 Ok(item) => {
                     change.items.push(item);
-                    Done::Written
+                    BackfillResult::Written
                 }
-                Err(why) => Done::Failed(why),
+                Err(why) => BackfillResult::Failed(why),
             },
         });
     }
     let outcome = run::run(&change, env, patience)?;
-    let written = done.iter_mut().filter(|done| **done == Done::Written);
+    let written = done.iter_mut().filter(|done| **done == BackfillResult::Written);
     for (done, what) in written.zip(&outcome.done) {
-        if let ItemDone::Skipped(why) | ItemDone::Failed(why) = what {
-            *done = Done::Failed(why.clone());
+        if let ItemResult::Skipped(why) | ItemResult::Failed(why) = what {
+            *done = BackfillResult::Failed(why.clone());
         }
     }
     Ok((done, outcome))

@@ -10,7 +10,7 @@ pub(crate) mod lock;
 pub(crate) mod pins;
 pub(crate) mod private_dir;
 pub(crate) mod run;
-pub(crate) mod shop;
+pub(crate) mod state_dir;
 pub(crate) mod step;
 pub(crate) mod trash;
 pub(crate) mod tree;

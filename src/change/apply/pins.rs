@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::change::apply::shop::Shop;
+use crate::change::apply::state_dir::StateDir;
 use crate::change::pins::{Pins, file};
 use crate::system::env::Env;
 use crate::system::fsio::{Access, Saving};
@@ -14,7 +14,7 @@ pub(crate) fn update<T>(
     patience: Duration,
     change: impl FnOnce(&mut Pins) -> T,
 ) -> anyhow::Result<T> {
-    let _shop = Shop::open(env, verb, patience)?;
+    let _shop = StateDir::open(env, verb, patience)?;
     let mut pins = Pins::read(env)?;
     let before = pins.clone();
     let outcome = change(&mut pins);

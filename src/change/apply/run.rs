@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::agent;
 use crate::agent::{Depth, ReadContext};
 use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord, Times};
-use crate::change::apply::shop::Shop;
+use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step;
-use crate::change::apply::step::{Bench, StepError};
+use crate::change::apply::step::{StepContext, StepError};
 use crate::change::apply::tree;
 use crate::change::plan::change::{Change, Item, Seen};
 use crate::error::PathError;
@@ -18,7 +18,7 @@ use crate::system::env::Env;
 
 /// What became of one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
+pub(crate) enum ItemResult {
     /// It was done.
     Done,
     /// It was left alone, because it is no longer what was planned for.
@@ -33,13 +33,13 @@ pub(crate) struct Outcome {
     /// The run's name, by which it can be undone; `None` when nothing was changed.
     pub run: Option<String>,
     /// What became of each item, in the plan's order.
-    pub done: Vec<Done>,
+    pub done: Vec<ItemResult>,
 }
 
 impl Outcome {
     /// Tells whether every item was done.
     pub(crate) fn is_whole(&self) -> bool {
-        self.done.iter().all(|done| *done == Done::Done)
+        self.done.iter().all(|done| *done == ItemResult::Done)
     }
 }
 
@@ -65,31 +65,32 @@ pub(crate) fn run_prepared(
     change: &Change,
     env: &Env,
     patience: Duration,
-    prepare: impl FnOnce(&Shop) -> Result<(), PathError>,
+    prepare: impl FnOnce(&StateDir) -> Result<(), PathError>,
     watch: &mut dyn FnMut(usize),
 ) -> anyhow::Result<Outcome> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
     }
-    let shop = Shop::open(env, change.verb, patience)?;
-    let outcome = prepare(&shop).map_err(anyhow::Error::from).and_then(|()| run_in(&shop, change, env, watch));
+    let state_dir = StateDir::open(env, change.verb, patience)?;
+    let outcome =
+        prepare(&state_dir).map_err(anyhow::Error::from).and_then(|()| run_in(&state_dir, change, env, watch));
     // What was not put anywhere is of no use; the next run would remove it too.
-    let _ = shop.clear_ready();
+    let _ = state_dir.clear_ready();
     outcome
 }
 
-fn run_in(shop: &Shop, change: &Change, env: &Env, watch: &mut dyn FnMut(usize)) -> anyhow::Result<Outcome> {
-    let (journal, run) = Journal::begin(&shop.runs, change.verb, env.now, &shop.fault)?;
-    let trash = shop.trash_of(&run);
-    let made = shop.fault.point().and_then(|()| tree::make_private_dir(&trash));
-    let bench = Bench { run: &run, trash: &trash, fault: &shop.fault, made: RefCell::default() };
-    let mut work = Work { journal, bench, env, is_broken: None };
+fn run_in(state_dir: &StateDir, change: &Change, env: &Env, watch: &mut dyn FnMut(usize)) -> anyhow::Result<Outcome> {
+    let (journal, run) = Journal::begin(&state_dir.runs, change.verb, env.now, &state_dir.fault)?;
+    let trash = state_dir.trash_of(&run);
+    let made = state_dir.fault.point().and_then(|()| tree::make_private_dir(&trash));
+    let context = StepContext { run: &run, trash: &trash, fault: &state_dir.fault, made: RefCell::default() };
+    let mut work = Work { journal, context, env, is_broken: None };
     let begun = made.map_err(|error| PathError::new("make", &trash, error)).and_then(|()| work.plan(change));
     let records = match begun {
         Ok(records) => records,
         Err(error) => {
             // Nothing was changed yet, so nothing needs to be remembered.
-            forget(shop, &run);
+            forget(state_dir, &run);
             return Err(error.into());
         }
     };
@@ -101,22 +102,22 @@ fn run_in(shop: &Shop, change: &Change, env: &Env, watch: &mut dyn FnMut(usize))
     // A run without its last line counts as cut off, which the next one mends.
     let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
     crate::change::apply::undo::remove_if_empty(&trash);
-    let has_changed = done.contains(&Done::Done) || work.is_broken.is_some();
+    let has_changed = done.contains(&ItemResult::Done) || work.is_broken.is_some();
     if !has_changed {
-        forget(shop, &run);
+        forget(state_dir, &run);
     }
     Ok(Outcome { run: has_changed.then_some(run), done })
 }
 
 /// Forgets a run that changed nothing.
-fn forget(shop: &Shop, run: &str) {
-    let _ = tree::remove(&shop.trash_of(run), &shop.fault);
-    let _ = tree::remove(&shop.runs.join(format!("{run}.jsonl")), &shop.fault);
+fn forget(state_dir: &StateDir, run: &str) {
+    let _ = tree::remove(&state_dir.trash_of(run), &state_dir.fault);
+    let _ = tree::remove(&state_dir.runs.join(format!("{run}.jsonl")), &state_dir.fault);
 }
 
 struct Work<'a> {
     journal: Journal<'a>,
-    bench: Bench<'a>,
+    context: StepContext<'a>,
     env: &'a Env,
     /// Why nothing more may be changed.
     is_broken: Option<String>,
@@ -159,21 +160,21 @@ impl Work<'_> {
         Ok(planned)
     }
 
-    fn item(&mut self, number: usize, item: &Item, planned: Planned) -> Done {
+    fn item(&mut self, number: usize, item: &Item, planned: Planned) -> ItemResult {
         let records = match planned {
-            Planned::Refused(why) => return Done::Skipped(why),
+            Planned::Refused(why) => return ItemResult::Skipped(why),
             Planned::Steps(records) => records,
             Planned::Plain => match records(item, number) {
                 Ok(records) => records,
-                Err(error) => return Done::Skipped(error.to_string()),
+                Err(error) => return ItemResult::Skipped(error.to_string()),
             },
         };
         if let Some(why) = &self.is_broken {
-            return Done::Failed(why.clone());
+            return ItemResult::Failed(why.clone());
         }
         if let Some(why) = item.seen.iter().find_map(|seen| look_again(seen, self.env)) {
             let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
-            return Done::Skipped(why);
+            return ItemResult::Skipped(why);
         }
         let mut times = Vec::with_capacity(item.steps.len());
         for (at, (step, planned)) in item.steps.iter().zip(&records).enumerate() {
@@ -183,45 +184,51 @@ impl Work<'_> {
                 // Without a journal nothing could be taken back later.
                 let why = error.to_string();
                 self.is_broken = Some(why.clone());
-                return self.take_back(number, &records, &times[..at], Done::Failed(why));
+                return self.revert(number, &records, &times[..at], ItemResult::Failed(why));
             }
             let (journal, kept) = (&mut self.journal, format!("{number}-{at}"));
             let mut note = |(device, inode)| {
                 let made = Event::Made { kept: kept.clone(), device, inode };
                 journal.write(&made).map_err(|error| io::Error::other(error.to_string()))
             };
-            if let Err(error) = self.bench.perform(step, planned, &mut note) {
+            if let Err(error) = self.context.perform(step, planned, &mut note) {
                 let done = match &error {
-                    StepError::Changed(why) => Done::Skipped(why.clone()),
-                    StepError::Failed { .. } => Done::Failed(error.to_string()),
+                    StepError::Changed(why) => ItemResult::Skipped(why.clone()),
+                    StepError::Failed { .. } => ItemResult::Failed(error.to_string()),
                 };
-                return self.take_back(number, &records, &times, done);
+                return self.revert(number, &records, &times, done);
             }
         }
         if let Err(error) = self.journal.write(&Event::Done { item: number }) {
             let why = error.to_string();
             self.is_broken = Some(why.clone());
-            return self.take_back(number, &records, &times, Done::Failed(why));
+            return self.revert(number, &records, &times, ItemResult::Failed(why));
         }
-        Done::Done
+        ItemResult::Done
     }
 
     /// Takes back the steps of an item that were begun, the last first, so that nothing of it is left.
     ///
     /// `times` are those of each step's directory before it.
-    fn take_back(&mut self, number: usize, records: &[StepRecord], times: &[Option<Times>], done: Done) -> Done {
+    fn revert(
+        &mut self,
+        number: usize,
+        records: &[StepRecord],
+        times: &[Option<Times>],
+        done: ItemResult,
+    ) -> ItemResult {
         for (planned, times) in records.iter().zip(times).rev() {
-            if let Err(error) = self.bench.take_back(planned) {
-                let (Done::Skipped(why) | Done::Failed(why)) = &done else { return done };
+            if let Err(error) = self.context.revert(planned) {
+                let (ItemResult::Skipped(why) | ItemResult::Failed(why)) = &done else { return done };
                 let reason = format!("{why}; and it could not be put back: {error}");
                 let _ = self.journal.write(&Event::Stuck { item: number, reason: reason.clone() });
-                return Done::Failed(reason);
+                return ItemResult::Failed(reason);
             }
             if let Some(times) = times {
                 step::restore_dir_times(planned.path(), *times);
             }
         }
-        let (Done::Skipped(reason) | Done::Failed(reason)) = &done else { return done };
+        let (ItemResult::Skipped(reason) | ItemResult::Failed(reason)) = &done else { return done };
         let _ = self.journal.write(&Event::Left { item: number, reason: reason.clone() });
         done
     }

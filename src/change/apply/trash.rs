@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::change::apply::journal::{Event, Journal, Run, State, StepRecord};
-use crate::change::apply::shop::{History, Shop};
+use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::tree;
 use crate::error::PathError;
 use crate::system::env::Env;
@@ -51,15 +51,15 @@ pub(crate) struct Purged {
 
 /// Deletes for good what runs before a time took away, or what the named runs did.
 pub(crate) fn purge(env: &Env, which: &Purge, patience: Duration) -> anyhow::Result<Purged> {
-    let shop = Shop::open(env, "trash purge", patience)?;
-    let history = History::read_dir(&shop.runs);
+    let state_dir = StateDir::open(env, "trash purge", patience)?;
+    let history = History::read_dir(&state_dir.runs);
     let mut purged = Purged::default();
     for run in &history.runs {
         if !which.means(run) {
             continue;
         }
-        let size = crate::agent::tree_size(&shop.trash_of(&run.id));
-        match purge_run(&shop, run, env) {
+        let size = crate::agent::tree_size(&state_dir.trash_of(&run.id));
+        match purge_run(&state_dir, run, env) {
             Ok(()) => {
                 purged.runs.push(run.id.clone());
                 purged.freed_bytes += size;
@@ -93,19 +93,19 @@ impl Purge {
     }
 }
 
-fn purge_run(shop: &Shop, run: &Run, env: &Env) -> Result<(), PathError> {
+fn purge_run(state_dir: &StateDir, run: &Run, env: &Env) -> Result<(), PathError> {
     if !run.is_purged {
-        let mut journal = Journal::reopen(&shop.runs, &run.id, &shop.fault)?;
+        let mut journal = Journal::reopen(&state_dir.runs, &run.id, &state_dir.fault)?;
         journal.write(&Event::Purged { at: env.now })?;
         journal.sync()?;
     }
-    finish_purge(shop, &run.id)
+    finish_purge(state_dir, &run.id)
 }
 
 /// Removes what is left of a purged run.
-pub(super) fn finish_purge(shop: &Shop, run: &str) -> Result<(), PathError> {
-    let trash = shop.trash_of(run);
-    tree::remove(&trash, &shop.fault).map_err(|error| PathError::new("remove", &trash, error))?;
-    let journal = shop.runs.join(format!("{run}.jsonl"));
-    tree::remove(&journal, &shop.fault).map_err(|error| PathError::new("remove", &journal, error))
+pub(super) fn finish_purge(state_dir: &StateDir, run: &str) -> Result<(), PathError> {
+    let trash = state_dir.trash_of(run);
+    tree::remove(&trash, &state_dir.fault).map_err(|error| PathError::new("remove", &trash, error))?;
+    let journal = state_dir.runs.join(format!("{run}.jsonl"));
+    tree::remove(&journal, &state_dir.fault).map_err(|error| PathError::new("remove", &journal, error))
 }

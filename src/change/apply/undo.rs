@@ -5,15 +5,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
-use crate::change::apply::shop::{History, Shop};
-use crate::change::apply::step::{Bench, Standing, dir_times, restore_dir_times};
+use crate::change::apply::state_dir::{History, StateDir};
+use crate::change::apply::step::{StepContext, StepState, dir_times, restore_dir_times};
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
 use crate::system::env::Env;
 
 /// What undoing did with one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Undone {
+pub(crate) enum UndoResult {
     /// It is as it was before the run.
     Undone,
     /// It was put back earlier.
@@ -30,7 +30,7 @@ pub(crate) struct Report {
     /// The run.
     pub run: Run,
     /// What became of each item, in the run's order.
-    pub items: Vec<Undone>,
+    pub items: Vec<UndoResult>,
     /// What was found half done from other runs and put back, one line each.
     pub mended: Vec<String>,
     /// What its reader should know, one line each; the caller adds it.
@@ -53,45 +53,46 @@ pub(crate) fn undo(
     env: &Env,
     patience: Duration,
 ) -> anyhow::Result<Report> {
-    let shop = Shop::open(env, "undo", patience)?;
-    let history = History::read_dir(&shop.runs);
+    let state_dir = StateDir::open(env, "undo", patience)?;
+    let history = History::read_dir(&state_dir.runs);
     let run = match find(&history, which) {
         Ok(run) => run.clone(),
         Err(refusal) => {
-            mend(&shop, env)?;
+            recover(&state_dir, env)?;
             return Err(refusal.into());
         }
     };
     let mut mended = Vec::new();
     for other in history.runs.iter().filter(|other| other.id != run.id) {
-        mended.extend(mend_run(&shop, other, env)?);
+        mended.extend(recover_run(&state_dir, other, env)?);
     }
-    let trash = shop.trash_of(&run.id);
-    let bench = Bench { run: &run.id, trash: &trash, fault: &shop.fault, made: RefCell::new(run.made.clone()) };
+    let trash = state_dir.trash_of(&run.id);
+    let context =
+        StepContext { run: &run.id, trash: &trash, fault: &state_dir.fault, made: RefCell::new(run.made.clone()) };
     make_if_missing(&trash)?;
-    let mut journal = Journal::reopen(&shop.runs, &run.id, &shop.fault)?;
-    let mut items = vec![Undone::NotDone; run.items.len()];
+    let mut journal = Journal::reopen(&state_dir.runs, &run.id, &state_dir.fault)?;
+    let mut items = vec![UndoResult::NotDone; run.items.len()];
     // The last thing done is the first to be put back, as one may stand in the way of another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
         items[at] = match state {
-            State::Undone => Undone::Already,
-            State::Left(_) => Undone::NotDone,
-            _ if !wanted(record) => Undone::NotDone,
-            State::Done if record.steps.iter().any(|step| bench.has_lost(step)) => {
-                Undone::Refused("what it took away is no longer in the trash".to_owned())
+            State::Undone => UndoResult::Already,
+            State::Left(_) => UndoResult::NotDone,
+            _ if !wanted(record) => UndoResult::NotDone,
+            State::Done if record.steps.iter().any(|step| context.has_lost(step)) => {
+                UndoResult::Refused("what it took away is no longer in the trash".to_owned())
             }
-            State::Planned if !is_touched(&bench, record) => Undone::NotDone,
-            _ => match put_back(&bench, &run, record, Some(&mut journal)) {
+            State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
+            _ => match put_back(&context, &run, record, Some(&mut journal)) {
                 Ok(()) => {
                     journal.write(&Event::Undone { item: record.item, at: env.now })?;
-                    Undone::Undone
+                    UndoResult::Undone
                 }
-                Err(why) => Undone::Refused(why),
+                Err(why) => UndoResult::Refused(why),
             },
         };
     }
     // One that was cut off stays so while something of it stands in the way.
-    if run.has_ended || items.iter().all(|item| !matches!(item, Undone::Refused(_))) {
+    if run.has_ended || items.iter().all(|item| !matches!(item, UndoResult::Refused(_))) {
         journal.write(&Event::End { at: env.now })?;
     }
     journal.sync()?;
@@ -121,14 +122,14 @@ fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
 
 /// Takes every step of an item back, the last first, unless one of them is in the way.
 fn put_back(
-    bench: &Bench<'_>,
+    context: &StepContext<'_>,
     run: &Run,
     record: &ItemRecord,
     journal: Option<&mut Journal<'_>>,
 ) -> Result<(), String> {
     for step in &record.steps {
-        match bench.standing(step) {
-            Ok(Standing::Blocked(why)) => return Err(why),
+        match context.standing(step) {
+            Ok(StepState::Blocked(why)) => return Err(why),
             Ok(_) => {}
             Err(error) => return Err(format!("cannot look at {}: {error}", step.path().display())),
         }
@@ -139,7 +140,7 @@ fn put_back(
         journal.write(&undoing).map_err(|error| error.to_string())?;
     }
     for (at, step) in record.steps.iter().enumerate().rev() {
-        bench.take_back(step).map_err(|error| error.to_string())?;
+        context.revert(step).map_err(|error| error.to_string())?;
         // What was cut off may not have come to putting the directory's times back itself.
         let cut_off = run.dir_times.get(&(record.item, at)).filter(|_| !run.has_ended);
         if let Some(times) = run.undo_times.get(&(record.item, at)).or(cut_off) {
@@ -150,55 +151,56 @@ fn put_back(
 }
 
 /// Tells whether anything shows that an item was begun, though the journal does not say so.
-fn is_touched(bench: &Bench<'_>, record: &ItemRecord) -> bool {
-    record.steps.iter().any(|step| !matches!(bench.standing(step), Ok(Standing::Before)))
+fn is_touched(context: &StepContext<'_>, record: &ItemRecord) -> bool {
+    record.steps.iter().any(|step| !matches!(context.standing(step), Ok(StepState::Before)))
 }
 
 /// Puts back what runs that were cut off had half done, before a plan is made of what is there.
 ///
 /// Returns a line for each such item. Where no run was cut off, nothing is locked and nothing written.
-pub(crate) fn mend_first(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Vec<String>> {
+pub(crate) fn recover_first(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Vec<String>> {
     if History::unsettled(&env.state_dir().join("runs")).is_empty() {
         return Ok(Vec::new());
     }
-    mend(&Shop::open(env, verb, patience)?, env)
+    recover(&StateDir::open(env, verb, patience)?, env)
 }
 
 /// Puts back what runs that were cut off had half done; what they had done whole stays, and can be undone.
-fn mend(shop: &Shop, env: &Env) -> anyhow::Result<Vec<String>> {
+fn recover(state_dir: &StateDir, env: &Env) -> anyhow::Result<Vec<String>> {
     let mut mended = Vec::new();
-    for path in History::unsettled(&shop.runs) {
+    for path in History::unsettled(&state_dir.runs) {
         match Run::read(&path)? {
-            Some(run) => mended.extend(mend_run(shop, &run, env)?),
+            Some(run) => mended.extend(recover_run(state_dir, &run, env)?),
             // It was cut off before it said anything, so it did nothing.
-            None => tree::remove(&path, &shop.fault).map_err(|error| PathError::new("remove", &path, error))?,
+            None => tree::remove(&path, &state_dir.fault).map_err(|error| PathError::new("remove", &path, error))?,
         }
     }
     Ok(mended)
 }
 
-fn mend_run(shop: &Shop, run: &Run, env: &Env) -> anyhow::Result<Vec<String>> {
+fn recover_run(state_dir: &StateDir, run: &Run, env: &Env) -> anyhow::Result<Vec<String>> {
     if run.is_purged {
-        crate::change::apply::trash::finish_purge(shop, &run.id)?;
+        crate::change::apply::trash::finish_purge(state_dir, &run.id)?;
         return Ok(Vec::new());
     }
     if run.has_ended {
         return Ok(Vec::new());
     }
-    let trash = shop.trash_of(&run.id);
-    let bench = Bench { run: &run.id, trash: &trash, fault: &shop.fault, made: RefCell::new(run.made.clone()) };
+    let trash = state_dir.trash_of(&run.id);
+    let context =
+        StepContext { run: &run.id, trash: &trash, fault: &state_dir.fault, made: RefCell::new(run.made.clone()) };
     make_if_missing(&trash)?;
-    let mut journal = Journal::reopen(&shop.runs, &run.id, &shop.fault)?;
+    let mut journal = Journal::reopen(&state_dir.runs, &run.id, &state_dir.fault)?;
     let mut mended = Vec::new();
     for (record, state) in run.items.iter().rev() {
         if !matches!(state, State::Begun | State::Planned) {
             continue;
         }
-        if *state == State::Planned && !is_touched(&bench, record) {
+        if *state == State::Planned && !is_touched(&context, record) {
             continue;
         }
         let what = format!("run {} ({}) was cut off at {}", run.id, run.verb, record.label);
-        match put_back(&bench, run, record, None) {
+        match put_back(&context, run, record, None) {
             Ok(()) => {
                 journal.write(&Event::Left { item: record.item, reason: "the run was cut off".to_owned() })?;
                 mended.push(format!("{what}, which was put back"));

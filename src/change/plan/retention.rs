@@ -86,7 +86,7 @@ pub(crate) enum Keep {
     /// It has a prompt or a reply.
     NotEmpty,
     /// It is among the newest of its project.
-    KeepLast,
+    AmongNewest,
     /// It is not old enough, or there is room for it.
     Newer,
     /// A session that came from it stays.
@@ -108,7 +108,7 @@ impl Keep {
             Self::Recent => "recent",
             Self::NotAskedFor => "not-asked-for",
             Self::NotEmpty => "not-empty",
-            Self::KeepLast => "keep-last",
+            Self::AmongNewest => "keep-last",
             Self::Newer => "newer",
             Self::Parent => "parent",
             Self::ItsAgents => "its-agents",
@@ -127,7 +127,7 @@ impl Keep {
             Self::Recent => "changed within the last hour",
             Self::NotAskedFor => "not asked for",
             Self::NotEmpty => "not empty",
-            Self::KeepLast => "among the last of a project",
+            Self::AmongNewest => "among the last of a project",
             Self::Newer => "newer",
             Self::Parent => "parents of kept ones",
             Self::ItsAgents => "in a database of the agent",
@@ -302,7 +302,7 @@ fn keep_last(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Pol
         of_project.sort_by_key(|at| (std::cmp::Reverse(families[*at].active_at), *at));
         for at in of_project.into_iter().take(policy.keep_last) {
             if families[at].goes() || families[at].verdict == Verdict::Stays(Keep::Newer) {
-                families[at].verdict = Verdict::Stays(Keep::KeepLast);
+                families[at].verdict = Verdict::Stays(Keep::AmongNewest);
             }
         }
     }
@@ -349,7 +349,7 @@ fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usiz
 
 /// Something that makes a plan look like a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fuse {
+pub(crate) enum Guard {
     /// Every session that there is would be older than the cutoff, so the clock may be wrong.
     Clock {
         /// The newest time inside any session.
@@ -366,7 +366,7 @@ pub(crate) enum Fuse {
     },
 }
 
-impl Fuse {
+impl Guard {
     /// Tells whether it counts sessions, of which those that are safe elsewhere are none.
     pub(crate) fn counts_sessions(&self) -> bool {
         !matches!(self, Self::Clock { .. })
@@ -376,13 +376,13 @@ impl Fuse {
 /// Returns what makes a plan look like a mistake; `archived` sessions are safe elsewhere, so they count as kept.
 ///
 /// Sub-agents and sessions without a prompt and a reply do not count: nobody misses them.
-pub(crate) fn fuses(
+pub(crate) fn guards(
     families: &[Family],
     candidates: &[Candidate<'_>],
     policy: &Policy,
     archived: &BTreeSet<(AgentKind, String)>,
-) -> Vec<Fuse> {
-    let mut fuses = Vec::new();
+) -> Vec<Guard> {
+    let mut guards = Vec::new();
     let mut by_agent: BTreeMap<AgentKind, (usize, usize)> = BTreeMap::new();
     for family in families {
         let root = &candidates[family.root()];
@@ -398,14 +398,14 @@ pub(crate) fn fuses(
     let is_overdue = newest.zip(policy.cutoff).is_some_and(|(newest, cutoff)| newest < cutoff);
     let (going, all) = by_agent.values().fold((0, 0), |(going, all), of| (going + of.0, all + of.1));
     if policy.is_relative && is_overdue && families.iter().any(Family::goes) {
-        fuses.extend(newest.map(|newest| Fuse::Clock { newest }));
+        guards.extend(newest.map(|newest| Guard::Clock { newest }));
     }
     let whole = by_agent.iter().filter(|(_, (going, all))| *going > 0 && going == all);
-    fuses.extend(whole.map(|(agent, _)| Fuse::WholeAgent(*agent)));
+    guards.extend(whole.map(|(agent, _)| Guard::WholeAgent(*agent)));
     if going * 2 > all {
-        fuses.push(Fuse::MoreThanHalf { going, all });
+        guards.push(Guard::MoreThanHalf { going, all });
     }
-    fuses
+    guards
 }
 
 #[cfg(test)]
@@ -524,13 +524,13 @@ mod tests {
         let candidates = [candidate("a")];
         let families = decide(&candidates, &policy());
         let archived = BTreeSet::from([(AgentKind::Claude, "a".to_owned())]);
-        let all = fuses(&families, &candidates, &policy(), &BTreeSet::new());
-        assert!(all.contains(&Fuse::WholeAgent(AgentKind::Claude)), "{all:?}");
-        assert!(all.contains(&Fuse::MoreThanHalf { going: 1, all: 1 }), "{all:?}");
-        let left = fuses(&families, &candidates, &policy(), &archived);
-        assert!(matches!(left.as_slice(), [Fuse::Clock { .. }]), "{left:?}");
+        let all = guards(&families, &candidates, &policy(), &BTreeSet::new());
+        assert!(all.contains(&Guard::WholeAgent(AgentKind::Claude)), "{all:?}");
+        assert!(all.contains(&Guard::MoreThanHalf { going: 1, all: 1 }), "{all:?}");
+        let left = guards(&families, &candidates, &policy(), &archived);
+        assert!(matches!(left.as_slice(), [Guard::Clock { .. }]), "{left:?}");
         let dated = Policy { is_relative: false, ..policy() };
-        assert_eq!(fuses(&families, &candidates, &dated, &archived), []);
+        assert_eq!(guards(&families, &candidates, &dated, &archived), []);
     }
 
     /// A session that may be anything, before it has an id.
@@ -728,7 +728,7 @@ mod tests {
         ) {
             let (candidates, policy) = (candidates(&all, now()), policy.at(now()));
             let families = decide(&candidates, &policy);
-            prop_assume!(fuses(&families, &candidates, &policy, &BTreeSet::new()).is_empty());
+            prop_assume!(guards(&families, &candidates, &policy, &BTreeSet::new()).is_empty());
             let counts = |family: &&Family| {
                 !matches!(candidates[family.root()].kind, SessionKind::Empty | SessionKind::Subagent)
             };
@@ -752,8 +752,8 @@ mod tests {
             let cutoff = Some(later - SignedDuration::from_hours(24 * days));
             let policy = Policy { now: later, cutoff, ..policy() };
             let families = decide(&candidates, &policy);
-            let fuses = fuses(&families, &candidates, &policy, &BTreeSet::new());
-            let is_stopped = matches!(fuses.first(), Some(Fuse::Clock { .. }));
+            let guards = guards(&families, &candidates, &policy, &BTreeSet::new());
+            let is_stopped = matches!(guards.first(), Some(Guard::Clock { .. }));
             prop_assert_eq!(is_stopped, families.iter().any(Family::goes));
         }
 

@@ -3,10 +3,10 @@
 //! It reads; `apply` carries the change out. Of each copy only what a decision needs is kept, so that a hundred
 //! thousand sessions fit into little memory.
 
-mod brief;
-mod closer;
-mod leaving;
+mod inspection;
+mod items;
 mod records;
+mod summary;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -19,28 +19,28 @@ use jiff::tz::TimeZone;
 use rayon::slice::ParallelSliceMut as _;
 
 use crate::change::pins::Pins;
-use crate::change::plan::retention::{Candidate, Family, Fuse, Policy, decide, fuses};
+use crate::change::plan::retention::{Candidate, Family, Guard, Policy, decide, guards};
 use crate::scan;
 use crate::scan::Wanted;
 use crate::session::select::{Filter, Selector};
 use crate::session::{AgentKind, Liveness, Problem, SessionKind};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
-use closer::{Closer, Resolved};
+use inspection::{Inspection, Resolved};
 
-pub(crate) use brief::Brief;
 pub(crate) use records::{CWD_RECORD, cwd_records};
+pub(crate) use summary::Summary;
 
 /// Every session there is, in few words.
 #[derive(Debug, Default)]
-pub(crate) struct Briefs {
+pub(crate) struct Summaries {
     /// The copies, in order of agent and id.
     #[expect(clippy::vec_box, reason = "each is let go by itself, as soon as it is done with")]
-    copies: Vec<Box<Brief>>,
+    copies: Vec<Box<Summary>>,
     /// Where the copies of each session begin, and the end of all.
     starts: Vec<usize>,
     /// What the closer look gave, by session; shorter where nobody looked.
-    closer: Vec<Option<Box<Closer>>>,
+    inspection: Vec<Option<Box<Inspection>>>,
     /// The directories that sessions of Claude Code belong to.
     claude_dirs: BTreeSet<PathBuf>,
     /// Directories with their links resolved, and what they are.
@@ -51,7 +51,7 @@ pub(crate) struct Briefs {
     pub problems: Vec<Problem>,
 }
 
-impl Briefs {
+impl Summaries {
     /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `sizes`
     /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
     /// `watcher` is told how many copies were read, and later how many sessions were looked at.
@@ -65,7 +65,7 @@ impl Briefs {
             {
                 dirs.insert(dir.value.clone());
             }
-            Box::new(Brief::of(copy, filter))
+            Box::new(Summary::of(copy, filter))
         });
         copies.par_sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
         let mut starts = Vec::with_capacity(copies.len() + 1);
@@ -82,7 +82,7 @@ impl Briefs {
     }
 
     /// Returns the copies of a session.
-    pub(crate) fn copies(&self, at: usize) -> &[Box<Brief>] {
+    pub(crate) fn copies(&self, at: usize) -> &[Box<Summary>] {
         &self.copies[self.starts[at]..self.starts[at + 1]]
     }
 
@@ -125,13 +125,13 @@ impl Briefs {
         self.copies(at).iter().all(|copy| dirs.iter().any(|dir| copy.place.path.starts_with(dir)))
     }
 
-    fn closer(&self, at: usize) -> Option<&Closer> {
-        self.closer.get(at)?.as_deref()
+    fn inspection(&self, at: usize) -> Option<&Inspection> {
+        self.inspection.get(at)?.as_deref()
     }
 
     /// Returns why only its agent can remove a session, once somebody looked.
     pub(crate) fn its_agents(&self, at: usize) -> Option<&Arc<str>> {
-        self.closer(at)?.its_agents()
+        self.inspection(at)?.its_agents()
     }
 
     /// Decides what becomes of every session, with a closer look at whatever would go, and says what makes that look
@@ -145,17 +145,17 @@ impl Briefs {
         pins: &Pins,
         excluded: &[Selector],
         archived: impl FnOnce(&Self, &[Family]) -> BTreeSet<(AgentKind, String)>,
-    ) -> (Vec<Family>, Vec<Fuse>) {
+    ) -> (Vec<Family>, Vec<Guard>) {
         let unread = self.unread();
         loop {
             let candidates = self.candidates(pins, excluded, &unread);
             let families = decide(&candidates, policy);
             let going = families.iter().filter(|family| family.goes()).flat_map(|family| &family.members);
-            let unknown: Vec<usize> = going.copied().filter(|at| self.closer(*at).is_none()).collect();
+            let unknown: Vec<usize> = going.copied().filter(|at| self.inspection(*at).is_none()).collect();
             if unknown.is_empty() {
-                let mut found = fuses(&families, &candidates, policy, &BTreeSet::new());
-                if found.iter().any(Fuse::counts_sessions) {
-                    found = fuses(&families, &candidates, policy, &archived(self, &families));
+                let mut found = guards(&families, &candidates, policy, &BTreeSet::new());
+                if found.iter().any(Guard::counts_sessions) {
+                    found = guards(&families, &candidates, policy, &archived(self, &families));
                 }
                 return (families, found);
             }
@@ -170,7 +170,7 @@ impl Briefs {
         let mut at = 0;
         while at < members.len() {
             let (agent, id) = self.key(members[at]);
-            let is_child = |copy: &Brief| {
+            let is_child = |copy: &Summary| {
                 copy.kind == SessionKind::Subagent
                     && copy.place.agent() == agent
                     && copy.parent_id.as_deref() == Some(id)
@@ -186,20 +186,20 @@ impl Briefs {
 
     /// Looks closer at sessions that somebody names, and returns why the first that cannot be removed cannot.
     pub(crate) fn obstacle(&mut self, sessions: &[usize], pins: &Pins) -> Option<String> {
-        let unknown: Vec<usize> = sessions.iter().copied().filter(|at| self.closer(*at).is_none()).collect();
+        let unknown: Vec<usize> = sessions.iter().copied().filter(|at| self.inspection(*at).is_none()).collect();
         self.look_closer(&unknown);
         let unread = self.unread();
         sessions.iter().find_map(|at| {
             let (agent, id) = self.key(*at);
-            let closer = self.closer(*at);
+            let inspection = self.inspection(*at);
             let used = self.copies(*at).iter().filter_map(|copy| copy.liveness.as_deref());
-            let used = used.chain(closer.and_then(Closer::liveness));
+            let used = used.chain(inspection.and_then(Inspection::liveness));
             let why = match used.max_by_key(|liveness| liveness_rank(liveness)) {
                 Some(Liveness::Live { pid }) => format!("it is in use by process {pid}"),
                 Some(Liveness::Maybe { why }) => format!("it may be in use: {why}"),
                 _ if pins.has(agent, id) => format!("it is pinned; `rejoin unpin {agent}:{id}` changes that"),
                 _ if unread.contains(id) => "a copy of it cannot be read".to_owned(),
-                _ => closer?.its_agents()?.to_string(),
+                _ => inspection?.its_agents()?.to_string(),
             };
             Some(format!("{agent} session {id} cannot be removed: {why}"))
         })
@@ -215,7 +215,7 @@ impl Briefs {
         const IDLE: &Liveness = &Liveness::Idle;
         let candidate = |at: usize| {
             let copies = self.copies(at);
-            let closer = self.closer(at);
+            let inspection = self.inspection(at);
             let (agent, id) = self.key(at);
             let parent_id = copies.iter().find_map(|copy| copy.parent_id.as_deref());
             let kind = copies.iter().map(|copy| copy.kind).find(|kind| *kind != SessionKind::Empty);
@@ -231,16 +231,16 @@ impl Briefs {
                 parent_id,
                 project: copies[0].place.project.as_deref().or(copies[0].dir.as_deref()),
                 active_at: active_at.and(newest_at),
-                modified_at: closer.and_then(|closer| closer.modified_at),
+                modified_at: inspection.and_then(|inspection| inspection.modified_at),
                 size_bytes: if self.is_inside_parent(at) { 0 } else { self.size_bytes(at) },
-                liveness: used.or_else(|| closer?.liveness()).unwrap_or(IDLE),
+                liveness: used.or_else(|| inspection?.liveness()).unwrap_or(IDLE),
                 is_unparsable: is_unread
                     || copies.iter().any(|copy| copy.is_unparsable)
-                    || closer.is_some_and(|closer| closer.is_unparsable),
+                    || inspection.is_some_and(|inspection| inspection.is_unparsable),
                 is_pinned: pins.has(agent, id),
                 is_excluded: excluded.iter().any(|selector| means(selector, agent, id)),
                 is_asked_for: copies.iter().any(|copy| copy.is_asked_for),
-                is_its_agents: closer.is_some_and(|closer| closer.its_agents().is_some()),
+                is_its_agents: inspection.is_some_and(|inspection| inspection.its_agents().is_some()),
             }
         };
         (0..self.len()).map(candidate).collect()

@@ -11,7 +11,7 @@ use crate::agent::cat;
 use crate::agent::cat::CwdRecord;
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Item, Step};
-use crate::change::removal::{Briefs, day};
+use crate::change::removal::{Summaries, day};
 use crate::session::AgentKind;
 use crate::session::select::Filter;
 use crate::system::env::Env;
@@ -22,7 +22,7 @@ pub(crate) const CWD_RECORD: &str = "cwd-record";
 
 /// Plans to remove the records of directories that sessions which never ended have left behind before `cutoff`.
 pub(crate) fn cwd_records(
-    briefs: &mut Briefs,
+    summaries: &mut Summaries,
     cutoff: Timestamp,
     filter: &Filter,
     pins: &Pins,
@@ -31,7 +31,7 @@ pub(crate) fn cwd_records(
     let mut found = Found::default();
     let is_in = |dir: &Path| filter.dirs.is_empty() || filter.dirs.iter().any(|asked| dir.starts_with(asked));
     let mut records: Vec<(&Path, CwdRecord)> = Vec::new();
-    for dir in briefs.claude_dirs.iter().filter(|dir| is_in(dir)) {
+    for dir in summaries.claude_dirs.iter().filter(|dir| is_in(dir)) {
         records.extend(cat::records_of_project(dir, &mut found).into_iter().map(|record| (dir.as_path(), record)));
     }
     let stores = agent::by_kind(AgentKind::Claude).map(|agent| agent.stores(env)).unwrap_or_default();
@@ -42,7 +42,7 @@ pub(crate) fn cwd_records(
     records.sort_by(|a, b| a.1.path.cmp(&b.1.path));
     records.dedup_by(|a, b| a.1.path == b.1.path);
     let is_used = |id: &str| {
-        briefs.find(AgentKind::Claude, id).flat_map(|at| briefs.copies(at)).any(|copy| copy.liveness.is_some())
+        summaries.find(AgentKind::Claude, id).flat_map(|at| summaries.copies(at)).any(|copy| copy.liveness.is_some())
     };
     let item = |(root, record): (&Path, CwdRecord)| {
         let id = record.session_id;
@@ -61,6 +61,6 @@ pub(crate) fn cwd_records(
         })
     };
     let items = records.into_iter().filter_map(item).collect();
-    briefs.problems.append(&mut found.problems);
+    summaries.problems.append(&mut found.problems);
     items
 }

@@ -25,7 +25,7 @@ use crate::system::watch::Watcher;
 use crate::view::ui::Ui;
 
 /// More candidates than these help nobody.
-const MOST_CANDIDATES: usize = 20;
+const MAX_CANDIDATES: usize = 20;
 
 /// A UUID without its hyphens; what is shorter may be the beginning of an id.
 const SHORTEST_FULL_ID: usize = 32;
@@ -142,7 +142,7 @@ fn by_text(
             Err(refusal.hint("`rejoin list --all` shows every session").into())
         }
         many => {
-            let candidates = many.iter().take(MOST_CANDIDATES).flat_map(|at| candidates(&scan.sessions[*at], false));
+            let candidates = many.iter().take(MAX_CANDIDATES).flat_map(|at| candidates(&scan.sessions[*at], false));
             let message = format!("{text} is in the titles of {} sessions", many.len());
             let refusal = Refusal::new(Exit::Ambiguous, "ambiguous", message).candidates(candidates.collect());
             Err(refusal.hint("type the id of one, or more of its title").into())
@@ -228,7 +228,7 @@ fn nothing_passes() -> Refusal {
 }
 
 fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) -> Refusal {
-    let shown = &keys[..keys.len().min(MOST_CANDIDATES)];
+    let shown = &keys[..keys.len().min(MAX_CANDIDATES)];
     let is_shown = |place: &Located| shown.iter().any(|(agent, id)| place.agent() == *agent && place.id == *id);
     let scan = places.read_some(env, Wanted::GLANCE, is_shown);
     let by_agent = keys.windows(2).all(|pair| pair[0].1 == pair[1].1);

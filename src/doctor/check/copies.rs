@@ -41,7 +41,7 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
     let (chosen, copy) = (session.copy(), &session.copies[at]);
     let comparison = session.choice.comparisons.get(at).copied().flatten();
     let is_decided = session.choice.is_decided;
-    let is_aside = !copy.place.store.is_usual && chosen.place.store.is_usual;
+    let is_aside = !copy.place.store.is_default && chosen.place.store.is_default;
     let why = if is_decided {
         format!("Copy 1 is the one to use: {}.", session.choice.why)
     } else {
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_copy_in_a_store_that_is_not_used_by_itself_is_left_alone() {
         let mut session = two(Some(Comparison::Identical));
-        let store = Store { is_usual: false, ..(*session.copies[1].place.store).clone() };
+        let store = Store { is_default: false, ..(*session.copies[1].place.store).clone() };
         session.copies[1].place.store = store.into();
         let finding = found(session, facts());
         assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Info, false));

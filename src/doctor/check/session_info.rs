@@ -14,15 +14,14 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     own.filter_map(|session| {
         let health = &session.copy().health;
         let has = |trouble: Health| health.contains(&trouble);
-        match () {
-            () if has(Health::SessionInfoMissing) => {
-                Some(unusable(session, Health::SessionInfoMissing, Severity::Info))
-            }
-            () if has(Health::SessionInfoInvalid) => {
-                Some(unusable(session, Health::SessionInfoInvalid, Severity::Warning))
-            }
-            () if has(Health::SessionInfoMismatch) => Some(mismatch(session)),
-            () => None,
+        if has(Health::SessionInfoMissing) {
+            Some(unusable(session, Health::SessionInfoMissing, Severity::Info))
+        } else if has(Health::SessionInfoInvalid) {
+            Some(unusable(session, Health::SessionInfoInvalid, Severity::Warning))
+        } else if has(Health::SessionInfoMismatch) {
+            Some(mismatch(session))
+        } else {
+            None
         }
     })
     .collect()

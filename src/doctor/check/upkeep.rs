@@ -57,8 +57,8 @@ fn expiry_finding(agent: AgentKind, retention: &Retention, day: Option<String>, 
         count(sessions.len(), "session")
     );
     // A store that the agent does not use by itself is a backup, or one that is rarely swept.
-    let is_usual = sessions.iter().any(|session| session.copy().place.store.is_usual);
-    let severity = if is_usual { Severity::Warning } else { Severity::Info };
+    let is_default = sessions.iter().any(|session| session.copy().place.store.is_default);
+    let severity = if is_default { Severity::Warning } else { Severity::Info };
     let finding = Finding::new(Code::ExpiresSoon, severity, evidence)
         .measured(day.map_or_else(|| "overdue".to_owned(), |day| format!("deleted from {day} on")), "kept")
         .remedy(format!("set \"{key}\" to more days in {}", file.display()));

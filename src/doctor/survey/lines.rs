@@ -15,7 +15,7 @@ pub(crate) const READ_WHOLE: u64 = 256 * 1024;
 /// How much is looked at of either end of a larger one.
 const END: usize = 32 * 1024;
 /// More numbers than these help nobody.
-const MOST_NUMBERS: usize = 20;
+const MAX_NUMBERS: usize = 20;
 
 /// A line's number, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Lines {
 
     fn add_bad(&mut self, number: LineNumber) {
         self.bad_count += 1;
-        if self.bad.len() < MOST_NUMBERS {
+        if self.bad.len() < MAX_NUMBERS {
             self.bad.push(number);
         }
     }
@@ -113,7 +113,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
 fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> std::io::Result<Lines> {
     let mut found = Lines::default();
     let (mut number, mut seen) = (0, 0);
-    file.from_start(|line| {
+    file.lines_forward(|line| {
         number += 1;
         seen += line.len();
         if agent.link(line).is_none() {
@@ -122,7 +122,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> std::io::Result<Lines> {
         seen >= END
     })?;
     let (mut number, mut seen) = (0, 0);
-    file.with_tail(END).from_end(|line, is_ended| {
+    file.with_tail(END).lines_backward(|line, is_ended| {
         number += 1;
         seen += line.len();
         match (agent.link(line).is_some(), is_ended) {
@@ -189,7 +189,7 @@ impl<'a> Chain<'a> {
             let lost = self.waiting.iter().filter(|(_, parent)| !self.known.contains(parent));
             let lost: Vec<u64> = lost.map(|(number, _)| *number).collect();
             self.found.lost_count = lost.len() as u64;
-            self.found.lost = lost.into_iter().take(MOST_NUMBERS).collect();
+            self.found.lost = lost.into_iter().take(MAX_NUMBERS).collect();
         }
         self.found
     }
@@ -256,6 +256,6 @@ mod tests {
     #[test]
     fn no_more_numbers_are_kept_than_help() {
         let lines = looked(&"bad\n".repeat(50), false, false);
-        assert_eq!((lines.bad.len(), lines.bad_count), (MOST_NUMBERS, 50));
+        assert_eq!((lines.bad.len(), lines.bad_count), (MAX_NUMBERS, 50));
     }
 }

@@ -10,7 +10,7 @@ use crate::launch::log::{Launch, is_newer};
 use crate::system::fsio;
 
 /// Above this size the older half of the log is dropped.
-const MOST_BYTES: u64 = 256 * 1024;
+const MAX_BYTES: u64 = 256 * 1024;
 
 /// Adds a launch; several programs may add at once, since one write appends one line.
 #[expect(clippy::disallowed_methods, reason = "this log is appended to, which replaces nothing")]
@@ -28,10 +28,10 @@ pub(crate) fn append(path: &Path, launch: &Launch) -> Result<(), PathError> {
 }
 
 fn prune(path: &Path) -> Result<(), PathError> {
-    if path.symlink_metadata().map_or(0, |metadata| metadata.len()) <= MOST_BYTES {
+    if path.symlink_metadata().map_or(0, |metadata| metadata.len()) <= MAX_BYTES {
         return Ok(());
     }
-    let Ok(bytes) = fsio::read_bounded(path, 16 * MOST_BYTES) else { return Ok(()) };
+    let Ok(bytes) = fsio::read_bounded(path, 16 * MAX_BYTES) else { return Ok(()) };
     // What a newer version of this program wrote, it shall find again; it will drop its older half itself.
     if bytes.split(|byte| *byte == b'\n').any(is_newer) {
         return Ok(());
@@ -67,7 +67,7 @@ mod tests {
         let newest: Vec<String> =
             read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).take(3).collect();
         assert_eq!(newest, ["599", "598", "597"]);
-        assert!(path.metadata().expect("metadata").len() <= MOST_BYTES + 2048);
+        assert!(path.metadata().expect("metadata").len() <= MAX_BYTES + 2048);
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(launch.format_version, VERSION);
         append(&path, &launch).expect("a line");
         let text = std::fs::read_to_string(&path).expect("a log");
-        assert!(text.starts_with(newer) && text.contains(unreadable) && text.len() as u64 > MOST_BYTES);
+        assert!(text.starts_with(newer) && text.contains(unreadable) && text.len() as u64 > MAX_BYTES);
         let ids: Vec<_> = read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).collect();
         assert_eq!(ids, ["mine", "old", "newer"]);
     }

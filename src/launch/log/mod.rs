@@ -19,8 +19,8 @@ use crate::system::env::Env;
 /// How long a launch counts.
 const WINDOW: SignedDuration = SignedDuration::from_secs(60);
 /// How often one session may be resumed in that time, and all together: JidoCode's own limits.
-const MOST_OF_ONE: usize = 5;
-const MOST_IN_ALL: usize = 20;
+const MAX_OF_ONE: usize = 5;
+const MAX_IN_ALL: usize = 20;
 
 /// One launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,10 +74,10 @@ pub(crate) fn file(env: &Env) -> PathBuf {
 pub(crate) fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(Vec::new()) };
     let mut launches = Vec::new();
-    file.from_end(|line, _| {
+    file.lines_backward(|line, _| {
         // A line that was cut off, or that a newer version made unreadable, is passed over.
         launches.extend(Launch::read(line));
-        launches.len() > MOST_IN_ALL
+        launches.len() > MAX_IN_ALL
     })
     .map_err(|error| PathError::new("read", path, error))?;
     Ok(launches)
@@ -130,7 +130,7 @@ pub(crate) fn limit(launches: &[Launch], agent: AgentKind, id: &str, now: Timest
         Some(TooMany { count: ages.len(), of_one, wait_seconds: wait.as_secs() + i64::from(wait.subsec_nanos() > 0) })
     };
     let of_one = recent(&|launch| launch.agent == agent && launch.id.as_deref() == Some(id));
-    too_many(&of_one, MOST_OF_ONE, true).or_else(|| too_many(&recent(&|_| true), MOST_IN_ALL, false))
+    too_many(&of_one, MAX_OF_ONE, true).or_else(|| too_many(&recent(&|_| true), MAX_IN_ALL, false))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::view::picker::state::{Item, State};
 use crate::view::ui::Styles;
 
 /// Lines that a message takes at most.
-const MOST_LINES: usize = 3;
+const MAX_LINES: usize = 3;
 /// Terminals with fewer lines show no preview.
 const LEAST_ROWS_FOR_PREVIEW: usize = 12;
 /// What a title is worth showing in, before other columns go.
@@ -139,7 +139,7 @@ fn below(item: &Item, preview: Option<&Preview>, layout: Layout, styles: &Styles
             let mut said: Vec<Vec<String>> = Vec::new();
             let mut left = room;
             for (role, words) in messages.iter().rev() {
-                let mut wrapped = wrapped(&format!("{}: {words}", role.name()), columns, MOST_LINES.min(left.max(1)));
+                let mut wrapped = wrapped(&format!("{}: {words}", role.name()), columns, MAX_LINES.min(left.max(1)));
                 if wrapped.len() > left {
                     break;
                 }

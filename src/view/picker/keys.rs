@@ -18,7 +18,7 @@ pub(super) enum Key {
 }
 
 /// The longest sequence that a key sends; a longer one is none.
-const LONGEST_SEQUENCE: usize = 32;
+const MAX_SEQUENCE: usize = 32;
 const ESCAPE: u8 = 0x1b;
 
 /// Bytes that have come, of which the last may be the beginning of more.
@@ -95,7 +95,7 @@ fn decode_escape(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
     match bytes.get(1)? {
         b'[' => {
             let Some(end) = bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
-                return (bytes.len() > LONGEST_SEQUENCE).then_some((bytes.len(), None));
+                return (bytes.len() > MAX_SEQUENCE).then_some((bytes.len(), None));
             };
             Some((end + 3, sequence(&bytes[2..end + 2], bytes[end + 2])))
         }

@@ -8,11 +8,11 @@ use crate::format::text;
 use crate::session::{Role, Session};
 
 /// A larger transcript is not read only to be looked at in passing.
-const MOST_BYTES: u64 = 8 * 1024 * 1024;
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// More messages than this fit no preview.
-const MOST_MESSAGES: usize = 12;
+const MAX_MESSAGES: usize = 12;
 /// More of a message is not shown.
-const LONGEST_MESSAGE: usize = 1000;
+const MAX_MESSAGE: usize = 1000;
 
 /// What is shown of a session's conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,16 +31,16 @@ impl Preview {
         let copy = session.copy();
         // A session that has nothing but its event log counts as having no transcript.
         let bytes = if copy.transcript_bytes > 0 { copy.transcript_bytes } else { copy.size_bytes };
-        if bytes > MOST_BYTES {
+        if bytes > MAX_BYTES {
             return Self::TooLarge(bytes);
         }
         let Some(agent) = agent::by_kind(session.agent) else { return Self::Messages(Vec::new()) };
-        let mut last = VecDeque::with_capacity(MOST_MESSAGES + 1);
+        let mut last = VecDeque::with_capacity(MAX_MESSAGES + 1);
         let outcome = agent.messages(copy, &mut |message| {
             let words = text::one_line(&message.text);
             if matches!(message.role, Role::User | Role::Assistant) && !words.is_empty() {
-                last.push_back((message.role, text::truncated(&words, LONGEST_MESSAGE).into_owned()));
-                if last.len() > MOST_MESSAGES {
+                last.push_back((message.role, text::truncated(&words, MAX_MESSAGE).into_owned()));
+                if last.len() > MAX_MESSAGES {
                     last.pop_front();
                 }
             }
@@ -76,13 +76,13 @@ mod tests {
     fn only_the_last_messages_are_kept_and_they_are_harmless() {
         let lines: String = (0..40).map(|n| said("user", &format!("n{n}\\n\\u001b[2J"))).collect();
         let Preview::Messages(messages) = preview(&lines, 1) else { panic!("no messages") };
-        assert_eq!(messages.len(), MOST_MESSAGES);
+        assert_eq!(messages.len(), MAX_MESSAGES);
         assert_eq!(messages.last(), Some(&(Role::User, "n39 \\u{1b}[2J".to_owned())));
     }
 
     #[test]
     fn a_large_transcript_is_not_read() {
-        assert_eq!(preview(&said("user", "x"), MOST_BYTES + 1), Preview::TooLarge(MOST_BYTES + 1));
-        assert_eq!(preview(&said("user", "x"), MOST_BYTES), Preview::Messages(vec![(Role::User, "x".to_owned())]));
+        assert_eq!(preview(&said("user", "x"), MAX_BYTES + 1), Preview::TooLarge(MAX_BYTES + 1));
+        assert_eq!(preview(&said("user", "x"), MAX_BYTES), Preview::Messages(vec![(Role::User, "x".to_owned())]));
     }
 }

@@ -11,7 +11,7 @@ use crate::view::render::table;
 /// How much of a first prompt is searched.
 const SEARCHED_PROMPT: usize = 2000;
 /// More than this nobody types to find a session.
-const LONGEST_QUERY: usize = 200;
+const MAX_QUERY: usize = 200;
 
 /// One session as a line to pick; every text is harmless.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl State {
         let page = self.height.max(1);
         match key {
             Key::Char(c) => self.edit(|query| {
-                if query.chars().count() < LONGEST_QUERY {
+                if query.chars().count() < MAX_QUERY {
                     query.push(c)
                 }
             }),

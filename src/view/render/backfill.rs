@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::agent::amplifier::session_info::FILE_NAME;
-use crate::change::apply::backfill::Done;
+use crate::change::apply::backfill::BackfillResult;
 use crate::change::plan::backfill::{Action, Item};
 use crate::format::text;
 use crate::session::Problem;
@@ -13,7 +13,7 @@ use crate::view::render::json::{
 };
 use crate::view::ui::Styles;
 
-type Entry = (Item, Option<Done>);
+type Entry = (Item, Option<BackfillResult>);
 
 /// A plan or its outcome.
 pub(crate) struct Report<'a> {
@@ -36,7 +36,7 @@ pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Re
         let reason = text::one_line(reason(item, done.as_ref()));
         match &item.action {
             Action::Keep => {}
-            Action::Write { working_dir, .. } if !matches!(done, Some(Done::Failed(_))) => {
+            Action::Write { working_dir, .. } if !matches!(done, Some(BackfillResult::Failed(_))) => {
                 let dir = text::field(&working_dir.to_string_lossy()).into_owned();
                 writeln!(out, "{result} {id}  {dir}  {faint}({reason}){faint:#}")?;
             }
@@ -130,21 +130,21 @@ fn kind(report: &Report<'_>) -> &'static str {
     if report.is_dry_run { "backfill-plan" } else { "backfill-outcome" }
 }
 
-fn result(item: &Item, done: Option<&Done>) -> &'static str {
+fn result(item: &Item, done: Option<&BackfillResult>) -> &'static str {
     match (done, &item.action) {
         (None, Action::Write { .. }) => "write",
         (None, Action::Keep) => "keep",
         (None, Action::Refuse { .. }) => "refuse",
-        (Some(Done::Written), _) => "written",
-        (Some(Done::Kept), _) => "kept",
-        (Some(Done::Refused), _) => "refused",
-        (Some(Done::Failed(_)), _) => "failed",
+        (Some(BackfillResult::Written), _) => "written",
+        (Some(BackfillResult::Kept), _) => "kept",
+        (Some(BackfillResult::Refused), _) => "refused",
+        (Some(BackfillResult::Failed(_)), _) => "failed",
     }
 }
 
-fn reason<'a>(item: &'a Item, done: Option<&'a Done>) -> &'a str {
+fn reason<'a>(item: &'a Item, done: Option<&'a BackfillResult>) -> &'a str {
     match done {
-        Some(Done::Failed(why)) => why,
+        Some(BackfillResult::Failed(why)) => why,
         _ => &item.reason,
     }
 }
@@ -153,7 +153,7 @@ fn problems<'a>(report: &Report<'a>) -> Vec<ProblemJson<'a>> {
     report.problems.iter().map(ProblemJson::from).collect()
 }
 
-fn item_json<'a>(item: &'a Item, done: Option<&'a Done>) -> BackfillItemJson<'a> {
+fn item_json<'a>(item: &'a Item, done: Option<&'a BackfillResult>) -> BackfillItemJson<'a> {
     let write = match &item.action {
         Action::Write { working_dir, created_at, source } => Some((working_dir, *created_at, *source)),
         _ => None,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::change::apply::run::Done;
+use crate::change::apply::run::ItemResult;
 use crate::change::plan::change::{Item, Step};
 use crate::doctor::check::Finding;
 use crate::format::text;
@@ -23,15 +23,21 @@ pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Re
     summary_text(out, styles, report)
 }
 
-fn item_text(out: &mut impl Write, env: &Env, styles: &Styles, item: &Item, done: Option<&Done>) -> io::Result<()> {
+fn item_text(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    item: &Item,
+    done: Option<&ItemResult>,
+) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
     let label = item.about.to_string();
     let label = text::one_line(&label);
     match done {
-        Some(Done::Skipped(why)) => {
+        Some(ItemResult::Skipped(why)) => {
             return writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why));
         }
-        Some(Done::Failed(why)) => {
+        Some(ItemResult::Failed(why)) => {
             return writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why));
         }
         _ => {}

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::change::apply::run::Done;
+use crate::change::apply::run::ItemResult;
 use crate::change::apply::trash::Purged;
 use crate::change::plan::change::Step;
 use crate::change::plan::retention::Keep;
@@ -163,11 +163,11 @@ impl<'a> Report<'a> {
     pub(crate) fn summary(&self) -> CleanupSummary<'_> {
         let items = || self.change.items();
         let is_session = |code: &str| code != CWD_RECORD;
-        let count = |is: fn(&Done) -> bool, of_sessions: bool| {
+        let count = |is: fn(&ItemResult) -> bool, of_sessions: bool| {
             items().filter(|(item, done)| is_session(item.code) == of_sessions && done.is_some_and(is)).count()
         };
         let failures = items().filter_map(|(item, done)| match done {
-            Some(Done::Failed(why)) => Some(ErrorJson { about: item.about.to_string().into(), reason: why }),
+            Some(ItemResult::Failed(why)) => Some(ErrorJson { about: item.about.to_string().into(), reason: why }),
             _ => None,
         });
         let unplanned = self.unplanned.iter().map(|(about, reason)| ErrorJson { about: about.into(), reason });
@@ -181,10 +181,10 @@ impl<'a> Report<'a> {
             archive: self.archive.map(PathJson::from),
             archived: self.archived.sessions,
             archived_bytes: self.archived.stored_bytes,
-            deleted: count(|done| *done == Done::Done, true),
+            deleted: count(|done| *done == ItemResult::Done, true),
             skipped: change.skipped,
             failed: change.failed + self.unplanned.len(),
-            records: count(|done| *done == Done::Done, false),
+            records: count(|done| *done == ItemResult::Done, false),
             freed_bytes: change.freed_bytes,
             permanent: self.change.is_permanent,
             errors: failures.chain(unplanned).chain(unpurged).collect(),
@@ -213,8 +213,10 @@ fn item(out: &mut impl Write, styles: &Styles, report: &Report<'_>, at: usize) -
     let label = item.about.to_string();
     let label = text::one_line(&label);
     match done {
-        Some(Done::Skipped(why)) => writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why)),
-        Some(Done::Failed(why)) => writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why)),
+        Some(ItemResult::Skipped(why)) => {
+            writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why))
+        }
+        Some(ItemResult::Failed(why)) => writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why)),
         _ => {
             let verb = if done.is_some() { "removed" } else { "would remove" };
             let size = text::size(item.steps.iter().map(Step::freed_bytes).sum());

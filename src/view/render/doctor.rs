@@ -18,7 +18,7 @@ const KIND: &str = "doctor-report";
 /// Of what is only worth knowing, so many of one code are shown unless the code was asked for.
 const FEW: usize = 3;
 /// Paths of one finding that are shown to people.
-const MOST_PATHS: usize = 6;
+const MAX_PATHS: usize = 6;
 
 /// What `doctor` answers.
 #[derive(Debug)]
@@ -74,11 +74,11 @@ pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Re
 fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Finding) -> io::Result<()> {
     let Styles { strong, faint, .. } = styles;
     writeln!(out, "  {}", text::one_line(&finding.evidence))?;
-    for path in finding.paths.iter().take(MOST_PATHS) {
+    for path in finding.paths.iter().take(MAX_PATHS) {
         writeln!(out, "      {faint}{}{faint:#}", text::one_line(&env.tilde(path)))?;
     }
-    if finding.paths.len() > MOST_PATHS {
-        writeln!(out, "      {faint}and {} more{faint:#}", finding.paths.len() - MOST_PATHS)?;
+    if finding.paths.len() > MAX_PATHS {
+        writeln!(out, "      {faint}and {} more{faint:#}", finding.paths.len() - MAX_PATHS)?;
     }
     let (measured, expected) = (text::one_line(&finding.measured), text::one_line(&finding.expected));
     writeln!(out, "      {faint}found: {measured}; expected: {expected}{faint:#}")?;

@@ -160,7 +160,7 @@ pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, id: &str, o
     let about: Vec<String> = about.into_iter().filter(|words| !words.is_empty()).collect();
     let title = table::title(session);
     let title = text::truncated(&title, WIDEST_TITLE);
-    let width = usize::from(env.width.unwrap_or(table::USUAL_WIDTH));
+    let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
     let id = text::one_line(id);
     writeln!(out, "{header}{} {id}{header:#}  {title}  {faint}{}{faint:#}", session.agent, about.join(", "))?;
     for hit in &found.hits {

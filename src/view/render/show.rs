@@ -14,7 +14,7 @@ use crate::view::render::table;
 use crate::view::ui::Styles;
 
 /// Prompts are cut in the summary; `--messages` shows them whole.
-const LONGEST_PROMPT: usize = 300;
+const MAX_PROMPT: usize = 300;
 
 /// Writes everything that is known of a session.
 pub(crate) fn session(
@@ -125,7 +125,7 @@ impl<W: Write> Page<'_, W> {
     fn text(&mut self, name: &str, fact: Option<&Fact<String>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
         let value = text::one_line(&fact.value);
-        self.line(name, &format!("{}  ({})", text::truncated(&value, LONGEST_PROMPT), fact.source))
+        self.line(name, &format!("{}  ({})", text::truncated(&value, MAX_PROMPT), fact.source))
     }
 
     fn dir(&mut self, name: &str, fact: Option<&Fact<std::path::PathBuf>>) -> io::Result<()> {

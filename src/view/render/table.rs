@@ -22,7 +22,7 @@ const WIDEST_DIR: usize = 40;
 /// Room for the marks on a narrow terminal.
 const NARROWEST_MARKS: usize = 14;
 /// What a table is fitted to where the terminal does not tell its width.
-pub(super) const USUAL_WIDTH: u16 = 120;
+pub(super) const DEFAULT_WIDTH: u16 = 120;
 
 /// The columns in their order; narrow terminals do without some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +75,7 @@ pub(crate) fn sessions(
         drop_column(&mut rows, Column::Prompts);
         drop_column(&mut rows, Column::Replies);
     }
-    fit(&mut rows, usize::from(env.width.unwrap_or(USUAL_WIDTH)));
+    fit(&mut rows, usize::from(env.width.unwrap_or(DEFAULT_WIDTH)));
 
     let columns: Vec<Column> = rows[0].keys().copied().collect();
     let mut table = Table::new();

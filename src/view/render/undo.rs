@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::change::apply::journal::{ItemRecord, Run, State};
-use crate::change::apply::shop::History;
-use crate::change::apply::undo::{Report, Undone};
+use crate::change::apply::state_dir::History;
+use crate::change::apply::undo::{Report, UndoResult};
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
@@ -75,33 +75,33 @@ struct SummaryLine<T> {
     rest: T,
 }
 
-fn item<'a>(record: &'a ItemRecord, undone: &'a Undone) -> UndoItemJson<'a> {
+fn item<'a>(record: &'a ItemRecord, undone: &'a UndoResult) -> UndoItemJson<'a> {
     UndoItemJson {
         item: record.item,
         agent: record.agent,
         id: record.id.as_deref(),
         paths: record.steps.iter().map(|step| step.path().to_string_lossy().into_owned()).collect(),
         result: match undone {
-            Undone::Undone => "undone",
-            Undone::Already => "already",
-            Undone::NotDone => "not-done",
-            Undone::Refused(_) => "refused",
+            UndoResult::Undone => "undone",
+            UndoResult::Already => "already",
+            UndoResult::NotDone => "not-done",
+            UndoResult::Refused(_) => "refused",
         },
         reason: match undone {
-            Undone::Refused(why) => Some(why),
+            UndoResult::Refused(why) => Some(why),
             _ => None,
         },
     }
 }
 
 fn summary(report: &Report) -> UndoSummary<'_> {
-    let count = |is: fn(&Undone) -> bool| report.items.iter().filter(|item| is(item)).count();
+    let count = |is: fn(&UndoResult) -> bool| report.items.iter().filter(|item| is(item)).count();
     UndoSummary {
         run: &report.run.id,
         verb: &report.run.verb,
         at: report.run.at,
-        undone: count(|item| *item == Undone::Undone),
-        refused: count(|item| matches!(item, Undone::Refused(_))),
+        undone: count(|item| *item == UndoResult::Undone),
+        refused: count(|item| matches!(item, UndoResult::Refused(_))),
         mended: &report.mended,
         warnings: &report.warnings,
     }
@@ -117,9 +117,9 @@ pub(crate) fn text(out: &mut impl Write, styles: &Styles, report: &Report) -> io
     for ((record, _), undone) in report.run.items.iter().zip(&report.items) {
         let label = text::one_line(&record.label);
         match undone {
-            Undone::Undone => writeln!(out, "undone  {label}")?,
-            Undone::Refused(why) => writeln!(out, "{warning}refused{warning:#} {label}  {}", text::one_line(why))?,
-            Undone::Already | Undone::NotDone => {}
+            UndoResult::Undone => writeln!(out, "undone  {label}")?,
+            UndoResult::Refused(why) => writeln!(out, "{warning}refused{warning:#} {label}  {}", text::one_line(why))?,
+            UndoResult::Already | UndoResult::NotDone => {}
         }
     }
     let UndoSummary { run, verb, undone, refused, .. } = summary(report);
@@ -191,12 +191,16 @@ pub(crate) fn run_json(run: &Run, is_busy: bool) -> RunJson<'_> {
         run: &run.id,
         verb: &run.verb,
         at: run.at,
-        state: match () {
-            () if run.is_purged => "purged",
-            () if !run.has_ended && is_busy => "running",
-            () if !run.has_ended => "interrupted",
-            () if done == 0 && undone > 0 => "undone",
-            () => "done",
+        state: if run.is_purged {
+            "purged"
+        } else if !run.has_ended && is_busy {
+            "running"
+        } else if !run.has_ended {
+            "interrupted"
+        } else if done == 0 && undone > 0 {
+            "undone"
+        } else {
+            "done"
         },
         done,
         undone,

@@ -172,7 +172,7 @@ pub(crate) struct DoctorFix {
 }
 
 words!(CleanupKind: CleanupPlan CleanupOutcome);
-words!(Fuse: Clock WholeAgent MoreThanHalf);
+words!(Guard: Clock WholeAgent MoreThanHalf);
 words!(KeptFor: NotAskedFor Live MaybeLive Unparsable Future Pinned Excluded Recent NotEmpty KeepLast Newer Parent ItsAgents);
 words!(PinKind: PinOutcome PinList);
 
@@ -227,7 +227,7 @@ pub(crate) struct Cleanup {
     pub(crate) purged_runs: Vec<String>,
     pub(crate) purged_bytes: u64,
     #[serde(deserialize_with = "nullable")]
-    pub(crate) refused: Option<Fuse>,
+    pub(crate) refused: Option<Guard>,
     pub(crate) locked: bool,
     #[serde(deserialize_with = "nullable")]
     pub(crate) run: Option<String>,

@@ -4,7 +4,7 @@
 //! looking at the disk. So taking back needs no memory of how far the step came.
 
 mod perform;
-mod take_back;
+mod revert;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use crate::system::fsio;
 use crate::system::stamp;
 use crate::system::stamp::Stamp;
 
-pub(super) use take_back::Standing;
+pub(super) use revert::StepState;
 
 /// Why a step was not done.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ fn changed(path: &Path) -> StepError {
 
 /// What the steps of one run share.
 #[derive(Debug)]
-pub(super) struct Bench<'a> {
+pub(super) struct StepContext<'a> {
     /// The run's name, a part of every temporary name.
     pub(super) run: &'a str,
     /// The run's directory in the trash.
@@ -186,7 +186,7 @@ fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-impl Bench<'_> {
+impl StepContext<'_> {
     /// Returns the name beside a path under which a step has something that is not finished.
     fn beside(&self, path: &Path, kept: &str, ending: &str) -> PathBuf {
         path.with_file_name(format!(".rejoin-{}-{kept}.{ending}", self.run))

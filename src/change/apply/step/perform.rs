@@ -10,15 +10,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::{
-    Bench, Digesting, Dir, Note, NoteMade, StepError, changed, exists, failed, identity, is_as, is_like, name, rename,
-    rename_to_free, write_contents,
+    Digesting, Dir, Note, NoteMade, StepContext, StepError, changed, exists, failed, identity, is_as, is_like, name,
+    rename, rename_to_free, write_contents,
 };
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step, hex};
 use crate::system::stamp;
 use crate::system::stamp::Stamp;
 
-impl Bench<'_> {
+impl StepContext<'_> {
     /// Does a step.
     pub(in crate::change::apply) fn perform(
         &self,

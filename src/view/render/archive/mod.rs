@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::archive::write::{Done, Item, Report, in_use};
+use crate::archive::write::{ArchiveResult, Item, Report, in_use};
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
@@ -95,12 +95,12 @@ struct SummaryLine<T> {
 }
 
 fn summary<'a>(report: &'a Report<'_>) -> ArchiveSummary<'a> {
-    let count = |is: fn(&Done) -> bool| report.items.iter().filter(|item| is(&item.done)).count();
+    let count = |is: fn(&ArchiveResult) -> bool| report.items.iter().filter(|item| is(&item.done)).count();
     ArchiveSummary {
-        archived: count(|done| *done == Done::Archived),
-        unchanged: count(|done| *done == Done::Unchanged),
-        refused: count(|done| matches!(done, Done::Refused(_))),
-        failed: count(|done| matches!(done, Done::Failed(_))),
+        archived: count(|done| *done == ArchiveResult::Archived),
+        unchanged: count(|done| *done == ArchiveResult::Unchanged),
+        refused: count(|done| matches!(done, ArchiveResult::Refused(_))),
+        failed: count(|done| matches!(done, ArchiveResult::Failed(_))),
         size_bytes: report.items.iter().map(|item| item.size_bytes).sum(),
         stored_bytes: report.items.iter().map(|item| item.stored_bytes).sum(),
         removed_bytes: report.removed_bytes,
@@ -113,14 +113,14 @@ fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ArchiveItemJson<'a> {
         agent: item.session.agent,
         id: &item.session.id,
         result: match &item.done {
-            Done::Archived if is_dry_run => "planned",
-            Done::Archived => "archived",
-            Done::Unchanged => "unchanged",
-            Done::Refused(_) => "refused",
-            Done::Failed(_) => "failed",
+            ArchiveResult::Archived if is_dry_run => "planned",
+            ArchiveResult::Archived => "archived",
+            ArchiveResult::Unchanged => "unchanged",
+            ArchiveResult::Refused(_) => "refused",
+            ArchiveResult::Failed(_) => "failed",
         },
         reason: match &item.done {
-            Done::Refused(why) | Done::Failed(why) => Some(why),
+            ArchiveResult::Refused(why) | ArchiveResult::Failed(why) => Some(why),
             _ => None,
         },
         in_use: in_use(item.session),
@@ -147,10 +147,14 @@ pub(crate) fn text(
     for item in &report.items {
         let label = format!("{} {}", item.session.agent, text::one_line(&item.session.id));
         match &item.done {
-            Done::Unchanged => continue,
-            Done::Refused(why) => writeln!(out, "{warning}refused{warning:#}  {label}  {}", text::one_line(why))?,
-            Done::Failed(why) => writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why))?,
-            Done::Archived => {
+            ArchiveResult::Unchanged => continue,
+            ArchiveResult::Refused(why) => {
+                writeln!(out, "{warning}refused{warning:#}  {label}  {}", text::one_line(why))?
+            }
+            ArchiveResult::Failed(why) => {
+                writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why))?
+            }
+            ArchiveResult::Archived => {
                 let verb = if is_dry_run { "would archive" } else { "archived" };
                 let (size, stored) = (text::size(item.size_bytes), text::size(item.stored_bytes));
                 let title = table::title(item.session);
@@ -178,7 +182,8 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
 
 /// Writes the one line of a run that nobody watches, if something happened.
 pub(crate) fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
-    let has_news = report.items.iter().any(|item| matches!(item.done, Done::Archived | Done::Failed(_)));
+    let has_news =
+        report.items.iter().any(|item| matches!(item.done, ArchiveResult::Archived | ArchiveResult::Failed(_)));
     if has_news { writeln!(out, "rejoin archive: {}", sentence(env, report, false)) } else { Ok(()) }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use crate::change::apply::run::{Done, Outcome};
+use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::plan::change::{Change, Item, Step};
 use crate::session::AgentKind;
 
@@ -81,12 +81,12 @@ pub(crate) struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Returns what became of each item.
-    pub(crate) fn items(&self) -> impl Iterator<Item = (&'a Item, Option<&'a Done>)> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = (&'a Item, Option<&'a ItemResult>)> {
         (0..self.change.items.len()).map(|at| self.item(at))
     }
 
     /// Returns one item, and what became of it.
-    pub(crate) fn item(&self, at: usize) -> (&'a Item, Option<&'a Done>) {
+    pub(crate) fn item(&self, at: usize) -> (&'a Item, Option<&'a ItemResult>) {
         (&self.change.items[at], self.outcome.and_then(|outcome| outcome.done.get(at)))
     }
 
@@ -107,12 +107,12 @@ impl<'a> Report<'a> {
             size_bytes: item.steps.iter().map(Step::freed_bytes).sum(),
             result: match done {
                 None => "planned",
-                Some(Done::Done) => "done",
-                Some(Done::Skipped(_)) => "skipped",
-                Some(Done::Failed(_)) => "failed",
+                Some(ItemResult::Done) => "done",
+                Some(ItemResult::Skipped(_)) => "skipped",
+                Some(ItemResult::Failed(_)) => "failed",
             },
             error: match done {
-                Some(Done::Skipped(why) | Done::Failed(why)) => Some(why),
+                Some(ItemResult::Skipped(why) | ItemResult::Failed(why)) => Some(why),
                 _ => None,
             },
         }
@@ -120,15 +120,15 @@ impl<'a> Report<'a> {
 
     /// Counts.
     pub(crate) fn summary(&self) -> ChangeSummary<'a> {
-        let count = |is: fn(&Done) -> bool| self.items().filter(|(_, done)| done.is_some_and(is)).count();
-        let counts_bytes = |done: Option<&Done>| matches!(done, None | Some(Done::Done));
+        let count = |is: fn(&ItemResult) -> bool| self.items().filter(|(_, done)| done.is_some_and(is)).count();
+        let counts_bytes = |done: Option<&ItemResult>| matches!(done, None | Some(ItemResult::Done));
         let bytes = self.items().filter(|(_, done)| counts_bytes(*done)).flat_map(|(item, _)| &item.steps);
         ChangeSummary {
             fingerprint: self.change.fingerprint(),
             planned: self.change.items.len(),
-            done: count(|done| *done == Done::Done),
-            skipped: count(|done| matches!(done, Done::Skipped(_))),
-            failed: count(|done| matches!(done, Done::Failed(_))),
+            done: count(|done| *done == ItemResult::Done),
+            skipped: count(|done| matches!(done, ItemResult::Skipped(_))),
+            failed: count(|done| matches!(done, ItemResult::Failed(_))),
             freed_bytes: bytes.map(Step::freed_bytes).sum(),
             run: self.outcome.and_then(|outcome| outcome.run.as_deref()),
         }

@@ -14,7 +14,7 @@ use crate::system::env::Env;
 
 /// The state directory, locked for one run.
 #[derive(Debug)]
-pub(crate) struct Shop {
+pub(crate) struct StateDir {
     pub(crate) runs: PathBuf,
     pub(crate) trash: PathBuf,
     /// Where a run makes ready what it puts somewhere.
@@ -23,7 +23,7 @@ pub(crate) struct Shop {
     _lock: Lock,
 }
 
-impl Shop {
+impl StateDir {
     /// Makes what is missing of the state directory and takes the lock.
     pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Self> {
         let state = env.state_dir();
@@ -36,12 +36,12 @@ impl Shop {
                 .map_err(|error| PathError::new("make", dir, error))?;
         }
         let lock = Lock::take(&state.join("lock"), verb, env.now, patience)?;
-        let shop = Self { runs, trash, ready: state.join("ready"), fault, _lock: lock };
+        let state_dir = Self { runs, trash, ready: state.join("ready"), fault, _lock: lock };
         // A run that was killed may have left something, and nobody else is at work now.
-        shop.clear_ready().map_err(|error| PathError::new("remove", &shop.ready, error))?;
+        state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.ready, error))?;
         // This is in nobody's way.
-        let _ = private_dir::clear_left(&state, &shop.fault);
-        Ok(shop)
+        let _ = private_dir::clear_left(&state, &state_dir.fault);
+        Ok(state_dir)
     }
 
     /// Removes what was made ready and not put anywhere.
@@ -102,7 +102,7 @@ fn journals(dir: &Path) -> impl Iterator<Item = PathBuf> {
 fn has_ended(path: &Path) -> bool {
     let Ok(file) = Jsonl::open(path) else { return false };
     let mut has_ended = false;
-    let read = file.from_end(|line, _| {
+    let read = file.lines_backward(|line, _| {
         has_ended = matches!(serde_json::from_slice(line), Ok(Event::End { .. }));
         true
     });

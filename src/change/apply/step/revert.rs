@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::{
-    Bench, Dir, StepError, changed_since, exists, failed, identity, in_the_way, is_as, is_like, rename,
+    Dir, StepContext, StepError, changed_since, exists, failed, identity, in_the_way, is_as, is_like, rename,
 };
 use crate::change::apply::tree;
 use crate::change::plan::change::hex;
@@ -16,7 +16,7 @@ use crate::system::fsio;
 
 /// How the disk looks to somebody who wants to take a step back.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::change::apply) enum Standing {
+pub(in crate::change::apply) enum StepState {
     /// As before the step, but for what it left half done elsewhere.
     Before,
     /// As after the step.
@@ -25,45 +25,45 @@ pub(in crate::change::apply) enum Standing {
     Blocked(String),
 }
 
-impl Bench<'_> {
+impl StepContext<'_> {
     /// Looks at how a step stands.
-    pub(in crate::change::apply) fn standing(&self, record: &StepRecord) -> io::Result<Standing> {
+    pub(in crate::change::apply) fn standing(&self, record: &StepRecord) -> io::Result<StepState> {
         let lost =
-            |path: &Path| Standing::Blocked(format!("what was kept of {} is no longer in the trash", path.display()));
+            |path: &Path| StepState::Blocked(format!("what was kept of {} is no longer in the trash", path.display()));
         Ok(match record {
             StepRecord::Trash { path, kept, stamp } => {
                 let kept = self.trash.join(kept);
                 match (exists(path), exists(&kept)) {
-                    (true, false) => Standing::Before,
-                    (false, true) => Standing::After,
-                    (true, true) if is_as(path, stamp) || tree::is_same(path, &kept)? => Standing::Before,
-                    (true, true) => Standing::Blocked(in_the_way(path).to_string()),
+                    (true, false) => StepState::Before,
+                    (false, true) => StepState::After,
+                    (true, true) if is_as(path, stamp) || tree::is_same(path, &kept)? => StepState::Before,
+                    (true, true) => StepState::Blocked(in_the_way(path).to_string()),
                     _ => lost(path),
                 }
             }
             StepRecord::Write { path, kept, stamp, sha256 } => {
                 let (made, target) = (self.made(kept), self.trash.join(kept));
                 match (made, identity(path)) {
-                    (None, _) => Standing::Before,
+                    (None, _) => StepState::Before,
                     // The new file is still where it was made.
-                    (Some(_), _) if identity(&self.beside(path, kept, "tmp")) == made => Standing::Before,
-                    (Some(_), None) if stamp.is_some() && exists(&target) => Standing::After,
-                    (Some(_), None) => Standing::Before,
-                    (Some(_), found) if found == made && has_digest(path, sha256)? => Standing::After,
-                    (Some(_), found) if found == made => Standing::Blocked(changed_since(path)),
-                    _ if !exists(&target) => Standing::Before,
-                    _ if stamp.as_ref().is_some_and(|stamp| is_like(path, stamp)) => Standing::Before,
-                    _ => Standing::Blocked(changed_since(path)),
+                    (Some(_), _) if identity(&self.beside(path, kept, "tmp")) == made => StepState::Before,
+                    (Some(_), None) if stamp.is_some() && exists(&target) => StepState::After,
+                    (Some(_), None) => StepState::Before,
+                    (Some(_), found) if found == made && has_digest(path, sha256)? => StepState::After,
+                    (Some(_), found) if found == made => StepState::Blocked(changed_since(path)),
+                    _ if !exists(&target) => StepState::Before,
+                    _ if stamp.as_ref().is_some_and(|stamp| is_like(path, stamp)) => StepState::Before,
+                    _ => StepState::Blocked(changed_since(path)),
                 }
             }
             StepRecord::MakeDir { path, kept } => match self.made(kept) {
-                Some(made) if identity(path) == Some(made) => Standing::After,
-                _ => Standing::Before,
+                Some(made) if identity(path) == Some(made) => StepState::After,
+                _ => StepState::Before,
             },
             StepRecord::Put { path, kept, stamp, .. } => match self.made(kept) {
-                Some(made) if identity(path) == Some(made) && is_like(path, stamp) => Standing::After,
-                Some(made) if identity(path) == Some(made) => Standing::Blocked(changed_since(path)),
-                _ => Standing::Before,
+                Some(made) if identity(path) == Some(made) && is_like(path, stamp) => StepState::After,
+                Some(made) if identity(path) == Some(made) => StepState::Blocked(changed_since(path)),
+                _ => StepState::Before,
             },
         })
     }
@@ -79,17 +79,17 @@ impl Bench<'_> {
     }
 
     /// Takes a step back, from whatever it stands at.
-    pub(in crate::change::apply) fn take_back(&self, record: &StepRecord) -> Result<(), StepError> {
+    pub(in crate::change::apply) fn revert(&self, record: &StepRecord) -> Result<(), StepError> {
         let path = record.path();
         let fail = failed("cannot put back", path);
         let standing = self.standing(record).map_err(&fail)?;
-        if let Standing::Blocked(why) = standing {
+        if let StepState::Blocked(why) = standing {
             return Err(StepError::Changed(why));
         }
         match record {
             StepRecord::Trash { path, kept, stamp } => {
                 let target = self.trash.join(kept);
-                if standing == Standing::After {
+                if standing == StepState::After {
                     self.restore_parents(path)?;
                     let (dir, trash) = (Dir::of(path).map_err(&fail)?, Dir::of(&target).map_err(&fail)?);
                     self.move_to_free(&target, &trash, path, &dir, (kept, &mut |_, _| Ok(())))?;
@@ -102,8 +102,8 @@ impl Bench<'_> {
             StepRecord::Write { path, kept, stamp, .. } => {
                 let target = self.trash.join(kept);
                 match (standing, stamp) {
-                    (Standing::After, Some(_)) => self.write_back(path, kept, &target)?,
-                    (Standing::After, None) => {
+                    (StepState::After, Some(_)) => self.write_back(path, kept, &target)?,
+                    (StepState::After, None) => {
                         let dir = Dir::of(path).map_err(&fail)?;
                         tree::remove(path, self.fault).map_err(&fail)?;
                         dir.settle(self.fault).map_err(&fail)?;
@@ -112,7 +112,7 @@ impl Bench<'_> {
                 }
             }
             StepRecord::MakeDir { path, .. } => {
-                if standing == Standing::After {
+                if standing == StepState::After {
                     let dir = Dir::of(path).map_err(&fail)?;
                     self.fault.point().map_err(&fail)?;
                     #[expect(clippy::disallowed_methods, reason = "apply removes the directory that it made")]
@@ -125,7 +125,7 @@ impl Bench<'_> {
                 }
             }
             StepRecord::Put { path, kept, .. } => {
-                if standing == Standing::After {
+                if standing == StepState::After {
                     let target = self.trash.join(kept);
                     let (dir, trash) = (Dir::of(path).map_err(&fail)?, Dir::of(&target).map_err(&fail)?);
                     self.move_to_free(path, &dir, &target, &trash, (kept, &mut |_, _| Ok(())))?;

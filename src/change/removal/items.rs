@@ -7,13 +7,13 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::change::plan::change::{About, Item, Seen, Step};
-use crate::change::removal::Briefs;
-use crate::change::removal::brief::Brief;
-use crate::change::removal::closer::Closer;
+use crate::change::removal::Summaries;
+use crate::change::removal::inspection::Inspection;
+use crate::change::removal::summary::Summary;
 
 /// A session that goes, with its sub-agents.
 #[derive(Debug)]
-pub(crate) struct Leaving {
+pub(crate) struct Removal {
     /// Whose it is, and its id.
     pub about: About,
     /// What people call it.
@@ -22,7 +22,7 @@ pub(crate) struct Leaving {
     steps: Result<Vec<Step>, String>,
 }
 
-impl Leaving {
+impl Removal {
     /// Returns the change that removes it, or why it cannot be removed.
     pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Item, (About, String)> {
         let Self { about, seen, steps, .. } = self;
@@ -33,11 +33,11 @@ impl Leaving {
     }
 }
 
-impl Briefs {
+impl Summaries {
     /// Hands out the families that go, which were looked at closer, each as the session itself and then its
     /// sub-agents; everything else is let go.
-    pub(crate) fn leave<F: AsRef<[usize]>>(self, going: Vec<F>) -> impl Iterator<Item = (F, Leaving)> {
-        let Self { copies, starts, mut closer, .. } = self;
+    pub(crate) fn leave<F: AsRef<[usize]>>(self, going: Vec<F>) -> impl Iterator<Item = (F, Removal)> {
+        let Self { copies, starts, mut inspection, .. } = self;
         let mut stays = vec![true; starts.len()];
         going.iter().flat_map(AsRef::as_ref).for_each(|at| stays[*at] = false);
         let mut copies: Vec<_> = copies.into_iter().map(Some).collect();
@@ -51,27 +51,27 @@ impl Briefs {
             let mut title = None;
             for (number, at) in members.iter().enumerate() {
                 for copy in copies[places(at)].iter_mut().filter_map(Option::take) {
-                    let Brief { place, active_at, transcript_bytes, title: of_copy, .. } = *copy;
+                    let Summary { place, active_at, transcript_bytes, title: of_copy, .. } = *copy;
                     title = title.or(of_copy.filter(|_| number == 0));
                     seen.push(Seen { place, active_at, transcript_bytes });
                 }
             }
             let root = seen.first().map(|seen: &Seen| Arc::clone(&seen.place));
             let about = root.map_or(About::Other(Box::default()), About::Copy);
-            let closer = members.iter().filter_map(|at| closer.get_mut(*at)?.take());
-            let leaving = Leaving { about, title, seen, steps: steps(closer) };
-            (family, leaving)
+            let inspection = members.iter().filter_map(|at| inspection.get_mut(*at)?.take());
+            let items = Removal { about, title, seen, steps: steps(inspection) };
+            (family, items)
         })
     }
 }
 
 /// Puts together the steps that take these away, or says why they cannot be.
-fn steps(members: impl Iterator<Item = Box<Closer>>) -> Result<Vec<Step>, String> {
+fn steps(members: impl Iterator<Item = Box<Inspection>>) -> Result<Vec<Step>, String> {
     let mut parts = Vec::new();
-    for closer in members {
-        match closer.hindrance.and_then(|hindrance| hindrance.obstacle) {
+    for inspection in members {
+        match inspection.blocker.and_then(|blocker| blocker.obstacle) {
             Some(why) => return Err(why),
-            None => parts.push(closer.steps),
+            None => parts.push(inspection.steps),
         }
     }
     if parts.len() == 1 {

@@ -20,7 +20,7 @@ const UNPARSABLE: [Health; 4] =
 
 /// What is kept of a copy.
 #[derive(Clone, Debug)]
-pub(crate) struct Brief {
+pub(crate) struct Summary {
     /// Where it is.
     pub place: Arc<Located>,
     pub(super) kind: SessionKind,
@@ -41,7 +41,7 @@ pub(crate) struct Brief {
     pub(super) is_asked_for: bool,
 }
 
-impl Brief {
+impl Summary {
     pub(super) fn of(mut copy: Copy, filter: &Filter) -> Self {
         // A path that was put together has room for as much again.
 

@@ -16,14 +16,14 @@ const ATTEMPTS: u32 = 4;
 
 /// Why a session is not archived.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum InventoryError {
     Refused(String),
     Failed(String),
     /// It changed while it was copied.
     Changed,
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for InventoryError {
     fn from(error: io::Error) -> Self {
         Self::Failed(crate::error::reason(&error))
     }
@@ -31,14 +31,14 @@ impl From<io::Error> for Trouble {
 
 /// Everything of a session as it was seen at one moment.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Sight {
+pub(super) struct Inventory {
     pub(super) stores: Vec<PathBuf>,
     pub(super) copies: Vec<CopyAt>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<InventoryEntry>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct InventoryEntry {
     pub(super) store: usize,
     pub(super) path: PathBuf,
     pub(super) role: Role,
@@ -79,20 +79,20 @@ impl State {
 
 /// Works on something that may change, until it is the same before and after.
 pub(super) fn settled<S: PartialEq, T>(
-    look: impl Fn() -> Result<S, Trouble>,
-    mut work: impl FnMut(&S) -> Result<T, Trouble>,
-) -> Result<T, Trouble> {
+    look: impl Fn() -> Result<S, InventoryError>,
+    mut work: impl FnMut(&S) -> Result<T, InventoryError>,
+) -> Result<T, InventoryError> {
     for _ in 0..ATTEMPTS {
         let before = match look() {
-            Err(Trouble::Changed) => continue,
+            Err(InventoryError::Changed) => continue,
             seen => seen?,
         };
         let done = match work(&before) {
-            Err(Trouble::Changed) => continue,
+            Err(InventoryError::Changed) => continue,
             done => done?,
         };
         match look() {
-            Err(Trouble::Changed) => {}
+            Err(InventoryError::Changed) => {}
             after => {
                 if after? == before {
                     return Ok(done);
@@ -100,27 +100,27 @@ pub(super) fn settled<S: PartialEq, T>(
             }
         }
     }
-    Err(Trouble::Changed)
+    Err(InventoryError::Changed)
 }
 
 /// Looks at everything that belongs to a session, of every copy of it.
-pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Sight, Trouble> {
-    let mut sight = Sight { stores: Vec::new(), copies: Vec::new(), pieces: Vec::new() };
+pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Inventory, InventoryError> {
+    let mut inventory = Inventory { stores: Vec::new(), copies: Vec::new(), pieces: Vec::new() };
     let mut paths: BTreeMap<(usize, PathBuf), Role> = BTreeMap::new();
     for copy in &session.copies {
         let place = &copy.place;
-        let belongings = agent.belongings(place).map_err(Trouble::Refused)?;
+        let belongings = agent.belongings(place).map_err(InventoryError::Refused)?;
         let root = &place.store.root;
-        let store = sight.stores.iter().position(|store| store == root).unwrap_or_else(|| {
-            sight.stores.push(root.clone());
-            sight.stores.len() - 1
+        let store = inventory.stores.iter().position(|store| store == root).unwrap_or_else(|| {
+            inventory.stores.push(root.clone());
+            inventory.stores.len() - 1
         });
         let below = |path: &Path| {
             let relative = path.strip_prefix(root).ok().filter(|path| !path.as_os_str().is_empty());
-            let outside = || Trouble::Refused(format!("{} does not lie in its store", path.display()));
+            let outside = || InventoryError::Refused(format!("{} does not lie in its store", path.display()));
             relative.map(Path::to_owned).ok_or_else(outside)
         };
-        sight.copies.push(CopyAt { store, path: below(&place.path)? });
+        inventory.copies.push(CopyAt { store, path: below(&place.path)? });
         let companions = agent.companions(place);
         let lists = [(Role::Own, &belongings.own), (Role::Shared, &belongings.shared), (Role::Companion, &companions)];
         for (role, path) in lists.into_iter().flat_map(|(role, paths)| paths.iter().map(move |path| (role, path))) {
@@ -134,38 +134,42 @@ pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Sight, Troubl
         if covered.as_ref().is_some_and(|(of, dir)| *of == store && path.starts_with(dir)) {
             continue;
         }
-        let root = &sight.stores[store];
+        let root = &inventory.stores[store];
         walk(root, &root.join(&path), |path, kind, state| {
-            sight.pieces.push(Piece { store, path, role, kind, state });
+            inventory.pieces.push(InventoryEntry { store, path, role, kind, state });
         })?;
         covered = Some((store, path));
     }
-    Ok(sight)
+    Ok(inventory)
 }
 
 /// Walks a file, or a directory and everything in it, without following links.
-fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> Result<(), Trouble> {
-    let refused = |path: &Path, why: &str| Trouble::Refused(format!("{} {why}", path.display()));
+fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> Result<(), InventoryError> {
+    let refused = |path: &Path, why: &str| InventoryError::Refused(format!("{} {why}", path.display()));
     let mut device = None;
     for found in walkdir::WalkDir::new(path).sort_by_file_name() {
         let found = found.map_err(|error| match error.io_error() {
-            Some(reason) if reason.kind() == io::ErrorKind::NotFound => Trouble::Changed,
-            _ => Trouble::Failed(error.to_string()),
+            Some(reason) if reason.kind() == io::ErrorKind::NotFound => InventoryError::Changed,
+            _ => InventoryError::Failed(error.to_string()),
         })?;
         let metadata = found.path().symlink_metadata().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Trouble::Changed,
-            _ => Trouble::from(error),
+            io::ErrorKind::NotFound => InventoryError::Changed,
+            _ => InventoryError::from(error),
         })?;
         let kind = metadata.file_type();
         if *device.get_or_insert(metadata.dev()) != metadata.dev() {
             return Err(refused(found.path(), "is another file system that is mounted there"));
         }
-        let kind = match () {
-            () if kind.is_file() => Kind::File,
-            () if kind.is_dir() => Kind::Dir,
-            () if kind.is_symlink() && found.depth() > 0 => Kind::Link(std::fs::read_link(found.path())?),
-            () if kind.is_symlink() => return Err(refused(found.path(), "is a symbolic link, which is not followed")),
-            () => return Err(refused(found.path(), "is neither a file nor a directory")),
+        let kind = if kind.is_file() {
+            Kind::File
+        } else if kind.is_dir() {
+            Kind::Dir
+        } else if kind.is_symlink() && found.depth() > 0 {
+            Kind::Link(std::fs::read_link(found.path())?)
+        } else if kind.is_symlink() {
+            return Err(refused(found.path(), "is a symbolic link, which is not followed"));
+        } else {
+            return Err(refused(found.path(), "is neither a file nor a directory"));
         };
         let relative = found.path().strip_prefix(root).unwrap_or(found.path()).to_owned();
         see(relative, kind, State::of(&metadata));
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn what_changes_while_it_is_copied_is_copied_again_and_given_up_when_it_never_rests() {
         let (state, copies) = (Cell::new(0), Cell::new(0));
-        let look = || Ok::<_, Trouble>(state.get());
+        let look = || Ok::<_, InventoryError>(state.get());
         let copied = settled(look, |seen| {
             copies.set(copies.get() + 1);
             if copies.get() < 3 {
@@ -196,8 +200,8 @@ mod tests {
             state.set(state.get() + 1);
             Ok(())
         });
-        assert!(matches!(restless, Err(Trouble::Changed)));
-        let refused = settled(look, |_| -> Result<(), _> { Err(Trouble::Refused("no".to_owned())) });
-        assert!(matches!(refused, Err(Trouble::Refused(_))));
+        assert!(matches!(restless, Err(InventoryError::Changed)));
+        let refused = settled(look, |_| -> Result<(), _> { Err(InventoryError::Refused("no".to_owned())) });
+        assert!(matches!(refused, Err(InventoryError::Refused(_))));
     }
 }

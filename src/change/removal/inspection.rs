@@ -11,7 +11,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::agent;
 use crate::agent::FindBelongings;
 use crate::change::plan::change::Step;
-use crate::change::removal::Briefs;
+use crate::change::removal::Summaries;
 use crate::session::{AgentKind, Liveness, Located};
 use crate::system::fsio::{Kind, Look};
 use crate::system::process::OpenFiles;
@@ -28,18 +28,18 @@ pub(super) struct Resolved {
 
 /// What only a closer look tells.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Closer {
+pub(super) struct Inspection {
     pub(super) modified_at: Option<Timestamp>,
     pub(super) is_unparsable: bool,
     /// The steps that take away all that belongs to it.
     pub(super) steps: Box<[Step]>,
     /// What is in the way, which most have nothing of.
-    pub(super) hindrance: Option<Box<Hindrance>>,
+    pub(super) blocker: Option<Box<Blocker>>,
 }
 
 /// What is in the way of a removal.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hindrance {
+pub(super) struct Blocker {
     pub(super) liveness: Option<Liveness>,
     /// Why only its agent can remove it.
     pub(super) its_agents: Option<Arc<str>>,
@@ -47,17 +47,17 @@ pub(super) struct Hindrance {
     pub(super) obstacle: Option<String>,
 }
 
-impl Closer {
+impl Inspection {
     pub(super) fn liveness(&self) -> Option<&Liveness> {
-        self.hindrance.as_ref()?.liveness.as_ref()
+        self.blocker.as_ref()?.liveness.as_ref()
     }
 
     pub(super) fn its_agents(&self) -> Option<&Arc<str>> {
-        self.hindrance.as_ref()?.its_agents.as_ref()
+        self.blocker.as_ref()?.its_agents.as_ref()
     }
 }
 
-impl Briefs {
+impl Summaries {
     /// Looks at these sessions, of which none was looked at yet.
     pub(super) fn look_closer(&mut self, sessions: &[usize]) {
         if sessions.is_empty() {
@@ -73,14 +73,14 @@ impl Briefs {
         self.watcher.begin(sessions.len());
         let open = OpenFiles::now();
         let look = |at: &usize| Box::new(self.look_at(*at, &find, &open));
-        let looked: Vec<Box<Closer>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
+        let looked: Vec<Box<Inspection>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
         drop((find, roots));
-        self.closer.resize_with(self.len(), || None);
-        sessions.iter().zip(looked).for_each(|(at, closer)| self.closer[*at] = Some(closer));
+        self.inspection.resize_with(self.len(), || None);
+        sessions.iter().zip(looked).for_each(|(at, inspection)| self.inspection[*at] = Some(inspection));
     }
 
     /// Looks at everything that belongs to a session, each file but once.
-    fn look_at(&self, at: usize, find: &BTreeMap<AgentKind, FindBelongings<'_>>, open: &OpenFiles) -> Closer {
+    fn look_at(&self, at: usize, find: &BTreeMap<AgentKind, FindBelongings<'_>>, open: &OpenFiles) -> Inspection {
         let is_unparsable = self.copies(at).iter().any(|copy| copy.is_garbage());
         let mut paths = Vec::new();
         for copy in self.copies(at) {
@@ -89,8 +89,8 @@ impl Briefs {
                 Some(Ok(it)) => paths.extend(it.own.into_iter().chain(it.shared)),
                 // A database that others write to tells nothing of a session in it.
                 Some(Err(why)) => {
-                    let hindrance = Hindrance { its_agents: Some(why.into()), ..Hindrance::default() };
-                    return Closer { is_unparsable, hindrance: Some(Box::new(hindrance)), ..Closer::default() };
+                    let blocker = Blocker { its_agents: Some(why.into()), ..Blocker::default() };
+                    return Inspection { is_unparsable, blocker: Some(Box::new(blocker)), ..Inspection::default() };
                 }
                 None => {}
             }
@@ -128,10 +128,10 @@ impl Briefs {
         }
         let liveness = held.map(|file| Liveness::Maybe { why: format!("a process has {} open", file.display()) });
         let is_hindered = liveness.is_some() || obstacle.is_some();
-        let hindrance = is_hindered.then(|| Box::new(Hindrance { liveness, its_agents: None, obstacle }));
+        let blocker = is_hindered.then(|| Box::new(Blocker { liveness, its_agents: None, obstacle }));
         let modified_at = modified_at
             .and_then(|(seconds, nanoseconds)| Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok());
-        Closer { modified_at, is_unparsable, steps: steps.into(), hindrance }
+        Inspection { modified_at, is_unparsable, steps: steps.into(), blocker }
     }
 
     /// Tells whether a directory really lies in the store of a copy.
