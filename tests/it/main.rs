@@ -5,6 +5,7 @@
 
 mod contract;
 mod fixtures;
+mod generated;
 mod picture;
 mod world;
 
@@ -42,6 +43,7 @@ mod qwen;
 mod read_only;
 mod regression;
 mod resume;
+mod rooms;
 mod save;
 mod search;
 mod selectors;

@@ -110,6 +110,7 @@ pub(super) fn dir_times(path: &Path) -> Option<Times> {
 }
 
 /// Puts what the step changed its directory's times from back.
+#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 pub(super) fn restore_dir_times(path: &Path, times: Times) {
     use rustix::fs::{CWD, Timespec, Timestamps, utimensat};
     let spec = |(seconds, nanoseconds): (i64, i64)| Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
@@ -155,6 +156,7 @@ fn write_contents(contents: &Contents, to: &mut dyn io::Write) -> io::Result<()>
 }
 
 /// Renames where nothing may be replaced.
+#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 fn rename_to_free(from: (&OwnedFd, &Path), to: (&OwnedFd, &Path)) -> rustix::io::Result<()> {
     match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
         // Some file systems do not know the flag; then looking first is the best there is.

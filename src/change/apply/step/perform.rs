@@ -145,6 +145,7 @@ impl StepContext<'_> {
     }
 
     /// Keeps the old file in the trash: the very file where that is the same file system, else a copy.
+    #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
     fn keep(&self, path: &Path, kept: &str) -> Result<(), StepError> {
         let fail = failed("cannot keep the old", path);
         let target = self.trash.join(kept);
