@@ -188,3 +188,18 @@ fn an_import_that_runs_up_a_circle_and_an_unknown_room_are_named_with_their_line
     assert_eq!(used("let x = crate::low::a(&crate::top::B); // crate::no", false), [path("low::a"), path("top::B")]);
     assert_eq!(found.len(), 5, "{text}");
 }
+
+#[test]
+fn the_library_offers_what_other_programs_need_and_nothing_more() {
+    let root = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("a file");
+    let offered: Vec<&str> = root.lines().filter(|line| line.starts_with("pub ")).collect();
+    let expected = [
+        "pub use agent::jido::signature as jido_signature;",
+        "pub use error::Exit;",
+        "pub use save::write::session_info::{read_working_dir, write_session_info};",
+        "pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {",
+    ];
+    assert_eq!(offered, expected);
+    // Samples and benches sign sessions; that is no part of what is promised.
+    assert!(root.contains("#[doc(hidden)]\npub use agent::jido::signature"));
+}
