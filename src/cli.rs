@@ -13,8 +13,8 @@ use crate::session::{AgentKind, Role};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
 ///
-/// An agent files a session under the directory in which it was started. rejoin finds the session
-/// from anywhere, knows the directory that it belongs to, and starts the right agent there.
+/// An agent files a session under the directory where it was started. rejoin finds the session
+/// from anywhere, knows its directory, and starts the right agent there.
 #[derive(Debug, Parser)]
 #[command(
     name = "rejoin",
@@ -34,7 +34,7 @@ pub(crate) struct Cli {
 /// Options of every command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Global {
-    /// Look at DIR as the home directory, and ignore the agents' own variables
+    /// Use DIR as the home directory, and ignore the agents' own variables
     ///
     /// For containers, mounted volumes, backups and tests.
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -65,81 +65,81 @@ pub(crate) enum ColorWhen {
 pub(crate) enum Command {
     /// List sessions, newest activity first
     ///
-    /// On a terminal it is a table. In a pipe it is one line a session without a header, fields
-    /// separated by tabs and nothing shortened: agent, id, title, directory, last activity,
-    /// bytes, troubles.
+    /// On a terminal, this prints a table. In a pipe, it prints one line per session, without a
+    /// header and with nothing shortened. Tabs separate the fields: agent, id, title, directory,
+    /// last activity, bytes, problems.
     #[command(visible_alias = "ls")]
     List(ListArgs),
-    /// Show everything that is known of a session
+    /// Show everything that is known about a session
     Show(ShowArgs),
     /// Find sessions by what was said in them
     ///
-    /// Reads every message, newest session first, and shows what it finds as it finds it. In a pipe it is one line a
-    /// message, fields separated by tabs: agent, id, who speaks, when, the text with what is around it.
+    /// This reads every message, newest session first, and shows each match as soon as it is found. In a pipe, it
+    /// prints one line per message. Tabs separate the fields: agent, id, role, time, the match and the text around it.
     Search(SearchArgs),
-    /// Resume a session with its agent, in the directory that it belongs to
+    /// Resume a session with its agent, in the session's directory
     ///
-    /// The agent replaces this program, so the exit status is the agent's. Without a SESSION, a
-    /// terminal shows a list to pick from: type to filter it, move with the arrows, take with enter.
+    /// The agent replaces this program, so the exit status is the agent's. Without SESSION, a
+    /// terminal shows a list: type to filter it, move with the arrow keys, and press Enter to resume.
     Resume(ResumeArgs),
-    /// Write or repair the session-info.json of Amplifier sessions, from evidence
+    /// Write or repair the session-info.json of Amplifier sessions
     ///
-    /// Only sessions whose session-info.json is missing or unusable are changed. A directory
-    /// counts as evidence only if it encodes to the project that the session lies in.
+    /// This changes only sessions whose session-info.json is missing or unusable. It looks for evidence of the
+    /// working directory. A directory counts only if its encoded name is the name of the session's project.
     Backfill(BackfillArgs),
-    /// Save a session, or where it belongs, for a program that keeps sessions
+    /// Save a session or its directory, for programs that keep sessions
     ///
-    /// The files are those of the agent: written whole or not at all, and read back by the agent and by the
-    /// other commands. Each form fails with exit code 1, or with --best-effort never.
+    /// The files are in the agent's own format, so the agent and the other commands can read them. Each file is
+    /// written whole or not at all. A failure ends with exit code 1, or with 0 under --best-effort.
     Save(SaveArgs),
-    /// Take the events that agents send to their hooks, and set the hooks up
+    /// Handle the events that agents send to hooks, and install the hooks
     ///
-    /// An agent runs `hook claude` or `hook amplifier` itself and sends an event on standard input. They never
-    /// fail the agent: what goes wrong is one line on standard error and exit code 0.
+    /// An agent runs `hook claude` or `hook amplifier` itself and sends an event on standard input. These two never
+    /// make the agent fail: they report an error in one line on standard error and end with exit code 0.
     Hook(HookArgs),
-    /// Copy sessions to where no agent deletes them
+    /// Copy sessions to an archive, where no agent deletes them
     ///
-    /// With everything that belongs to them, packed, and each content stored once: what is there already costs
-    /// nothing, and of a longer transcript only what is new is added. The sessions stay where they are.
+    /// An archived session includes everything that belongs to it. The archive is compressed and stores each content
+    /// once: archiving a session again adds only what is new. The sessions stay where they are.
     Archive(ArchiveArgs),
     /// Put an archived session back where its agent finds it
     ///
-    /// Everything is checked first, and put only where nothing is. `undo` takes it back.
+    /// This checks everything first, and never overwrites a file. `rejoin undo` reverses it.
     Restore(RestoreArgs),
     /// Keep one copy of a session, and move the others to the trash
     ///
-    /// For copies that went different ways, where only a person can say which one counts.
+    /// Use this when the copies differ and only you can say which one counts.
     Dedupe(DedupeArgs),
-    /// Remove old sessions with all that belongs to them, safely enough for cron
+    /// Remove old sessions and everything that belongs to them; safe to run from cron
     ///
-    /// They go to the trash, from where `undo` brings them back. What is in use, changed within the last hour, pinned,
-    /// not readable, or the parent of what stays, stays. docs/cleanup.md is the policy. When another rejoin is changing
-    /// something, nothing is done, which is no failure: the next run does it.
+    /// Sessions go to the trash, and `rejoin undo` brings them back. A session stays if it is in use, changed within
+    /// the last hour, pinned, unreadable, or the parent of a session that stays. docs/cleanup.md describes the policy.
+    /// If another rejoin is changing something, this run does nothing and succeeds; the next run does the work.
     Cleanup(CleanupArgs),
-    /// Remove sessions with their sub-agents and all that belongs to them
+    /// Remove sessions, their sub-agents, and everything that belongs to them
     ///
-    /// They go to the trash, from where `undo` brings them back.
+    /// They go to the trash, and `rejoin undo` brings them back.
     Delete(DeleteArgs),
-    /// Keep sessions from every cleanup
+    /// Protect sessions from `cleanup` and `delete`
     Pin(PinArgs),
-    /// Let cleanups take sessions again
+    /// Let `cleanup` and `delete` remove sessions again
     Unpin(UnpinArgs),
-    /// Put back what a run of this program changed
+    /// Undo what a run of rejoin changed
     ///
-    /// Every file and directory comes back with its bytes, mode and times. Where something newer stands in the way,
-    /// it is left alone and said so. Without a RUN, the newest that can be undone is.
+    /// Every file and directory comes back with its contents, mode and times. A file that has changed since is left
+    /// alone and reported. Without RUN, this undoes the newest run that can be undone.
     Undo(UndoArgs),
-    /// Show, restore or purge what runs of this program took away
+    /// List, restore or purge what is in the trash
     Trash(TrashArgs),
-    /// Find every known trouble of sessions and stores, with the evidence and what to type against it
+    /// Find problems in sessions and stores, with the evidence and the command that fixes each one
     ///
-    /// It writes nothing. The exit status is 4 when there is an error or a warning, with --strict
-    /// also when there is something worth knowing.
+    /// This changes nothing unless --fix is given. The exit status is 4 if there is an error or a warning, or with
+    /// --strict any finding.
     Doctor(DoctorArgs),
     /// Print a man page, a completion script or a JSON schema
     #[command(hide = true)]
     Generate(GenerateArgs),
-    /// Print help on a command or on a topic
+    /// Print help for a command or a topic
     Help(HelpArgs),
 }
 
@@ -165,30 +165,30 @@ impl FormatArgs {
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people on a terminal, separated by tabs in a pipe.
+    /// For people: a table on a terminal, fields separated by tabs in a pipe.
     Table,
     /// One JSON object.
     Json,
-    /// One JSON object a line: a header, the items, a summary.
+    /// One JSON object per line: a header, the items, a summary.
     Ndjson,
 }
 
-/// Which sessions are looked at.
+/// Which sessions a command considers.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FilterArgs {
     /// Only sessions of this agent (can be repeated)
     #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
     pub agent: Vec<AgentKind>,
 
-    /// Only sessions of the current directory and those below it
+    /// Only sessions of the current directory and its subdirectories
     #[arg(long)]
     pub here: bool,
 
-    /// Only sessions active since then: an age such as 2h or 3days, or a date
+    /// Only sessions active since AGE: an age such as 2h or 3days, or a date
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub since: Option<Age>,
 
-    /// Only sessions not active since then: an age such as 2h or 3days, or a date
+    /// Only sessions not active since AGE: an age such as 2h or 3days, or a date
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub older_than: Option<Age>,
 }
@@ -199,7 +199,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Only sessions of this directory and those below it
+    /// Only sessions of DIR and its subdirectories
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
     pub dir: Option<PathBuf>,
 
@@ -211,23 +211,23 @@ pub(crate) struct ListArgs {
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 
-    /// Count prompts and replies; reads the whole of every transcript
+    /// Count prompts and replies; this reads every transcript to its end
     #[arg(long)]
     pub counts: bool,
 
-    /// What to order by
+    /// Sort by KEY
     #[arg(long, value_name = "KEY", default_value = "active")]
     pub sort: SortKey,
 
-    /// Turn the order round
+    /// Reverse the order
     #[arg(long, short)]
     pub reverse: bool,
 
-    /// Show what is in the archive
+    /// List the sessions in the archive
     #[arg(long, conflicts_with = "counts")]
     pub archived: bool,
 
-    /// The archive's directory, instead of the usual one
+    /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
     pub from: Option<PathBuf>,
 
@@ -238,26 +238,26 @@ pub(crate) struct ListArgs {
 /// Arguments of `search`.
 #[derive(Args, Debug)]
 pub(crate) struct SearchArgs {
-    /// The text to look for, as it stands there; without a capital letter, in any case
+    /// The text to find; case is ignored unless it has a capital letter
     #[arg(value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub text: String,
 
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Only sessions of this directory and those below it
+    /// Only sessions of DIR and its subdirectories
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
     pub dir: Option<PathBuf>,
 
-    /// Look through sub-agents, archived and empty sessions too
+    /// Search sub-agents, archived and empty sessions too
     #[arg(long, short)]
     pub all: bool,
 
-    /// Only what this one said (can be repeated)
+    /// Only messages of this role (can be repeated)
     #[arg(long, value_name = "ROLE", action = ArgAction::Append)]
     pub role: Vec<Role>,
 
-    /// Tell capital and small letters apart
+    /// Match case exactly
     #[arg(long, short = 's')]
     pub case_sensitive: bool,
 
@@ -269,11 +269,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, short, value_name = "N", default_value_t = 3)]
     pub matches: usize,
 
-    /// Look through what is in the archive, instead of the stores
+    /// Search the archive instead of the stores
     #[arg(long)]
     pub archived: bool,
 
-    /// The archive's directory, instead of the usual one
+    /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
     pub from: Option<PathBuf>,
 
@@ -284,35 +284,35 @@ pub(crate) struct SearchArgs {
 /// Arguments of `show`.
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// Which session: an id or its beginning, AGENT:ID, `latest`, its place in the list, its title, its
-    /// file or directory, or an app's directory with a Leo pointer
+    /// Which session: an id or the start of one, AGENT:ID, `latest`, its number in the list, its title, its
+    /// file or directory, or the directory of an app that Leo built
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Use this copy of several: its number in the list of candidates, or its path
+    /// Use this copy of the session: its number in the list of candidates, or its path
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
-    /// Print the last N messages too
+    /// Also print the last N messages
     #[arg(long, short, value_name = "N", conflicts_with = "transcript")]
     pub messages: Option<usize>,
 
-    /// Print every message, and nothing else on a terminal or in a pipe
+    /// Print every message; a table shows nothing else
     #[arg(long, short)]
     pub transcript: bool,
 
-    /// Show the session as it is in the archive; also done when it is nowhere else
+    /// Show the session as archived; this is the default if it is only in the archive
     #[arg(long, conflicts_with = "copy")]
     pub archived: bool,
 
-    /// The archive's directory, instead of the usual one
+    /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
     pub from: Option<PathBuf>,
 
-    /// Which archived state of it, instead of the newest
+    /// Show archived state N instead of the newest
     #[arg(long, value_name = "N", requires = "archived")]
     pub state: Option<u64>,
 
@@ -323,8 +323,8 @@ pub(crate) struct ShowArgs {
 /// Arguments of `resume`.
 #[derive(Args, Debug)]
 pub(crate) struct ResumeArgs {
-    /// Which session: an id or its beginning, AGENT:ID, `latest`, its place in the list, its title, its
-    /// file or directory, or an app's directory with a Leo pointer; without it, a terminal shows a list to pick
+    /// Which session: an id or the start of one, AGENT:ID, `latest`, its number in the list, its title, its
+    /// file or directory, or the directory of an app that Leo built; without it, a terminal shows a list to pick
     /// from
     #[arg(value_name = "SESSION")]
     pub session: Option<Selector>,
@@ -332,7 +332,7 @@ pub(crate) struct ResumeArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Use this copy of several: its number in the list of candidates, or its path
+    /// Use this copy of the session: its number in the list of candidates, or its path
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
@@ -340,11 +340,11 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 
-    /// Print the command for a shell; run nothing
+    /// Print the command for a shell; do not run it
     #[arg(long, short)]
     pub print: bool,
 
-    /// Print the plan as one JSON object; run nothing
+    /// Print the plan as one JSON object; do not run it
     #[arg(long, conflicts_with = "print")]
     pub json: bool,
 
@@ -352,33 +352,33 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub force: bool,
 
-    /// Start the agent in the directory that the session claims, though its place in the store contradicts it
+    /// Start the agent in the directory that the session records, even if its place in the store contradicts it
     #[arg(long)]
     pub trust: bool,
 
-    /// Resume however often it was done in the last minute
+    /// Resume even if the session was resumed too often in the last minute
     #[arg(long)]
     pub no_limit: bool,
 
-    /// Send one prompt without a terminal and print the reply; `-` reads it from standard input
+    /// Send one prompt without a terminal and print the reply; `-` reads the prompt from standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
 
-    /// Print what was launched last; run nothing
+    /// Print the last launch; run nothing
     #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "dir"])]
     pub last_launch: bool,
 
-    /// Stay until the agent ends, return its status, and say so if it wrote to another session
+    /// Wait until the agent ends, return its status, and report if it wrote to another session
     ///
-    /// SIGTERM and SIGHUP are passed on to the agent, and the terminal's settings are put back after it.
+    /// SIGTERM and SIGHUP are passed on to the agent. Afterwards, the terminal's settings are restored.
     #[arg(long, conflicts_with_all = ["print", "json", "last_launch"])]
     pub wait: bool,
 
-    /// For an app's directory: start a new session there if its old one is found nowhere
+    /// For an app's directory: start a new session there if the old one is gone
     #[arg(long)]
     pub fresh: bool,
 
-    /// Arguments that are passed on to the agent
+    /// Arguments to pass to the agent
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
 }
@@ -386,15 +386,15 @@ pub(crate) struct ResumeArgs {
 /// Arguments of `backfill`.
 #[derive(Args, Debug)]
 pub(crate) struct BackfillArgs {
-    /// Session ids or beginnings of them, or sessions' directories
+    /// Which sessions: ids or the start of ids, or the sessions' directories
     #[arg(value_name = "SESSION", required_unless_present = "all", conflicts_with = "all")]
     pub sessions: Vec<Selector>,
 
-    /// Look at every Amplifier session
+    /// Check every Amplifier session
     #[arg(long, short)]
     pub all: bool,
 
-    /// Record DIR instead of what evidence says; for one session
+    /// Record DIR, whatever the evidence says; for one session
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "all")]
     pub dir: Option<PathBuf>,
 
@@ -409,10 +409,10 @@ pub(crate) struct BackfillArgs {
     pub format: FormatArgs,
 }
 
-/// How long a change waits for another one.
+/// How long a change waits for another change to end.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LockArgs {
-    /// Wait at most so long for another rejoin that is changing something
+    /// Wait at most TIME for another rejoin that is changing something
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     pub lock_timeout: Duration,
 }
@@ -420,11 +420,11 @@ pub(crate) struct LockArgs {
 /// How a change is made.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ChangeArgs {
-    /// Print what would be done, and its fingerprint; change nothing
+    /// Print the plan and its fingerprint; change nothing
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 
-    /// Do it only if the plan is still the one with this fingerprint
+    /// Carry out the plan only if it still has this fingerprint
     #[arg(long, value_name = "FINGERPRINT", conflicts_with = "dry_run")]
     pub apply: Option<String>,
 
@@ -435,16 +435,16 @@ pub(crate) struct ChangeArgs {
 /// Arguments of `archive`.
 #[derive(Args, Debug)]
 pub(crate) struct ArchiveArgs {
-    /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or their files or directories
+    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
     #[arg(value_name = "SESSION", required_unless_present_any = ["older_than", "expiring", "all", "verify"],
           conflicts_with_all = ["older_than", "expiring", "all", "verify"])]
     pub sessions: Vec<Selector>,
 
-    /// Sessions not active since then: an age such as 30d, or a date
+    /// Sessions not active since AGE: an age such as 30d, or a date
     #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["all", "verify"])]
     pub older_than: Option<Age>,
 
-    /// Sessions that their agent will delete within this many days
+    /// Sessions that their agent will delete within DAYS days
     #[arg(long, value_name = "DAYS", conflicts_with_all = ["all", "verify"])]
     pub expiring: Option<u16>,
 
@@ -452,13 +452,13 @@ pub(crate) struct ArchiveArgs {
     #[arg(long, short, conflicts_with = "verify")]
     pub all: bool,
 
-    /// Read the whole archive and name what is damaged or missing; change nothing
+    /// Read the whole archive and report what is damaged or missing; change nothing
     #[arg(long, conflicts_with_all = ["dry_run", "full", "agent", "dir"])]
     pub verify: bool,
 
-    /// Read every file and what the archive has of it again, also where sizes and times did not change
+    /// Read every file again and compare it with the archive, even if its size and times did not change
     ///
-    /// What is damaged in the archive is replaced by that.
+    /// This replaces what is damaged in the archive.
     #[arg(long)]
     pub full: bool,
 
@@ -466,13 +466,13 @@ pub(crate) struct ArchiveArgs {
     #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
     pub agent: Vec<AgentKind>,
 
-    /// Only sessions of this directory and those below it
+    /// Only sessions of DIR and its subdirectories
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 
-    /// The archive's directory, instead of the usual one
+    /// Use the archive in DIR instead of the default one
     ///
-    /// It is made if the directory above it is there.
+    /// rejoin creates DIR if its parent directory exists.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub to: Option<PathBuf>,
 
@@ -490,19 +490,19 @@ pub(crate) struct ArchiveArgs {
 /// Arguments of `restore`.
 #[derive(Args, Debug)]
 pub(crate) struct RestoreArgs {
-    /// Which archived session: its id or the beginning of it, AGENT:ID, or its title
+    /// Which archived session: its id or the start of it, AGENT:ID, or its title
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 
-    /// Which state of it, as in `rejoin show --archived SESSION`, instead of the newest
+    /// Restore state N instead of the newest; `rejoin show --archived SESSION` lists the states
     #[arg(long, value_name = "N")]
     pub state: Option<u64>,
 
-    /// Put it into this store, instead of the one that it came from
+    /// Put the session into this store instead of the one it came from
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub to_store: Option<PathBuf>,
 
-    /// Keep the times of its files, though its agent deletes by them
+    /// Keep the times of the files, even if the agent deletes old files by their times
     #[arg(long)]
     pub keep_times: bool,
 
@@ -510,7 +510,7 @@ pub(crate) struct RestoreArgs {
     #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
     pub agent: Vec<AgentKind>,
 
-    /// The archive's directory, instead of the usual one
+    /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub from: Option<PathBuf>,
 
@@ -524,11 +524,11 @@ pub(crate) struct RestoreArgs {
 /// Arguments of `dedupe`.
 #[derive(Args, Debug)]
 pub(crate) struct DedupeArgs {
-    /// Which session: its id or the beginning of it, AGENT:ID, its title, or one of its files or directories
+    /// Which session: its id or the start of it, AGENT:ID, its title, or one of its files or directories
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 
-    /// The copy to keep: its number in `rejoin show SESSION`, or its path
+    /// The copy to keep: its number as shown by `rejoin show SESSION`, or its path
     #[arg(long, value_name = "N|PATH")]
     pub keep: CopySelector,
 
@@ -546,8 +546,8 @@ pub(crate) struct DedupeArgs {
 /// Arguments of `cleanup`.
 #[derive(Args, Debug)]
 pub(crate) struct CleanupArgs {
-    /// What was last active before then goes: an age such as 30d, or a date; 30d unless --max-total or --all says
-    /// what goes
+    /// Remove sessions last active before AGE: an age such as 30d, or a date; the default is 30d unless --max-total
+    /// or --all is given
     #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with = "all")]
     pub older_than: Option<Age>,
 
@@ -555,15 +555,15 @@ pub(crate) struct CleanupArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub keep_last: usize,
 
-    /// Remove the oldest sessions until the rest has at most SIZE: bytes, or 500M, 10G and the like
+    /// Remove the oldest sessions until the rest takes at most SIZE: a number of bytes, or a size such as 500M or 10G
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "all")]
     pub max_total: Option<u64>,
 
-    /// Only sessions without a prompt and without a reply; with --all whatever their age
+    /// Remove only sessions without a prompt or reply; with --all, of any age
     #[arg(long)]
     pub empty: bool,
 
-    /// Every session that was asked for, whatever its age
+    /// Remove sessions of any age
     #[arg(long)]
     pub all: bool,
 
@@ -571,34 +571,35 @@ pub(crate) struct CleanupArgs {
     #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
     pub agent: Vec<AgentKind>,
 
-    /// Only sessions of this directory and those below it
+    /// Only sessions of DIR and its subdirectories
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 
-    /// Keep this session: its id, the beginning of it, or AGENT:ID (can be repeated)
+    /// Keep this session: its id, the start of it, or AGENT:ID (can be repeated)
     #[arg(long, value_name = "ID", action = ArgAction::Append, value_parser = parse_id)]
     pub exclude: Vec<Selector>,
 
-    /// Remove them even if nothing would be left of an agent, more than half of all would go, or the clock may be wrong
+    /// Remove them even if an agent would lose every session, more than half of all sessions would go, or the clock
+    /// may be wrong
     #[arg(long)]
     pub allow_all: bool,
 
-    /// Archive what goes before it goes; what cannot be archived stays
+    /// Archive each session before removing it; a session that cannot be archived stays
     #[arg(long)]
     pub archive: bool,
 
-    /// The archive's directory, instead of the usual one
+    /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archive")]
     pub to: Option<PathBuf>,
 
-    /// Purge from the trash what runs before then took away: an age or a date
+    /// Purge from the trash what was removed before AGE: an age or a date
     #[arg(long, value_name = "AGE", default_value = "14d", value_parser = parse_age)]
     pub trash_keep: Age,
 
     #[command(flatten)]
     pub removal: RemovalArgs,
 
-    /// With --dry-run: end with status 4 if there is something to do
+    /// With --dry-run: end with exit code 4 if there is something to do
     #[arg(long, requires = "dry_run")]
     pub exit_code: bool,
 
@@ -612,11 +613,11 @@ pub(crate) struct RemovalArgs {
     #[command(flatten)]
     pub change: ChangeArgs,
 
-    /// Do not ask; needed where there is no terminal
+    /// Do not ask for confirmation; required without a terminal
     #[arg(long, short)]
     pub yes: bool,
 
-    /// Delete for good instead of moving to the trash
+    /// Delete permanently instead of moving to the trash
     #[arg(long)]
     pub permanent: bool,
 }
@@ -624,7 +625,7 @@ pub(crate) struct RemovalArgs {
 /// Arguments of `delete`.
 #[derive(Args, Debug)]
 pub(crate) struct DeleteArgs {
-    /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or files or directories of sessions
+    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
     #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<Selector>,
 
@@ -642,7 +643,7 @@ pub(crate) struct DeleteArgs {
 /// Arguments of `pin`.
 #[derive(Args, Debug)]
 pub(crate) struct PinArgs {
-    /// Which sessions: ids or beginnings of them, AGENT:ID, titles, or files or directories of sessions
+    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
     #[arg(value_name = "SESSION", required_unless_present = "list")]
     pub sessions: Vec<Selector>,
 
@@ -650,7 +651,7 @@ pub(crate) struct PinArgs {
     #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
     pub agent: Vec<AgentKind>,
 
-    /// List what is pinned
+    /// List the pinned sessions
     #[arg(long, short, conflicts_with = "sessions")]
     pub list: bool,
 
@@ -664,7 +665,7 @@ pub(crate) struct PinArgs {
 /// Arguments of `unpin`.
 #[derive(Args, Debug)]
 pub(crate) struct UnpinArgs {
-    /// Which sessions: ids or beginnings of them, or AGENT:ID; they may be gone
+    /// Which sessions: ids or the start of ids, or AGENT:ID; sessions that are gone count too
     #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
     pub sessions: Vec<Selector>,
 
@@ -678,7 +679,7 @@ pub(crate) struct UnpinArgs {
 /// Arguments of `undo`.
 #[derive(Args, Debug)]
 pub(crate) struct UndoArgs {
-    /// Which run, as in the output of --list
+    /// Which run, as shown by --list
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
@@ -705,11 +706,11 @@ pub(crate) struct TrashArgs {
 pub(crate) enum TrashCommand {
     /// List what is in the trash, newest first
     List(TrashListArgs),
-    /// Put one thing back where it was
+    /// Put one entry back where it was
     Restore(TrashRestoreArgs),
-    /// Delete for good
+    /// Delete entries permanently
     ///
-    /// What is purged can no longer be undone.
+    /// A purge cannot be undone.
     Purge(TrashPurgeArgs),
 }
 
@@ -734,7 +735,7 @@ pub(crate) struct TrashListArgs {
 /// Arguments of `trash restore`.
 #[derive(Args, Debug)]
 pub(crate) struct TrashRestoreArgs {
-    /// What: RUN/ITEM as in the output of `trash list`, or the id of a session or its beginning
+    /// Which entry: RUN/ITEM as shown by `rejoin trash list`, or a session's id or the start of it
     #[arg(value_name = "ENTRY")]
     pub entry: String,
 
@@ -748,19 +749,19 @@ pub(crate) struct TrashRestoreArgs {
 /// Arguments of `trash purge`.
 #[derive(Args, Debug)]
 pub(crate) struct TrashPurgeArgs {
-    /// Only what these runs took away
+    /// Purge what these runs removed
     #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "all"])]
     pub runs: Vec<String>,
 
-    /// What was taken away before then: an age such as 14d, or a date
+    /// Purge what was removed before AGE: an age such as 14d, or a date
     #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["runs", "all"])]
     pub older_than: Option<Age>,
 
-    /// Everything
+    /// Purge everything
     #[arg(long, conflicts_with = "runs")]
     pub all: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation; required without a terminal
     #[arg(long, short)]
     pub yes: bool,
 
@@ -774,46 +775,46 @@ pub(crate) struct TrashPurgeArgs {
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
-    /// Mend what can be mended without losing anything, and list what needs a decision
+    /// Fix what can be fixed without losing anything, and list what needs a decision
     #[arg(long, conflicts_with_all = ["list_checks", "strict"])]
     pub fix: bool,
 
-    /// With --fix: print what would be done, and its fingerprint; change nothing
+    /// With --fix: print the plan and its fingerprint; change nothing
     #[arg(long, short = 'n', requires = "fix")]
     pub dry_run: bool,
 
-    /// With --fix: do it only if the plan is still the one with this fingerprint
+    /// With --fix: carry out the plan only if it still has this fingerprint
     #[arg(long, value_name = "FINGERPRINT", requires = "fix", conflicts_with = "dry_run")]
     pub apply: Option<String>,
 
     #[command(flatten)]
     pub lock: LockArgs,
 
-    /// Make only this check (can be repeated)
+    /// Run only this check (can be repeated)
     #[arg(long, value_name = "CODE", action = ArgAction::Append, hide_possible_values = true)]
     pub check: Vec<Code>,
 
-    /// Only what is about this agent (can be repeated)
+    /// Only findings about this agent (can be repeated)
     #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
     pub agent: Vec<AgentKind>,
 
-    /// Only what is about this directory and those below it
+    /// Only findings about DIR and its subdirectories
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 
-    /// List the checks with what they mean; look at nothing
+    /// List the checks and what they mean; check nothing
     #[arg(long, conflicts_with_all = ["check", "agent", "dir", "strict", "deep", "expires_within"])]
     pub list_checks: bool,
 
-    /// End with status 4 even if there is nothing but what is worth knowing
+    /// End with exit code 4 on any finding, even one of severity info
     #[arg(long)]
     pub strict: bool,
 
-    /// Read every transcript whole, however large it is
+    /// Read every transcript to its end, however large it is
     #[arg(long)]
     pub deep: bool,
 
-    /// Report sessions that their agent will delete within this many days
+    /// Report sessions that their agent will delete within DAYS days
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     pub expires_within: u16,
 
@@ -828,7 +829,7 @@ pub(crate) struct SaveArgs {
     #[command(subcommand)]
     pub what: Save,
 
-    /// Never fail: what goes wrong is a warning, and the exit code is 0
+    /// Report failures as warnings and always end with exit code 0
     #[arg(long, global = true)]
     pub best_effort: bool,
 
@@ -842,47 +843,47 @@ pub(crate) struct SaveArgs {
 pub(crate) enum Save {
     /// Record the working directory of an Amplifier session in its session-info.json
     SessionInfo {
-        /// The session's directory; it is made if it is missing
+        /// The session's directory; it is created if it is missing
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         session_dir: PathBuf,
 
-        /// The directory that the session belongs to; `~` and links are resolved, it need not exist
+        /// The directory that the session belongs to; `~` and links are resolved, and it need not exist
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         working_dir: PathBuf,
     },
     /// Write the transcript.jsonl of an Amplifier session from messages on standard input
     ///
-    /// The messages are a JSON array or one object a line, and replace the ones that are there. Those of the
-    /// roles system and developer are left out. One message is held in memory at a time.
+    /// The messages are a JSON array or one object per line. They replace the existing messages. Messages of the
+    /// roles system and developer are left out. Only one message is held in memory at a time.
     Transcript {
-        /// The session's directory; it is made if it is missing
+        /// The session's directory; it is created if it is missing
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         session_dir: PathBuf,
     },
-    /// Write the .agent_session.json of an app that Leo builds, with the directory that its session belongs to
+    /// Write the .agent_session.json of an app that Leo built, with the directory of its session
     ///
-    /// `rejoin resume APP_DIR` starts Claude Code in that directory. Keys that others wrote survive.
+    /// `rejoin resume APP_DIR` starts Claude Code in that directory. Keys that other programs wrote are kept.
     Leo {
         /// The app's directory
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         app_dir: PathBuf,
 
-        /// The session of Claude Code, a UUID
+        /// The id of the Claude Code session, a UUID
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         session_id: String,
 
-        /// What Leo wants to remember, a JSON object; without it, what is there is kept
+        /// What Leo wants to remember, a JSON object; without it, the existing context is kept
         #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
         context: Option<String>,
 
-        /// The directory that Claude Code ran in, instead of the current one
+        /// The directory that Claude Code ran in, instead of the current directory
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         cwd: Option<PathBuf>,
     },
     /// Write a session of JidoCode from a JSON object on standard input
     ///
-    /// It is judged by JidoCode's own rules, completed with `version` and `closed_at` where they are missing, and
-    /// signed with the machine's key. A session of the same id is never written over.
+    /// This checks the session by JidoCode's own rules, adds `version` and `closed_at` if they are missing, and signs
+    /// it with the machine's key. It never overwrites a session with the same id.
     Jido,
 }
 
@@ -897,18 +898,18 @@ pub(crate) struct HookArgs {
 /// What `hook` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hook {
-    /// Take an event of Claude Code from standard input
+    /// Handle an event that Claude Code sends on standard input
     ///
-    /// It remembers the directory that a session works in, states it after a compaction, and forgets it when the
-    /// session ends. `hook install` has Claude Code send the events.
+    /// The hook records the session's working directory, repeats it after a compaction, and deletes the record when
+    /// the session ends. `rejoin hook install` makes Claude Code send the events.
     Claude,
-    /// Take an event of Amplifier from standard input and save the conversation
+    /// Handle an event that Amplifier sends on standard input, and save the conversation
     Amplifier,
-    /// Have Claude Code send its events, by its settings.json
+    /// Add the hooks to Claude Code's settings.json
     Install(HookSettingsArgs),
-    /// Take out of settings.json what `hook install` put in
+    /// Remove from settings.json what `rejoin hook install` added
     Uninstall(HookSettingsArgs),
-    /// Say in which settings.json the hooks are set up
+    /// Show which settings.json files have the hooks
     Status(HookStatusArgs),
 }
 
@@ -963,9 +964,9 @@ pub(crate) enum HookAgent {
 pub(crate) enum HookScope {
     /// Every project of the user: settings.json in Claude Code's own directory.
     User,
-    /// Whoever works on this project: .claude/settings.json in the current directory.
+    /// Everyone who works on this project: .claude/settings.json in the current directory.
     Project,
-    /// This project, for the user alone: .claude/settings.local.json in the current directory.
+    /// This project, for this user alone: .claude/settings.local.json in the current directory.
     Local,
 }
 
@@ -976,7 +977,7 @@ pub(crate) struct GenerateArgs {
     #[arg(value_name = "WHAT")]
     pub what: Generated,
 
-    /// Which one: a command, a shell or a schema; without it the names are listed
+    /// Which one: a command, a shell or a schema; without it, the names are listed
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -1021,7 +1022,7 @@ impl Age {
 
 fn parse_age(text: &str) -> Result<Age, String> {
     if let Ok(age) = humantime::parse_duration(text) {
-        return SignedDuration::try_from(age).map(Age::Before).map_err(|_| "the age is too long".to_owned());
+        return SignedDuration::try_from(age).map(Age::Before).map_err(|_| "the age is too large".to_owned());
     }
     if let Ok(at) =
         humantime::parse_rfc3339_weak(text).map_err(drop).and_then(|at| Timestamp::try_from(at).map_err(drop))
@@ -1031,7 +1032,7 @@ fn parse_age(text: &str) -> Result<Age, String> {
     let date: Result<jiff::civil::Date, _> = text.parse();
     match date.and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC)) {
         Ok(date) => Ok(Age::At(date.timestamp())),
-        Err(_) => Err("give an age such as 90s, 2h or 3days, or a date such as 2026-02-01".to_owned()),
+        Err(_) => Err("use an age such as 90s, 2h or 3days, or a date such as 2026-02-01".to_owned()),
     }
 }
 
@@ -1039,13 +1040,13 @@ fn parse_age(text: &str) -> Result<Age, String> {
 fn parse_id(text: &str) -> Result<Selector, String> {
     match text.parse()? {
         id @ Selector::Id { .. } => Ok(id),
-        Selector::Latest | Selector::Path(_) => Err("give an id, the beginning of one, or AGENT:ID".to_owned()),
+        Selector::Latest | Selector::Path(_) => Err("use an id, the start of one, or AGENT:ID".to_owned()),
     }
 }
 
 /// Reads a number of bytes; K, M, G and T count in 1024 as sizes are shown, KB, MB, GB and TB in 1000.
 fn parse_size(text: &str) -> Result<u64, String> {
-    let wrong = || "give a number of bytes, or a size such as 500M, 1.5G or 10GiB".to_owned();
+    let wrong = || "use a number of bytes, or a size such as 500M, 1.5G or 10GiB".to_owned();
     let digits = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = unit.trim().to_ascii_uppercase();
