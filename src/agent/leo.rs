@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::Found;
+use super::{Found, PointerWriter};
+use crate::agent::claude::records::is_slug_of;
+use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
 use crate::format::json::{Text, local_instant};
 use crate::session::{AgentKind, Pointer};
@@ -17,7 +19,7 @@ use crate::system::fsio;
 /// The pointer's name in an app's directory.
 pub(crate) const FILE_NAME: &str = ".agent_session.json";
 /// Sessions of fewer bytes are failed starts, by Leo's own rule.
-pub(crate) const MEANINGFUL_BYTES: u64 = 5_000;
+const MEANINGFUL_BYTES: u64 = 5_000;
 /// Where Leo keeps apps unless told otherwise.
 const OUTPUT_DIR: &str = "/workspace/app";
 /// The file holds the tasks of a reprompter at most.
@@ -43,9 +45,70 @@ struct Context<'a> {
     app_name: Text<'a>,
 }
 
-/// Reads the pointer of an app's directory; `None` when there is none.
-pub(crate) fn pointer_in(dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
-    read(&dir.join(FILE_NAME), dir, env)
+/// The program.
+pub(super) struct Leo;
+
+impl PointerWriter for Leo {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Leo
+    }
+
+    fn file_name(&self) -> &'static str {
+        FILE_NAME
+    }
+
+    fn pointer_in(&self, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
+        read(&dir.join(FILE_NAME), dir, env)
+    }
+
+    /// Leo's own places are those of its apps.
+    fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found) {
+        let mut found = Found::default();
+        let mut dirs: Vec<PathBuf> = known.map(Path::to_owned).collect();
+        let mut roots = vec![env.home.join("workspace/app")];
+        if !env.foreign_home {
+            roots.push(PathBuf::from(OUTPUT_DIR));
+        }
+        for root in roots {
+            for (app, kind) in found.entries(&root) {
+                if kind.is_dir() {
+                    dirs.push(app.path().join("app"));
+                    dirs.push(app.path());
+                }
+            }
+            dirs.push(root);
+        }
+        dirs.sort();
+        dirs.dedup();
+        let mut pointers = Vec::new();
+        let legacy = (env.home.join(".app_generator_session.json"), env.home.clone());
+        for (path, dir) in dirs.into_iter().map(|dir| (dir.join(FILE_NAME), dir)).chain([legacy]) {
+            match read(&path, &dir, env) {
+                Ok(pointer) => pointers.extend(pointer),
+                // A directory that may not be entered is the launch check's business.
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
+                Err(error) => found.problem(&path, error.reason()),
+            }
+        }
+        (pointers, found)
+    }
+
+    /// Leo only replaces the slashes; Claude Code's rule is another one.
+    fn project_of(&self, dir: &Path) -> String {
+        dir.to_string_lossy().replace('/', "-")
+    }
+
+    fn may_be_filed_under(&self, project: &str, dir: &Path) -> bool {
+        self.project_of(dir) == project || dir.to_str().is_some_and(|dir| is_slug_of(project, dir))
+    }
+
+    fn meaningful_bytes(&self) -> u64 {
+        MEANINGFUL_BYTES
+    }
+
+    fn anew(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan {
+        super::claude::anew(dir, request, env)
+    }
 }
 
 fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
@@ -71,43 +134,6 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
     }))
 }
 
-/// Encodes a directory as Leo does when it looks for sessions; Claude Code's rule is another one.
-pub(crate) fn project_of(dir: &Path) -> String {
-    dir.to_string_lossy().replace('/', "-")
-}
-
-/// Finds the pointers in Leo's own places and in every directory that a session records.
-pub(crate) fn pointers<'a>(env: &Env, known: impl Iterator<Item = &'a Path>) -> (Vec<Pointer>, Found) {
-    let mut found = Found::default();
-    let mut dirs: Vec<PathBuf> = known.map(Path::to_owned).collect();
-    let mut roots = vec![env.home.join("workspace/app")];
-    if !env.foreign_home {
-        roots.push(PathBuf::from(OUTPUT_DIR));
-    }
-    for root in roots {
-        for (app, kind) in found.entries(&root) {
-            if kind.is_dir() {
-                dirs.push(app.path().join("app"));
-                dirs.push(app.path());
-            }
-        }
-        dirs.push(root);
-    }
-    dirs.sort();
-    dirs.dedup();
-    let mut pointers = Vec::new();
-    let legacy = (env.home.join(".app_generator_session.json"), env.home.clone());
-    for (path, dir) in dirs.into_iter().map(|dir| (dir.join(FILE_NAME), dir)).chain([legacy]) {
-        match read(&path, &dir, env) {
-            Ok(pointer) => pointers.extend(pointer),
-            // A directory that may not be entered is the launch check's business.
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
-            Err(error) => found.problem(&path, error.reason()),
-        }
-    }
-    (pointers, found)
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
@@ -117,7 +143,7 @@ mod tests {
     fn pointer(text: &str) -> Pointer {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join(FILE_NAME), text).expect("a file");
-        pointer_in(dir.path(), &fixed()).expect("a pointer").expect("a pointer")
+        Leo.pointer_in(dir.path(), &fixed()).expect("a pointer").expect("a pointer")
     }
 
     #[test]

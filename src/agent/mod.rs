@@ -1,6 +1,6 @@
 //! What every agent must tell: where its sessions are, what they say, and how they are resumed.
 //!
-//! An agent is one file and one line in [`all`]. Everything here reads; nothing writes.
+//! An agent is one folder here and one line in `session::agents`. Everything here reads; nothing writes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -18,8 +18,8 @@ use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
 };
 use crate::system::env::Env;
-use command::{Command, Plan, Request, as_last_argument, as_prompt_option};
-use upkeep::{Fold, Link, Retention, Strays};
+use command::{Command, as_last_argument, as_prompt_option};
+use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
 
 pub(crate) mod amplifier;
 pub(crate) mod cat;
@@ -37,8 +37,11 @@ pub(crate) mod leo;
 mod opencode;
 mod pi;
 mod qwen;
+mod registry;
 pub(crate) mod upkeep;
 mod vibe;
+
+pub(crate) use registry::{PointerWriter, all, by_kind, pointer_writers, writer_of};
 
 /// Tells what belongs to a copy, as [`Agent::belongings`] does.
 pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
@@ -153,6 +156,11 @@ pub(crate) trait Agent: Sync {
         None
     }
 
+    /// Tells whether a server that resumes a session needs a session-info.json, which is then written first.
+    fn needs_session_info(&self) -> bool {
+        false
+    }
+
     /// Tells whether a session is found from its own directory alone, so that no other can stand in for one that is gone.
     fn needs_own_dir(&self) -> bool {
         false
@@ -182,6 +190,11 @@ pub(crate) trait Agent: Sync {
         None
     }
 
+    /// Returns where others keep records of the directories that its sessions were working in.
+    fn cwd_records(&self) -> Option<&'static dyn CwdRecords> {
+        None
+    }
+
     /// Returns the beginning of an id that the agent prints and takes instead of the whole; `None` when there is none.
     fn printed_id<'i>(&self, _id: &'i str) -> Option<&'i str> {
         None
@@ -203,35 +216,6 @@ pub(crate) trait Agent: Sync {
     fn fold(&self, _from: &Located, _into: &Located) -> Result<Option<Fold>, PathError> {
         Ok(None)
     }
-}
-
-/// Returns every agent.
-pub(crate) fn all() -> &'static [&'static dyn Agent] {
-    &[
-        &amplifier::Amplifier,
-        &claude::Claude,
-        &codex::Codex,
-        &copilot::Copilot,
-        &crush::Crush,
-        &gemini::Gemini,
-        &goose::Goose,
-        &jido::Jido,
-        &kimi::Kimi,
-        &opencode::OpenCode,
-        &pi::Pi,
-        &qwen::Qwen,
-        &vibe::Vibe,
-    ]
-}
-
-/// Returns the agent that reads sessions of this kind; Leo's pointers have no reader of their own.
-pub(crate) fn by_kind(kind: AgentKind) -> Option<&'static dyn Agent> {
-    all().iter().copied().find(|agent| agent.kind() == kind)
-}
-
-/// Returns the plan of a new session of Claude Code in a directory.
-pub(crate) fn claude_anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
-    claude::anew(dir, request, env)
 }
 
 /// How much of a copy is read.

@@ -67,6 +67,30 @@ impl Retention {
     }
 }
 
+/// A record of the directory that a session was working in, which another program keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CwdRecord {
+    /// Whose session it is about.
+    pub agent: AgentKind,
+    /// The file.
+    pub path: PathBuf,
+    /// The session that it is about.
+    pub session_id: String,
+    /// The directory that it names; `None` when it names none.
+    pub dir: Option<PathBuf>,
+    /// When it was written.
+    pub written_at: Option<Timestamp>,
+}
+
+/// Where such records lie.
+pub(crate) trait CwdRecords: Sync {
+    /// Finds those that lie in the directory of a project.
+    fn in_project(&self, dir: &Path, found: &mut Found) -> Vec<CwdRecord>;
+
+    /// Finds those that lie in a store.
+    fn in_store(&self, root: &Path, found: &mut Found) -> Vec<CwdRecord>;
+}
+
 /// How a record names itself and the one that it follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Link<'a> {

@@ -150,8 +150,7 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     planned.change.verb = "cleanup";
     planned.note_kept(&summaries, &families);
     let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.now).max();
-    let is_claudes = filter.agents.is_empty() || filter.agents.contains(&crate::session::AgentKind::Claude);
-    let cutoff = policy.cutoff.filter(|_| is_claudes && !policy.only_empty);
+    let cutoff = policy.cutoff.filter(|_| !policy.only_empty);
     let records = cutoff.map(|cutoff| cwd_records(&mut summaries, cutoff, &filter, &pins, env)).unwrap_or_default();
     super::warn_of_problems(ui, &summaries.problems);
     let going = families.into_iter().filter(Family::goes).collect();

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             let session = find::with_a_chosen_copy(*session, args.copy.as_ref(), env)?;
             Resume::of_session(session, &options, &request, env)?
         }
-        Target::LostApp(pointer) if args.fresh => Resume::fresh(pointer, &options, &request, env),
+        Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
         Target::LostApp(pointer) => {
             let message = format!("the session that {} points to is found nowhere", pointer.path.display());
             return Err(Refusal::new(Exit::NotFound, "not-found", message)

@@ -23,6 +23,8 @@ use crate::system::env::Env;
 /// A resume that is ready to be printed or carried out.
 #[derive(Clone, Debug)]
 pub(crate) struct Resume {
+    /// Whose session it is, or will be.
+    pub agent: AgentKind,
     /// The session; `None` for a new one.
     pub session: Option<Session>,
     /// What is started, and where.
@@ -96,7 +98,7 @@ impl Resume {
             }
             plan.dir = Some(dir);
             dir_source = "option";
-        } else if session.agent == AgentKind::Amplifier {
+        } else if agent.needs_session_info() {
             let item = backfill::plan(&session, None);
             backfill = matches!(item.action, Action::Write { .. }).then_some(item);
         }
@@ -108,14 +110,20 @@ impl Resume {
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
         warnings.extend(agent.warning(session.copy()));
-        Ok(Self { session: Some(session), plan, dir_source, backfill, warnings, identity: None })
+        let agent = session.agent;
+        Ok(Self { agent, session: Some(session), plan, dir_source, backfill, warnings, identity: None })
     }
 
     /// Plans a new session in the directory of an app whose old one is lost.
-    pub(crate) fn fresh(pointer: Pointer, options: &Options, request: &Request, env: &Env) -> Self {
-        let dir = options.dir.as_deref().map_or(pointer.dir, |dir| env.resolve(dir));
-        let plan = agent::claude_anew(dir, request, env);
-        Self { session: None, plan, dir_source: "pointer", backfill: None, warnings: Vec::new(), identity: None }
+    pub(crate) fn fresh(pointer: &Pointer, options: &Options, request: &Request, env: &Env) -> Result<Self, Refusal> {
+        let agent = pointer.agent.session_owner();
+        let Some(writer) = agent::writer_of(pointer) else {
+            return Err(Refusal::new(Exit::Refused, "not-resumable", format!("{} starts no session", pointer.agent)));
+        };
+        let dir = options.dir.as_deref().map_or_else(|| pointer.dir.clone(), |dir| env.resolve(dir));
+        let plan = writer.anew(dir, request, env);
+        let (backfill, warnings, identity) = (None, Vec::new(), None);
+        Ok(Self { agent, session: None, plan, dir_source: "pointer", backfill, warnings, identity })
     }
 
     /// Makes every check and returns each refusal; the first is the one to tell.
@@ -205,7 +213,7 @@ impl Resume {
         Launch {
             format_version: log::VERSION,
             at: env.now,
-            agent: session.map_or(AgentKind::Claude, |session| session.agent),
+            agent: self.agent,
             id: session.map(|session| session.id.clone()),
             path: session.map(|session| session.copy().place.path.to_path_buf()),
             dir: dir.to_owned(),

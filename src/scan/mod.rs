@@ -15,7 +15,7 @@ use rayon::iter::{
 };
 
 use crate::agent;
-use crate::agent::{Agent, Depth, Found, ReadContext, StoreNotes, leo};
+use crate::agent::{Agent, Depth, Found, ReadContext, StoreNotes};
 use crate::session::choose::choose;
 use crate::session::evidence::ProjectDirs;
 use crate::session::select::Filter;
@@ -93,9 +93,9 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
     places
 }
 
-/// Leo's sessions are Claude Code's, so asking for Leo asks for those.
+/// Asking for a program that only points to sessions asks for those.
 fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
-    agents.is_empty() || agents.contains(&kind) || (kind == AgentKind::Claude && agents.contains(&AgentKind::Leo))
+    agents.is_empty() || agents.iter().any(|asked| asked.session_owner() == kind)
 }
 
 impl Places {
@@ -442,26 +442,30 @@ impl Scan {
         self.problems.dedup();
     }
 
-    /// Finds Leo's pointers and ties them to the sessions that they name.
+    /// Finds the pointers to sessions and ties them to those that they name.
     ///
     /// Those whose session is found nowhere are kept aside.
     pub(crate) fn add_pointers(&mut self, env: &Env) {
-        let known: HashSet<&OsStr> = self
-            .sessions
-            .iter()
-            .filter(|session| session.agent == AgentKind::Claude && session.launch_dir_exists == Some(true))
-            .flat_map(|session| session.copy().directories().map(Path::as_os_str))
-            .collect();
-        let (pointers, mut found) = leo::pointers(env, known.into_iter().map(Path::new));
-        self.problems.append(&mut found.problems);
-        for pointer in pointers {
-            self.tie(pointer);
+        for writer in agent::pointer_writers() {
+            let owner = writer.kind().session_owner();
+            let known: HashSet<&OsStr> = self
+                .sessions
+                .iter()
+                .filter(|session| session.agent == owner && session.launch_dir_exists == Some(true))
+                .flat_map(|session| session.copy().directories().map(Path::as_os_str))
+                .collect();
+            let (pointers, mut found) = writer.pointers(env, &mut known.into_iter().map(Path::new));
+            self.problems.append(&mut found.problems);
+            for pointer in pointers {
+                self.tie(pointer);
+            }
         }
     }
 
     fn tie(&mut self, pointer: Pointer) {
         let id = pointer.session_id.clone().unwrap_or_default();
-        let named = self.sessions.iter_mut().find(|session| session.agent == AgentKind::Claude && session.id == id);
+        let owner = pointer.agent.session_owner();
+        let named = self.sessions.iter_mut().find(|session| session.agent == owner && session.id == id);
         match named {
             Some(session) => tie(session, pointer),
             None => self.dangling.push(pointer),

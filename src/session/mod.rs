@@ -1,5 +1,6 @@
 //! The model: what a session is, as plain data. Nothing here touches a disk or knows an agent.
 
+pub(crate) mod agents;
 pub(crate) mod choose;
 pub(crate) mod evidence;
 mod health;
@@ -13,83 +14,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use agents::AgentKind;
 pub(crate) use health::Health;
-
-/// A program that writes sessions.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    clap::ValueEnum,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum AgentKind {
-    /// Amplifier, its distro and its command line.
-    Amplifier,
-    /// Claude Code.
-    Claude,
-    /// JidoCode.
-    Jido,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// OpenCode.
-    #[value(name = "opencode")]
-    OpenCode,
-    /// Qwen Code.
-    Qwen,
-    /// Copilot CLI.
-    Copilot,
-    /// Pi.
-    Pi,
-    /// Vibe.
-    Vibe,
-    /// Kimi CLI.
-    Kimi,
-    /// Goose.
-    Goose,
-    /// Crush.
-    Crush,
-    /// Leo, whose pointers name sessions of Claude Code.
-    Leo,
-}
-
-impl AgentKind {
-    /// Returns the name that is typed and printed.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Amplifier => "amplifier",
-            Self::Claude => "claude",
-            Self::Jido => "jido",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::OpenCode => "opencode",
-            Self::Qwen => "qwen",
-            Self::Copilot => "copilot",
-            Self::Pi => "pi",
-            Self::Vibe => "vibe",
-            Self::Kimi => "kimi",
-            Self::Goose => "goose",
-            Self::Crush => "crush",
-            Self::Leo => "leo",
-        }
-    }
-}
-
-impl std::fmt::Display for AgentKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// What sort of session it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]

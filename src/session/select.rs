@@ -191,10 +191,10 @@ impl Filter {
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
     }
 
-    /// Tells whether it looks for sessions of some place, time or agent other than Leo.
-    pub(crate) fn is_narrow(&self) -> bool {
-        let is_leos = self.agents.is_empty() || self.agents.contains(&AgentKind::Leo);
-        !is_leos || !self.dirs.is_empty() || self.since.is_some() || self.before.is_some()
+    /// Tells whether a pointer of this agent is shown, whose session is found nowhere and so has no place and no time.
+    pub(crate) fn shows_dangling(&self, agent: AgentKind) -> bool {
+        let is_of_agent = self.agents.is_empty() || self.agents.contains(&agent);
+        is_of_agent && self.dirs.is_empty() && self.since.is_none() && self.before.is_none()
     }
 
     /// Tells whether a session's kind is shown.

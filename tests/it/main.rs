@@ -9,6 +9,7 @@ mod generated;
 mod picture;
 mod world;
 
+mod agents;
 mod archive;
 mod backfill;
 mod bad_input;

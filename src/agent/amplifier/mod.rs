@@ -205,6 +205,10 @@ impl Agent for Amplifier {
         evidence::decide(copy, |evidence| evidence.source == "session-info");
     }
 
+    fn needs_session_info(&self) -> bool {
+        true
+    }
+
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.kind == SessionKind::Subagent {
             return Err("a sub-session is resumed through the session that made it".to_owned());

@@ -7,39 +7,28 @@ pub(crate) mod record;
 
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-
 use super::Found;
-use super::upkeep::modified_at;
+use super::upkeep::{CwdRecord, CwdRecords, modified_at};
+use crate::session::AgentKind;
 use crate::system::fsio;
 
 /// A record holds one path.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// One record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CwdRecord {
-    /// The file.
-    pub path: PathBuf,
-    /// The session that it is about.
-    pub session_id: String,
-    /// The directory that it names; `None` when it names none.
-    pub dir: Option<PathBuf>,
-    /// When it was written.
-    pub written_at: Option<Timestamp>,
-}
+/// The program.
+pub(super) struct Cat;
 
-/// Finds the records of a project's directory.
-pub(crate) fn records_of_project(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
-    records_in(&record::DIRS.iter().fold(dir.to_owned(), |dir, name| dir.join(name)), found)
-}
+impl CwdRecords for Cat {
+    fn in_project(&self, dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
+        records_in(&record::DIRS.iter().fold(dir.to_owned(), |dir, name| dir.join(name)), found)
+    }
 
-/// Finds the records below a configuration directory of Claude Code.
-pub(crate) fn records_of_store(root: &Path, found: &mut Found) -> Vec<CwdRecord> {
-    let projects = found.entries(&root.join("projects"));
-    let projects: Vec<PathBuf> =
-        projects.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
-    projects.iter().flat_map(|project| records_in(&project.join("cat/sessions"), found)).collect()
+    fn in_store(&self, root: &Path, found: &mut Found) -> Vec<CwdRecord> {
+        let projects = found.entries(&root.join("projects"));
+        let projects: Vec<PathBuf> =
+            projects.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
+        projects.iter().flat_map(|project| records_in(&project.join("cat/sessions"), found)).collect()
+    }
 }
 
 fn records_in(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
@@ -54,7 +43,8 @@ fn records_in(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
                 let dir = Some(text.trim()).filter(|text| !text.is_empty()).map(PathBuf::from);
-                records.push(CwdRecord { session_id, dir, written_at: modified_at(&path), path });
+                let written_at = modified_at(&path);
+                records.push(CwdRecord { agent: AgentKind::Claude, session_id, dir, written_at, path });
             }
             Err(error) => found.problem(&path, error.reason()),
         }

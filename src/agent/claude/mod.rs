@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use ends::{Ends, TAIL};
 
-use super::upkeep::{Link, Retention, Strays};
+use super::upkeep::{CwdRecords, Link, Retention, Strays};
 use super::{
     Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
 };
@@ -294,6 +294,10 @@ impl Agent for Claude {
         let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };
         let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_last_argument(prompt), unset: NESTED.to_vec(), then_type: None })
+    }
+
+    fn cwd_records(&self) -> Option<&'static dyn CwdRecords> {
+        Some(&super::cat::Cat)
     }
 
     fn strays(&self, store: &Store, env: &Env) -> Strays {

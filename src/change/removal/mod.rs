@@ -18,6 +18,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rayon::slice::ParallelSliceMut as _;
 
+use crate::agent;
 use crate::change::pins::Pins;
 use crate::change::plan::retention::{Candidate, Family, Guard, Policy, decide, guards};
 use crate::scan;
@@ -41,8 +42,8 @@ pub(crate) struct Summaries {
     starts: Vec<usize>,
     /// What the closer look gave, by session; shorter where nobody looked.
     inspection: Vec<Option<Box<Inspection>>>,
-    /// The directories that sessions of Claude Code belong to.
-    claude_dirs: BTreeSet<PathBuf>,
+    /// The directories of sessions of which others keep records there.
+    recorded_dirs: BTreeSet<(AgentKind, PathBuf)>,
     /// Directories with their links resolved, and what they are.
     resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
     /// Who is told how many sessions were looked at.
@@ -56,14 +57,15 @@ impl Summaries {
     /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
     /// `watcher` is told how many copies were read, and later how many sessions were looked at.
     pub(crate) fn read(env: &Env, agents: &[AgentKind], filter: &Filter, sizes: bool, watcher: Watcher) -> Self {
-        let claude_dirs: Mutex<BTreeSet<PathBuf>> = Mutex::default();
+        let recorded: Vec<AgentKind> =
+            agent::all().iter().filter(|agent| agent.cwd_records().is_some()).map(|agent| agent.kind()).collect();
+        let recorded_dirs: Mutex<BTreeSet<(AgentKind, PathBuf)>> = Mutex::default();
         let places = scan::locate(env, agents).watched(watcher.clone());
         let (mut copies, problems) = places.digest(env, Wanted { sizes, ..Wanted::GLANCE }, |copy| {
-            let dir = copy.launch_dir.as_ref().filter(|_| copy.place.agent() == AgentKind::Claude);
-            if let (Some(dir), Ok(mut dirs)) = (dir, claude_dirs.lock())
-                && !dirs.contains(&dir.value)
-            {
-                dirs.insert(dir.value.clone());
+            let agent = copy.place.agent();
+            let dir = copy.launch_dir.as_ref().filter(|_| recorded.contains(&agent));
+            if let (Some(dir), Ok(mut dirs)) = (dir, recorded_dirs.lock()) {
+                dirs.insert((agent, dir.value.clone()));
             }
             Box::new(Summary::of(copy, filter))
         });
@@ -72,8 +74,8 @@ impl Summaries {
         let key = |at: usize| copies.get(at).map(|copy| copy.key());
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
         starts.push(copies.len());
-        let claude_dirs = claude_dirs.into_inner().unwrap_or_default();
-        Self { copies, starts, claude_dirs, problems, watcher, ..Self::default() }
+        let recorded_dirs = recorded_dirs.into_inner().unwrap_or_default();
+        Self { copies, starts, recorded_dirs, problems, watcher, ..Self::default() }
     }
 
     /// Returns how many sessions there are.

@@ -7,13 +7,12 @@ use smallvec::SmallVec;
 
 use crate::agent;
 use crate::agent::Found;
-use crate::agent::cat;
-use crate::agent::cat::CwdRecord;
+use crate::agent::upkeep::{CwdRecord, CwdRecords};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Item, Step};
 use crate::change::removal::{Summaries, day};
-use crate::session::AgentKind;
 use crate::session::select::Filter;
+use crate::session::{AgentKind, Store};
 use crate::system::env::Env;
 use crate::system::stamp;
 
@@ -31,29 +30,38 @@ pub(crate) fn cwd_records(
     let mut found = Found::default();
     let is_in = |dir: &Path| filter.dirs.is_empty() || filter.dirs.iter().any(|asked| dir.starts_with(asked));
     let mut records: Vec<(&Path, CwdRecord)> = Vec::new();
-    for dir in summaries.claude_dirs.iter().filter(|dir| is_in(dir)) {
-        records.extend(cat::records_of_project(dir, &mut found).into_iter().map(|record| (dir.as_path(), record)));
+    let is_asked_for = |agent: AgentKind| filter.agents.is_empty() || filter.agents.contains(&agent);
+    let keepers = agent::all().iter().filter(|agent| is_asked_for(agent.kind()));
+    let keepers: Vec<_> = keepers.filter_map(|agent| Some((*agent, agent.cwd_records()?))).collect();
+    let stores: Vec<(Store, &dyn CwdRecords)> = keepers
+        .iter()
+        .filter(|_| filter.dirs.is_empty())
+        .flat_map(|(agent, kept)| agent.stores(env).into_iter().map(move |store| (store, *kept)))
+        .collect();
+    for (agent, dir) in summaries.recorded_dirs.iter().filter(|(_, dir)| is_in(dir)) {
+        let kept = keepers.iter().filter(|(keeper, _)| keeper.kind() == *agent);
+        let of_project = kept.flat_map(|(_, kept)| kept.in_project(dir, &mut found));
+        records.extend(of_project.map(|record| (dir.as_path(), record)));
     }
-    let stores = agent::by_kind(AgentKind::Claude).map(|agent| agent.stores(env)).unwrap_or_default();
-    for store in stores.iter().filter(|_| filter.dirs.is_empty()) {
-        let of_store = cat::records_of_store(&store.root, &mut found);
+    for (store, kept) in &stores {
+        let of_store = kept.in_store(&store.root, &mut found);
         records.extend(of_store.into_iter().map(|record| (store.root.as_path(), record)));
     }
     records.sort_by(|a, b| a.1.path.cmp(&b.1.path));
     records.dedup_by(|a, b| a.1.path == b.1.path);
-    let is_used = |id: &str| {
-        summaries.find(AgentKind::Claude, id).flat_map(|at| summaries.copies(at)).any(|copy| copy.liveness.is_some())
+    let is_used = |agent: AgentKind, id: &str| {
+        summaries.find(agent, id).flat_map(|at| summaries.copies(at)).any(|copy| copy.liveness.is_some())
     };
     let item = |(root, record): (&Path, CwdRecord)| {
         let id = record.session_id;
         let written_at = record.written_at.filter(|at| *at < cutoff)?;
-        if is_used(&id) || pins.has(AgentKind::Claude, &id) {
+        if is_used(record.agent, &id) || pins.has(record.agent, &id) {
             return None;
         }
         let dir = record.path.parent()?.canonicalize().ok()?;
         let stamp = stamp::take(&record.path).ok()?;
         dir.starts_with(root.canonicalize().ok()?).then(|| Item {
-            about: About::Session(AgentKind::Claude, id.into()),
+            about: About::Session(record.agent, id.into()),
             seen: SmallVec::new(),
             code: CWD_RECORD,
             reason: format!("written {}, and never removed", day(written_at)).into(),

@@ -62,11 +62,7 @@ pub(crate) fn one_in_stores(
     match selector {
         Selector::Latest => Ok(Target::Session(Box::new(latest(filter, wanted, env, ui)?))),
         Selector::Path(path) => by_path(&env.absolute(path), filter, wanted, env, ui),
-        Selector::Id { agent, text } => {
-            // Leo names sessions of Claude Code.
-            let agent = agent.map(|agent| if agent == AgentKind::Leo { AgentKind::Claude } else { agent });
-            by_text(agent, text, filter, wanted, env, ui)
-        }
+        Selector::Id { agent, text } => by_text(agent.map(AgentKind::session_owner), text, filter, wanted, env, ui),
     }
 }
 

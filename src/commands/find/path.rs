@@ -3,23 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use super::Target;
-use crate::agent::leo;
+use crate::agent;
+use crate::agent::PointerWriter;
 use crate::error::{Exit, Refusal};
 use crate::scan;
 use crate::scan::Wanted;
 use crate::session::select;
 use crate::session::select::{CopySelector, Filter, SortKey};
-use crate::session::{AgentKind, Located, Pointer, SessionKind};
+use crate::session::{Located, Pointer, SessionKind};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
 pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
-    let app_dir = match path.file_name() {
-        Some(name) if name == leo::FILE_NAME => path.parent().unwrap_or(path),
-        _ => path,
-    };
-    if let Some(pointer) = leo::pointer_in(app_dir, env)? {
-        return by_pointer(pointer, wanted, env, ui);
+    for writer in agent::pointer_writers() {
+        let app_dir = match path.file_name() {
+            Some(name) if name == writer.file_name() => path.parent().unwrap_or(path),
+            _ => path,
+        };
+        if let Some(pointer) = writer.pointer_in(app_dir, env)? {
+            return by_pointer(*writer, pointer, wanted, env, ui);
+        }
     }
     let Ok(path) = path.canonicalize() else {
         return Err(Refusal::new(Exit::NotFound, "not-found", format!("there is no {}", path.display())).into());
@@ -62,36 +65,37 @@ pub(super) fn holds(place: &Located, path: &Path) -> bool {
     is_in(&place.path) || (!place.is_subagent && place.side_dir.as_deref().is_some_and(is_in))
 }
 
-/// Follows Leo's cascade: the stored id wherever Claude Code keeps it, else the app's own newest session.
-fn by_pointer(pointer: Pointer, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
-    let places = scan::locate(env, &[AgentKind::Claude]);
+/// Goes where a pointer leads: to the stored id wherever its agent keeps it, else to the directory's newest session.
+fn by_pointer(
+    writer: &dyn PointerWriter,
+    pointer: Pointer,
+    wanted: Wanted,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Target> {
+    let owner = pointer.agent.session_owner();
+    let places = scan::locate(env, &[owner]);
     match &pointer.session_id {
         Some(id) if places.places.iter().any(|place| place.id == *id) => {
-            ui.note(&format!("{} points to claude session {id}.", pointer.path.display()));
+            ui.note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
             let scan = places.read_some(env, wanted, |place| place.id == *id);
             let mut session = super::the_only(scan, id)?;
             scan::tie(&mut session, pointer);
             return Ok(Target::Session(Box::new(session)));
         }
         Some(id) => {
-            ui.note(&format!("{} points to {id}, which is in no project of Claude Code.", pointer.path.display()))
+            ui.note(&format!("{} points to {id}, which is in no project of {}.", pointer.path.display(), owner.title()))
         }
         None => ui.note(&format!("{} names no session.", pointer.path.display())),
     }
     let app_dirs: Vec<PathBuf> = crate::commands::directory_names(&pointer.dir, env);
-    // Leo computes the project with Amplifier's rule, Claude Code with its own.
-    let leos: Vec<String> = app_dirs.iter().map(|dir| dir.to_string_lossy().replace('/', "-")).collect();
     let is_of_app = |place: &Located| {
         let Some(project) = place.project.as_deref() else { return false };
-        !place.is_subagent
-            && (leos.iter().any(|slug| slug == project)
-                || app_dirs
-                    .iter()
-                    .any(|dir| dir.to_str().is_some_and(|dir| crate::agent::claude::records::is_slug_of(project, dir))))
+        !place.is_subagent && app_dirs.iter().any(|dir| writer.may_be_filed_under(project, dir))
     };
     let mut sessions = places.read_some(env, wanted, is_of_app).sessions;
     sessions.retain(|session| {
-        session.copy().transcript_bytes >= leo::MEANINGFUL_BYTES
+        session.copy().transcript_bytes >= writer.meaningful_bytes()
             && !matches!(session.copy().kind, SessionKind::Empty | SessionKind::Subagent)
     });
     select::sort(&mut sessions, SortKey::Active, false);
@@ -104,7 +108,7 @@ fn by_pointer(pointer: Pointer, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyho
             ui.note(&format!(
                 "{} has no session of {} bytes or more either.",
                 pointer.dir.display(),
-                leo::MEANINGFUL_BYTES
+                writer.meaningful_bytes()
             ));
             Ok(Target::LostApp(pointer))
         }

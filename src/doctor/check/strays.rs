@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 
-use crate::agent::upkeep::{Stray, StrayKind};
-use crate::agent::{cat::CwdRecord, leo};
+use crate::agent;
+use crate::agent::upkeep::{CwdRecord, Stray, StrayKind};
 use crate::doctor::check::{Finding, Repair, count, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
@@ -167,7 +167,10 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
     for session in survey.scan.sessions.iter().filter(|session| !session.pointers.is_empty()) {
         let projects: BTreeSet<&str> = session.copies.iter().filter_map(|copy| copy.place.project.as_deref()).collect();
         for pointer in &session.pointers {
-            if projects.contains(leo::project_of(&pointer.dir).as_str()) {
+            let Some(expected) = agent::writer_of(pointer).map(|writer| writer.project_of(&pointer.dir)) else {
+                continue;
+            };
+            if projects.contains(expected.as_str()) {
                 continue;
             }
             let project = session.copy().place.project.as_deref().unwrap_or("none");
@@ -183,7 +186,7 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
                     .agent(pointer.agent)
                     .session(session)
                     .path(&pointer.path)
-                    .measured(format!("project {project}"), format!("project {}", leo::project_of(&pointer.dir)))
+                    .measured(format!("project {project}"), format!("project {expected}"))
                     .remedy(format!("rejoin resume {}", word(&pointer.dir))),
             );
         }
@@ -192,8 +195,8 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
 }
 
 fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Finding> {
-    let CwdRecord { path, session_id, dir, written_at } = record;
-    let session = survey.session(AgentKind::Claude, session_id);
+    let CwdRecord { agent, path, session_id, dir, written_at } = record;
+    let session = survey.session(*agent, session_id);
     let is_live = session.is_some_and(|session| session.copies.iter().any(|copy| copy.liveness != Liveness::Idle));
     let is_old = written_at.is_some_and(|at| survey.now.duration_since(at) >= STARTING_TIME);
     let why = match (dir, session) {
@@ -212,7 +215,7 @@ fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Findi
     };
     Some(
         Finding::new(Code::StaleCwdRecord, Severity::Info, format!("The record {} {why}.", path.display()))
-            .id(AgentKind::Claude, session_id)
+            .id(*agent, session_id)
             .path(path)
             .measured(measured, "a directory that exists and a session in use")
             .mended_by(Repair::Trash { paths: vec![PathBuf::from(path)] }),

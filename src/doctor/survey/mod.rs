@@ -15,9 +15,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 
 use crate::agent;
 use crate::agent::Found;
-use crate::agent::cat;
-use crate::agent::cat::CwdRecord;
-use crate::agent::upkeep::{Retention, Stray, StrayKind, modified_at, temporary};
+use crate::agent::upkeep::{CwdRecord, Retention, Stray, StrayKind, modified_at, temporary};
 use crate::doctor::code::Code;
 use crate::error::PathError;
 use crate::scan;
@@ -245,17 +243,16 @@ impl Survey {
 
     fn look_for_cwd_records(&mut self) {
         let mut found = Found::default();
-        let existing: HashSet<&OsStr> = self
-            .scan
-            .sessions
-            .iter()
-            .filter(|session| session.agent == AgentKind::Claude && session.launch_dir_exists == Some(true))
-            .filter_map(|session| session.launch_dir().map(Path::as_os_str))
-            .collect();
-        let mut records: Vec<CwdRecord> =
-            existing.iter().flat_map(|dir| cat::records_of_project(Path::new(dir), &mut found)).collect();
-        for store in self.stores.iter().filter(|store| store.agent == AgentKind::Claude) {
-            records.append(&mut cat::records_of_store(&store.root, &mut found));
+        let mut records: Vec<CwdRecord> = Vec::new();
+        for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {
+            let sessions = self.scan.sessions.iter();
+            let existing: HashSet<&OsStr> = sessions
+                .filter(|session| session.agent == agent && session.launch_dir_exists == Some(true))
+                .filter_map(|session| session.launch_dir().map(Path::as_os_str))
+                .collect();
+            records.extend(existing.iter().flat_map(|dir| kept.in_project(Path::new(dir), &mut found)));
+            let stores = self.stores.iter().filter(|store| store.agent == agent);
+            records.extend(stores.flat_map(|store| kept.in_store(&store.root, &mut found)));
         }
         records.sort_by(|a, b| a.path.cmp(&b.path));
         records.dedup();

@@ -46,7 +46,7 @@ pub(crate) fn notes(listing: &Listing, filter: &Filter) -> Vec<String> {
         _ => notes.push(format!("{hidden} sub-agents and empty sessions not shown; --all shows them.")),
     }
     // A pointer to nowhere has no directory or time of a session to be filtered by.
-    for pointer in dangling.iter().filter(|_| !filter.is_narrow()) {
+    for pointer in dangling.iter().filter(|pointer| filter.shows_dangling(pointer.agent)) {
         let id = pointer.session_id.as_deref().unwrap_or("no session");
         notes.push(format!("{} points to {id}, which is found nowhere.", pointer.path.display()));
     }

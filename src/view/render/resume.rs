@@ -6,7 +6,6 @@ use crate::format::text;
 use crate::launch;
 use crate::launch::log::Launch;
 use crate::launch::resume::Resume;
-use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::json;
 use crate::view::render::json::{FORMAT_VERSION, LaunchDirJson, RefusalJson, ResumePlanJson};
@@ -39,7 +38,7 @@ pub(crate) fn json<'a>(resume: &'a Resume, refusals: &'a [Refusal], env: &Env) -
     ResumePlanJson {
         format_version: FORMAT_VERSION,
         kind: "resume-plan",
-        agent: session.map_or(AgentKind::Claude, |session| session.agent),
+        agent: resume.agent,
         id: session.map(|session| session.id.as_str()),
         path: session.map(|session| session.copy().place.path.to_string_lossy()),
         why: session.map(|session| session.choice.why.as_str()),

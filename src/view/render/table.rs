@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
 use crate::session::select::ShortIds;
-use crate::session::{AgentKind, Health, Liveness, Session, SessionKind};
+use crate::session::{Health, Liveness, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::ui::Styles;
 
@@ -200,11 +200,10 @@ pub(crate) fn title(session: &Session) -> String {
     }
 }
 
-/// Says when a session was last active; JidoCode's are closed when they are on disk.
+/// Says when a session was last active; what an agent keeps only while it is closed tells when that was.
 pub(crate) fn active(session: &Session, env: &Env) -> String {
     let ago = text::ago(session.active_at(), env.now);
-    let is_closed = session.agent == AgentKind::Jido
-        && session.copy().active_at.as_ref().is_some_and(|at| at.source == "closed_at");
+    let is_closed = session.copy().active_at.as_ref().is_some_and(|at| at.source == "closed_at");
     if is_closed { format!("closed {ago}") } else { ago }
 }
 

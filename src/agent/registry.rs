@@ -1,0 +1,78 @@
+//! Every agent, made from the list of their names.
+
+use std::path::{Path, PathBuf};
+
+use super::{Agent, Found};
+use crate::agent::command::{Plan, Request};
+use crate::error::PathError;
+use crate::session::agents::agents;
+use crate::session::{AgentKind, Pointer};
+use crate::system::env::Env;
+
+/// A program that keeps no sessions of its own: its files name those of another agent.
+pub(crate) trait PointerWriter: Sync {
+    /// Returns which program it is.
+    fn kind(&self) -> AgentKind;
+
+    /// Returns the name of its file in a directory.
+    fn file_name(&self) -> &'static str;
+
+    /// Reads the pointer of a directory; `None` when there is none.
+    fn pointer_in(&self, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError>;
+
+    /// Finds the pointers in the program's own places and in every directory that sessions of the other agent record.
+    fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found);
+
+    /// Returns the project in which it looks for the session of a directory.
+    fn project_of(&self, dir: &Path) -> String;
+
+    /// Tells whether the sessions of a project could be those of a directory, by its own rule or the other agent's.
+    fn may_be_filed_under(&self, project: &str, dir: &Path) -> bool;
+
+    /// Returns how many bytes a transcript must have; a smaller one is a failed start by its own rule.
+    fn meaningful_bytes(&self) -> u64;
+
+    /// Returns the plan of a new session of the other agent in a directory.
+    fn anew(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan;
+}
+
+macro_rules! readers {
+    (
+        sessions { $($kind:ident $module:ident $help:literal;)* }
+        pointers { $($pointer:ident $pointer_module:ident $owner:ident $pointer_help:literal;)* }
+    ) => {
+        /// Returns every agent that keeps sessions.
+        pub(crate) fn all() -> &'static [&'static dyn Agent] {
+            &[$(&super::$module::$kind),*]
+        }
+
+        /// Returns every program that points to sessions of another agent.
+        pub(crate) fn pointer_writers() -> &'static [&'static dyn PointerWriter] {
+            &[$(&super::$pointer_module::$pointer),*]
+        }
+    };
+}
+agents!(readers);
+
+/// Returns the agent that reads sessions of this kind; a program that only points to sessions reads none.
+pub(crate) fn by_kind(kind: AgentKind) -> Option<&'static dyn Agent> {
+    all().iter().copied().find(|agent| agent.kind() == kind)
+}
+
+/// Returns the program that wrote a pointer.
+pub(crate) fn writer_of(pointer: &Pointer) -> Option<&'static dyn PointerWriter> {
+    pointer_writers().iter().copied().find(|writer| writer.kind() == pointer.agent)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum as _;
+
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_list_leads_to_the_agent_of_that_name() {
+        let told = all().iter().map(|agent| agent.kind()).chain(pointer_writers().iter().map(|writer| writer.kind()));
+        assert_eq!(told.collect::<Vec<_>>(), AgentKind::value_variants());
+    }
+}

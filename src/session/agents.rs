@@ -1,0 +1,104 @@
+//! The agents by name: one line each, from which every list of them is made.
+
+/// Hands the list of agents to a macro: those that keep sessions, then those that only point to another's.
+///
+/// A line is the agent's variant, its module in `src/agent`, which is also the name that is typed and printed, and what
+/// help texts say of it. The order is that of listings.
+macro_rules! agents {
+    ($make:ident) => {
+        $make! {
+            sessions {
+                Amplifier amplifier "Amplifier, its distro and its command line";
+                Claude claude "Claude Code";
+                Jido jido "JidoCode";
+                Codex codex "Codex";
+                Gemini gemini "Gemini CLI";
+                OpenCode opencode "OpenCode";
+                Qwen qwen "Qwen Code";
+                Copilot copilot "Copilot CLI";
+                Pi pi "Pi";
+                Vibe vibe "Vibe";
+                Kimi kimi "Kimi CLI";
+                Goose goose "Goose";
+                Crush crush "Crush";
+            }
+            pointers {
+                Leo leo Claude "Leo, whose pointers name sessions of Claude Code";
+            }
+        }
+    };
+}
+pub(crate) use agents;
+
+macro_rules! kinds {
+    (
+        sessions { $($kind:ident $name:ident $help:literal;)* }
+        pointers { $($pointer:ident $pointer_name:ident $owner:ident $pointer_help:literal;)* }
+    ) => {
+        /// A program that writes sessions.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+            clap::ValueEnum, schemars::JsonSchema,
+        )]
+        #[serde(rename_all = "lowercase")]
+        #[value(rename_all = "lower")]
+        pub(crate) enum AgentKind {
+            $(#[doc = concat!($help, ".")] #[value(help = $help)] $kind,)*
+            $(#[doc = concat!($pointer_help, ".")] #[value(help = $pointer_help)] $pointer,)*
+        }
+
+        impl AgentKind {
+            /// Returns the name that is typed and printed.
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => stringify!($name),)*
+                    $(Self::$pointer => stringify!($pointer_name),)*
+                }
+            }
+
+            /// Returns what people call it, as help texts have it.
+            pub(crate) fn title(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $help,)*
+                    $(Self::$pointer => $pointer_help,)*
+                }
+            }
+
+            /// Returns whose sessions it stands for: its own, or those that its pointers name.
+            pub(crate) fn session_owner(self) -> Self {
+                match self {
+                    $(Self::$pointer => Self::$owner,)*
+                    own => own,
+                }
+            }
+        }
+    };
+}
+agents!(kinds);
+
+impl std::fmt::Display for AgentKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum as _;
+
+    use super::*;
+
+    #[test]
+    fn every_agent_is_typed_as_it_is_printed_and_as_json_has_it() {
+        for kind in AgentKind::value_variants() {
+            assert_eq!(AgentKind::from_str(kind.name(), false), Ok(*kind));
+            assert_eq!(serde_json::to_value(kind).ok(), Some(kind.name().into()));
+        }
+    }
+
+    #[test]
+    fn a_pointer_stands_for_the_sessions_that_it_names() {
+        assert_eq!(AgentKind::Leo.session_owner(), AgentKind::Claude);
+        assert_eq!(AgentKind::Kimi.session_owner(), AgentKind::Kimi);
+    }
+}
