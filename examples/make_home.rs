@@ -432,7 +432,7 @@ fn claude(home: &Home) -> io::Result<()> {
         .write(home, "-home-ana-deploy")?;
 
     // The checkout was deleted.
-    Claude::new("c7e80a1d-25b4-49f3-9e6a-0d1c2b3a4f5e", "/home/ana/shop", "2026-07-30T17:42:10.118Z")
+    Claude::new("c7e80a1d-25b4-49f3-9e6a-0d1c2b3a4f5e", "/opt/shop", "2026-07-30T17:42:10.118Z")
         .prompt(0, "the basket loses its items after login")
         .shell(10, "git log --oneline -3", "8d1f0aa basket: new session store\n1c22e07 login: rotate ids")
         .reply(
@@ -440,7 +440,7 @@ fn claude(home: &Home) -> io::Result<()> {
             "Login rotates the session id, and the basket is still keyed by the old one. A fix with a test is ready.",
         )
         .title("Basket is empty after login")
-        .write(home, "-home-ana-shop")?;
+        .write(home, "-opt-shop")?;
 
     // The machine lost power in the middle of a record.
     let mut torn = Claude::new("6e5d4c3b-2a19-4087-b6f5-e4d3c2b1a090", "/usr/local/bin", "2026-11-09T19:27:36.902Z")

@@ -17,12 +17,12 @@ fn world() -> World {
     world
 }
 
-/// Returns the command of a verb's crontab line in the README: what follows the five fields of time.
-fn command_of_the_readme(verb: &str) -> String {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("a README");
+/// Returns the command of a verb's crontab line in docs/scheduling.md: what follows the five fields of time.
+fn crontab_command(verb: &str) -> String {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scheduling.md")).expect("a page");
     let program = format!("rejoin {verb}");
     let is_crontab = |line: &&str| line.contains(&program) && line.split_whitespace().nth(2) == Some("*");
-    let lines: Vec<&str> = readme.lines().filter(is_crontab).collect();
+    let lines: Vec<&str> = page.lines().filter(is_crontab).collect();
     assert_eq!(lines.len(), 1, "{lines:?}");
     lines[0].split_whitespace().skip(5).collect::<Vec<_>>().join(" ")
 }
@@ -42,9 +42,9 @@ fn as_cron(world: &World, command: &str) -> std::process::Output {
 }
 
 #[test]
-fn the_crontab_line_of_the_readme_removes_what_is_old_and_says_so_once() {
+fn the_crontab_line_of_the_documentation_removes_what_is_old_and_says_so_once() {
     let world = world();
-    let command = command_of_the_readme("cleanup");
+    let command = crontab_command("cleanup");
     let output = as_cron(&world, &command);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
@@ -60,13 +60,13 @@ fn the_crontab_line_of_the_readme_removes_what_is_old_and_says_so_once() {
 }
 
 #[test]
-fn the_crontab_line_of_the_readme_archives_what_will_be_deleted_and_says_so_once() {
+fn the_crontab_line_of_the_documentation_archives_what_will_be_deleted_and_says_so_once() {
     let world = world();
     // Claude Code deletes by the times of its files.
     let fresh = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(2)));
     let file = std::fs::File::options().append(true).open(fresh).expect("a transcript");
     file.set_modified(NOW.parse::<jiff::Timestamp>().expect("a time").into()).expect("a time");
-    let command = command_of_the_readme("archive");
+    let command = crontab_command("archive");
     let output = as_cron(&world, &command);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
@@ -82,7 +82,7 @@ fn the_units_run_the_same_command_as_the_crontab_line() {
     let unit = unit.expect("a unit");
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
     let words = |command: &str| command.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(words(start), words(&command_of_the_readme("cleanup")));
+    assert_eq!(words(start), words(&crontab_command("cleanup")));
     let timer = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/systemd/rejoin-cleanup.timer"));
     let timer = timer.expect("a timer");
     assert!(timer.contains("OnCalendar=daily") && timer.contains("Persistent=true"), "{timer}");

@@ -3,17 +3,35 @@
 //! A part begins with `<!-- made by tests: NAME -->` and ends with `<!-- end -->`; `SNAPSHOTS=overwrite` writes it anew.
 
 use std::path::Path;
+use std::sync::Mutex;
+
+/// Held while a page is written: several tests may write parts of one.
+static WRITING: Mutex<()> = Mutex::new(());
+
+/// Tells whether the pages are to be written anew.
+pub(crate) fn is_overwriting() -> bool {
+    std::env::var_os("SNAPSHOTS").is_some_and(|wish| wish == "overwrite")
+}
+
+/// Puts a text into a page in place of another.
+pub(crate) fn replace_in_page(page: &str, old: &str, new: &str) {
+    let _writing = WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let whole = std::fs::read_to_string(&path).expect("a page");
+    std::fs::write(&path, whole.replacen(old, new, 1)).expect("a page that is written");
+}
 
 /// Holds a part of a page against its text.
 #[track_caller]
 pub(crate) fn assert_part(page: &str, name: &str, text: &str) {
+    let _writing = WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let whole = std::fs::read_to_string(&path).expect("a page");
     let opening = format!("<!-- made by tests: {name} -->\n");
     let start = whole.find(&opening).unwrap_or_else(|| panic!("{page} has no part {name}")) + opening.len();
     let end = start + whole[start..].find("<!-- end -->").expect("the end of the part");
     let text = format!("{}\n", text.trim_end());
-    if std::env::var_os("SNAPSHOTS").is_some_and(|wish| wish == "overwrite") {
+    if is_overwriting() {
         std::fs::write(&path, [&whole[..start], &text, &whole[end..]].concat()).expect("a page that is written");
         return;
     }

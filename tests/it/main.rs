@@ -23,6 +23,7 @@ mod cron;
 mod crush;
 mod delete;
 mod doctor;
+mod examples;
 mod facts;
 mod fix;
 mod gemini;
@@ -38,6 +39,7 @@ mod list;
 #[cfg(feature = "sqlite")]
 mod opencode;
 mod pi;
+mod pictures;
 mod pipes;
 mod properties;
 mod qwen;

@@ -24,7 +24,7 @@ use crate::world::World;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program at a terminal, and the person in front of it.
-struct Seat {
+pub(crate) struct Seat {
     pty: Pty,
     child: Child,
     output: Receiver<Vec<u8>>,
@@ -35,7 +35,7 @@ struct Seat {
 
 impl Seat {
     /// Runs a command at a terminal of its own, which also is its controlling one.
-    fn run(command: &Command, columns: u16, rows: u16) -> Self {
+    pub(crate) fn run(command: &Command, columns: u16, rows: u16) -> Self {
         hear_signals();
         let (pty, other_end) = pty_process::blocking::open().expect("a terminal");
         pty.resize(Size::new(rows, columns)).expect("a size");
@@ -61,13 +61,13 @@ impl Seat {
     }
 
     /// Presses keys.
-    fn types(&mut self, keys: &str) {
+    pub(crate) fn types(&mut self, keys: &str) {
         self.pty.write_all(keys.as_bytes()).expect("keys to press");
     }
 
     /// Waits until the terminal has been sent this text since the last time.
     #[track_caller]
-    fn sees(&mut self, text: &str) {
+    pub(crate) fn sees(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let new = &self.sent[self.looked_at..];
@@ -82,9 +82,14 @@ impl Seat {
         }
     }
 
+    /// Returns all that the terminal was sent.
+    pub(crate) fn sent(&self) -> &[u8] {
+        &self.sent
+    }
+
     /// Waits for the end and returns the status with all that the terminal was sent.
     #[track_caller]
-    fn ends(mut self) -> (Option<i32>, String) {
+    pub(crate) fn ends(mut self) -> (Option<i32>, String) {
         let deadline = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("a status") {

@@ -142,13 +142,16 @@ impl World {
         let (terminal, other_end) = open_terminal(columns);
         let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
         command.args(args).stdin(Stdio::null()).stdout(other_end).stderr(Stdio::piped());
+        self.read_terminal(terminal, command)
+    }
+
+    /// Reads what a command writes to a terminal until nobody has the other end any more.
+    fn read_terminal(&self, mut terminal: File, mut command: Command) -> Answer {
         let child = command.spawn().expect("a running program");
         let described = format!("{command:?}");
-        // The terminal ends when nobody has its other end any more.
         drop(command);
         let mut stdout = Vec::new();
         let mut part = [0; 4096];
-        let mut terminal = terminal;
         while let Ok(count @ 1..) = terminal.read(&mut part) {
             stdout.extend_from_slice(&part[..count]);
         }
@@ -261,6 +264,16 @@ impl Call<'_> {
         command.args(args).stdin(Stdio::null());
         let output = command.output().expect("a program that runs");
         Answer { output, root, command: format!("{command:?}") }
+    }
+
+    /// Runs a shell's command line with a terminal for both streams, and nobody who types.
+    pub(crate) fn types(self, shell: &str, line: &str, columns: u16) -> Answer {
+        let world = self.world;
+        let (terminal, other_end) = open_terminal(columns);
+        let errors = other_end.try_clone().expect("the other end");
+        let mut command = self.command(shell);
+        command.args(["-euc", line]).stdin(Stdio::null()).stdout(other_end).stderr(errors);
+        world.read_terminal(terminal, command)
     }
 
     /// Returns the command, for a test that wants to do something else with it than to wait.

@@ -1,0 +1,386 @@
+//! The examples of README.md, CONTRIBUTING.md and docs/: each is run, so what a page shows is what happens.
+//!
+//! * ` ```console `: what follows `$ ` is typed at a terminal of 100 columns, the other lines are what it prints;
+//! * ` ```sh ` and ` ```bash `: a script that succeeds;
+//! * ` ```json ` below a line that is a command in backticks: the answer of the command, with line breaks put in.
+//!
+//! Each block has a copy of the sample home to itself, shown as `/home/ana`, and begins there. A comment above a block
+//! says what is special about it, as in `<!-- exit 6; goes on -->`: see [`Note`]. `SNAPSHOTS=overwrite` rewrites the blocks.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::fixtures::claude_slug;
+use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::generated::{is_overwriting, replace_in_page};
+use crate::world::World;
+
+/// What stands for every fingerprint of a plan, which depends on where the home is.
+const FINGERPRINT: &str = "d9f0df13c525";
+
+/// An example, and where it is.
+struct Block {
+    line: usize,
+    language: String,
+    note: Note,
+    /// The command above a block of JSON.
+    command: Option<String>,
+    text: String,
+}
+
+/// What the comment above a block says of it.
+#[derive(Default)]
+struct Note {
+    /// The exit codes other than 0, in order.
+    exits: Vec<i32>,
+    /// The home is as the block before has left it.
+    goes_on: bool,
+    /// It is run in the checkout and not in the home.
+    from_a_clone: bool,
+    /// Why it is not run.
+    not_run: Option<String>,
+}
+
+impl Note {
+    fn parse(comment: &str) -> Self {
+        let mut note = Self::default();
+        for part in comment.split(';').map(str::trim) {
+            if let Some(codes) = part.strip_prefix("exit ") {
+                note.exits = codes.split(',').map(|code| code.trim().parse().expect("an exit code")).collect();
+            } else if let Some(why) = part.strip_prefix("not run: ") {
+                note.not_run = Some(why.to_owned());
+            } else {
+                match part {
+                    "goes on" => note.goes_on = true,
+                    "from a clone" => note.from_a_clone = true,
+                    other => panic!("a comment above a block says {other:?}"),
+                }
+            }
+        }
+        note
+    }
+}
+
+/// Returns the pages with examples, relative to the root.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = walkdir::WalkDir::new(root.join("docs")).sort_by_file_name();
+    let docs = docs.into_iter().map(|entry| entry.expect("an entry").into_path());
+    let pages = ["README.md", "CONTRIBUTING.md"].map(|page| root.join(page));
+    pages
+        .into_iter()
+        .chain(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")))
+        .map(|path| path.strip_prefix(root).expect("a path below").to_owned())
+        .collect()
+}
+
+/// Finds the blocks of a page.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    // The two last lines that are not empty: a comment and a command may stand above a block.
+    let mut above = ["", ""];
+    let mut lines = page.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        if let Some(language) = line.strip_prefix("```") {
+            let body = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```");
+            let text = body.fold(String::new(), |text, line| text + line + "\n");
+            let comment = above.iter().find_map(|line| line.strip_prefix("<!-- ")?.strip_suffix(" -->"));
+            let comment = comment.filter(|comment| !comment.starts_with("made by tests"));
+            let command = above.iter().find_map(|line| line.strip_prefix("`rejoin ")?.strip_suffix('`'));
+            blocks.push(Block {
+                line: number + 1,
+                language: language.to_owned(),
+                note: comment.map(Note::parse).unwrap_or_default(),
+                command: command.filter(|command| !command.contains('`')).map(|command| format!("rejoin {command}")),
+                text,
+            });
+            above = ["", ""];
+        } else if !line.is_empty() {
+            above = [above[1], line];
+        }
+    }
+    blocks
+}
+
+/// A world in which blocks are run one after the other.
+struct Run {
+    world: World,
+    fingerprint: String,
+    exits: Vec<i32>,
+}
+
+impl Run {
+    fn new() -> Self {
+        Self { world: sample_home(), fingerprint: String::new(), exits: Vec::new() }
+    }
+
+    /// Gets ready for a block, which begins at home.
+    fn begin(&mut self) {
+        self.exits.clear();
+        drop(std::fs::remove_file(self.world.root().join("place")));
+    }
+
+    /// Types a command line and returns what the terminal shows.
+    fn types(&mut self, block: &Block, shell: &str, line: &str) -> String {
+        let home = self.world.home();
+        let dir = if block.note.from_a_clone { Path::new(env!("CARGO_MANIFEST_DIR")) } else { &home };
+        // The next command starts where this one has gone.
+        let place = self.world.root().join("place");
+        let start = std::fs::read_to_string(&place).unwrap_or_default();
+        let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+        let line = line.replace(FINGERPRINT, &self.fingerprint).replace("/home/ana", &text(&home));
+        let line = format!("{line}\npwd > '{}'", place.display());
+        let dir = if start.is_empty() { dir } else { Path::new(start.trim_end()) };
+        let call = self.world.from(dir).with("REJOIN_NOW", NOW).with("TERM", "dumb");
+        let answer = call.types(shell, &line, 100);
+        self.exits.extend(answer.exit().filter(|code| *code != 0));
+        // How far it is was shown for a moment, and then cleared away.
+        let lines = answer.stdout();
+        let lines = lines.lines().map(|line| line.rsplit("\x1b[K").next().unwrap_or_default());
+        let mut shown = lines.fold(String::new(), |shown, line| shown + line.trim_end() + "\n");
+        if let Some((_, rest)) = shown.split_once("--apply ") {
+            self.fingerprint = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+            shown = shown.replace(&self.fingerprint, FINGERPRINT);
+        }
+        shown
+            .replace(&text(&home), "/home/ana")
+            .replace(&claude_slug(&home), "-home-ana")
+            .replace(&text(&self.world.root().join("bin")), "/usr/bin")
+    }
+
+    /// Runs a block and returns what should stand there, or what is wrong with it.
+    fn block(&mut self, block: &Block) -> Result<String, String> {
+        let text = match block.language.as_str() {
+            "console" => self.session(block),
+            "json" => {
+                let command = block.command.as_ref().expect("a command");
+                format!("{}\n", pretty(self.types(block, "/bin/sh", command).trim_end()))
+            }
+            shell => {
+                let shown = self.types(block, &format!("/bin/{shell}"), &block.text);
+                if self.exits != block.note.exits {
+                    return Err(shown);
+                }
+                block.text.clone()
+            }
+        };
+        if self.exits != block.note.exits {
+            return Err(format!("the exit codes are {:?} and not {:?}\n{text}", self.exits, block.note.exits));
+        }
+        Ok(text)
+    }
+
+    /// Types the commands of a block and returns them with what they print.
+    fn session(&mut self, block: &Block) -> String {
+        let mut text = String::new();
+        let mut lines = block.text.lines();
+        while let Some(line) = lines.next() {
+            let Some(command) = line.strip_prefix("$ ") else { continue };
+            let mut command = command.to_owned();
+            while command.ends_with('\\') {
+                let _ = write!(command, "\n{}", lines.next().expect("the rest of a command"));
+            }
+            let shown = self.types(block, "/bin/sh", &command);
+            // What was printed ends where an empty line is.
+            if !text.is_empty() && !text.lines().next_back().is_some_and(|last| last.starts_with("$ ")) {
+                text.push('\n');
+            }
+            let _ = writeln!(text, "$ {command}");
+            if !shown.trim().is_empty() {
+                text.push_str(shown.trim_end());
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+/// Puts line breaks into JSON. A list of plain values stays on one line.
+fn pretty(json: &str) -> String {
+    let mut out = String::new();
+    let mut depth = 0;
+    let mut is_flat = false;
+    let mut rest = json;
+    let break_line = |out: &mut String, depth: usize| {
+        let _ = write!(out, "\n{:1$}", "", 2 * depth);
+    };
+    while let Some(first) = rest.chars().next() {
+        let length = if first == '"' { string_length(rest) } else { first.len_utf8() };
+        let (token, after) = rest.split_at(length);
+        rest = after;
+        match first {
+            '{' | '[' if rest.starts_with(['}', ']']) => {
+                out.push_str(token);
+                out.push_str(&rest[..1]);
+                rest = &rest[1..];
+            }
+            '{' | '[' => {
+                out.push_str(token);
+                is_flat = first == '[' && is_list_of_plain_values(rest);
+                depth += 1;
+                if !is_flat {
+                    break_line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth -= 1;
+                if !std::mem::take(&mut is_flat) {
+                    break_line(&mut out, depth);
+                }
+                out.push_str(token);
+            }
+            ',' if is_flat => out.push_str(", "),
+            ',' => {
+                out.push(',');
+                break_line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            _ => out.push_str(token),
+        }
+    }
+    out
+}
+
+/// Returns how long the string is with which a text begins.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Tells whether a list holds neither a list nor an object, from what follows its `[`.
+fn is_list_of_plain_values(mut rest: &str) -> bool {
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '"' => rest = &rest[string_length(rest)..],
+            '[' | '{' => return false,
+            ']' => return true,
+            other => rest = &rest[other.len_utf8()..],
+        }
+    }
+    false
+}
+
+/// Returns a text without what depends on the name of the machine and of the directory of the test: how large the
+/// archive's manifests are.
+fn steady(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        if !["rejoin/archive", "stored_bytes", "removed_bytes"].iter().any(|part| line.contains(part)) {
+            return line.to_owned();
+        }
+        line.chars().filter(|character| !character.is_ascii_digit() && *character != '.').collect()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Tells which program a block needs that this machine does not have.
+fn missing_program(block: &Block) -> Option<&'static str> {
+    let is_missing = |program: &&str| {
+        let mut words = block.text.split(|character: char| !character.is_ascii_alphanumeric() && character != '-');
+        words.any(|word| word == *program) && !Path::new("/usr/bin").join(program).exists()
+    };
+    ["jq", "zstd"].into_iter().find(is_missing)
+}
+
+/// Runs the blocks of a page and returns what is wrong, and which are not run.
+#[expect(clippy::disallowed_macros, reason = "a test says what it leaves out")]
+fn check(page: &Path) -> (Vec<String>, Vec<String>) {
+    let name = page.to_str().expect("a name in UTF-8");
+    let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page");
+    let (mut faults, mut not_run) = (Vec::new(), Vec::new());
+    let mut run = Run::new();
+    let mut is_fresh = true;
+    for block in blocks(&whole) {
+        let place = format!("{name}:{}", block.line);
+        match block.language.as_str() {
+            "console" | "sh" | "bash" => {}
+            "json" if block.command.is_some() => {}
+            "" => faults.push(format!("{place}: a block without a language")),
+            _ if block.text.lines().any(|line| line.starts_with("$ ")) => {
+                faults.push(format!("{place}: commands that are not run"));
+            }
+            _ => continue,
+        }
+        if let Some(why) = block.note.not_run {
+            not_run.push(format!("{name}: {}: {why}", block.text.lines().next().unwrap_or_default()));
+            continue;
+        }
+        if let Some(program) = missing_program(&block) {
+            println!("skipped {place}: there is no {program}");
+            continue;
+        }
+        if !block.note.goes_on && !std::mem::take(&mut is_fresh) {
+            run = Run::new();
+        }
+        is_fresh = false;
+        run.begin();
+        match run.block(&block) {
+            Err(shown) => faults.push(format!("{place}: it fails:\n{}{shown}", block.text)),
+            Ok(text) if steady(&text) == steady(&block.text) => {}
+            Ok(text) if is_overwriting() => replace_in_page(name, &block.text, &text),
+            Ok(text) => faults.push(format!("{place} shows\n{}and not\n{text}", block.text)),
+        }
+    }
+    (faults, not_run)
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "a test says what it leaves out")]
+fn every_example_of_the_documentation_shows_what_happens() {
+    let pages = pages();
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = pages.iter().map(|page| scope.spawn(|| check(page))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a page that can be read")).collect()
+    });
+    let (faults, not_run): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
+    let (faults, not_run) = (faults.concat(), not_run.concat());
+    println!("{} blocks are not run:\n{}", not_run.len(), not_run.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{}\n{} examples are stale: run SNAPSHOTS=overwrite cargo test --test it examples, and read the diff",
+        faults.join("\n"),
+        faults.len()
+    );
+    snapbox::assert_data_eq!(
+        not_run.join("\n"),
+        snapbox::str![[r#"
+README.md: cargo run --release -- --home examples/home list: .ci/run does
+README.md: cargo install --locked --path .: it compiles and installs
+CONTRIBUTING.md: cargo build: they build and test for minutes
+CONTRIBUTING.md: cargo bench --bench list -- --quick: it takes a minute
+CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snapshots
+CONTRIBUTING.md: .ci/generate                # writes them: it builds
+docs/installing.md: cargo install --locked --path .: it compiles and installs
+docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes
+docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
+"#]]
+    );
+}
+
+#[test]
+fn json_is_shown_with_line_breaks() {
+    let json = r#"{"a":["x, [","y"],"b":[],"c":[{"d":null},{}],"e\"":-1}"#;
+    snapbox::assert_data_eq!(
+        pretty(json),
+        snapbox::str![[r#"
+{
+  "a": ["x, [", "y"],
+  "b": [],
+  "c": [
+    {
+      "d": null
+    },
+    {}
+  ],
+  "e/"": -1
+}
+"#]]
+    );
+}

@@ -1,0 +1,132 @@
+//! The pictures of the documentation: what the program puts on a terminal, as SVG. `SNAPSHOTS=overwrite` draws them anew.
+
+use std::fmt::Write as _;
+use std::num::NonZeroU16;
+use std::path::Path;
+
+use anstyle::{Ansi256Color, AnsiColor, Effects, RgbColor, Style};
+use anstyle_svg::{Palette, Term};
+
+use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::terminal::Seat;
+use crate::world::World;
+
+/// The size of a terminal.
+#[derive(Clone, Copy)]
+struct Size {
+    columns: u16,
+    rows: u16,
+}
+
+/// Colours that read well on a dark ground, which the pictures bring along for pages of either kind.
+const PALETTE: Palette = Palette([
+    RgbColor(0x1c, 0x21, 0x28),
+    RgbColor(0xf4, 0x70, 0x67),
+    RgbColor(0x57, 0xab, 0x5a),
+    RgbColor(0xc6, 0x90, 0x26),
+    RgbColor(0x53, 0x9b, 0xf5),
+    RgbColor(0xb0, 0x83, 0xf0),
+    RgbColor(0x39, 0xc5, 0xcf),
+    RgbColor(0xd0, 0xd7, 0xde),
+    RgbColor(0x63, 0x6e, 0x7b),
+    RgbColor(0xff, 0x93, 0x8a),
+    RgbColor(0x6b, 0xc4, 0x6d),
+    RgbColor(0xda, 0xaa, 0x3f),
+    RgbColor(0x6c, 0xb6, 0xff),
+    RgbColor(0xdc, 0xbd, 0xfb),
+    RgbColor(0x56, 0xd4, 0xdd),
+    RgbColor(0xff, 0xff, 0xff),
+]);
+
+/// Runs the program at a terminal in the sample home.
+fn at_terminal(world: &World, size: Size, args: &[&str]) -> Seat {
+    let mut command = world.from(world.home()).with("REJOIN_NOW", NOW).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(args);
+    Seat::run(&command, size.columns, size.rows)
+}
+
+/// Holds a picture against what a terminal of that size shows after all that it was sent.
+#[track_caller]
+fn assert_picture(name: &str, world: &World, size: Size, command: &str, sent: &str) {
+    let [rows, columns] = [size.rows, size.columns].map(|count| NonZeroU16::new(count).expect("a size"));
+    let mut terminal = vt100::Parser::new(rows, columns, 0);
+    let home = world.home();
+    terminal.process(sent.replace(home.to_str().expect("a path in UTF-8"), "/home/ana").as_bytes());
+    let rows: Vec<String> = (0..size.rows).map(|row| row_in_colours(terminal.screen(), row)).collect();
+    let screen = format!("{command}{}", rows.join("\n"));
+    let svg = Term::new().palette(PALETTE).min_width_px(0).render_svg(screen.trim_end());
+    let picture = scalable(&svg).replace("opacity: 0.4;", "fill-opacity: 0.6;");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures").join(name);
+    snapbox::Assert::new()
+        .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
+        .normalize_paths(false)
+        .eq(picture, snapbox::Data::read_from(&path, Some(snapbox::data::DataFormat::Text)).raw());
+}
+
+/// Gives a picture a view box, without which a page that is narrower cuts it off.
+fn scalable(svg: &str) -> String {
+    let number = |name: &str| {
+        let (_, rest) = svg.split_once(&format!("{name}=\"")).expect("a size");
+        rest.split_once("px").expect("a unit").0.to_owned()
+    };
+    svg.replacen("<svg ", &format!("<svg viewBox=\"0 0 {} {}\" ", number("width"), number("height")), 1)
+}
+
+/// Returns a row of a screen as text with escape codes for its colours.
+fn row_in_colours(screen: &vt100::Screen, row: u16) -> String {
+    let color = |color| match color {
+        vt100::Color::Default => None,
+        vt100::Color::Idx(index) => {
+            Some(Ansi256Color(index).into_ansi().map_or_else(|| Ansi256Color(index).into(), AnsiColor::into))
+        }
+        vt100::Color::Rgb(red, green, blue) => Some(RgbColor(red, green, blue).into()),
+    };
+    let mut text = String::new();
+    let mut last = Style::new();
+    for cell in (0..screen.size().1.get()).filter_map(|column| screen.cell(row, column)) {
+        let effects = [
+            (cell.bold(), Effects::BOLD),
+            (cell.dim(), Effects::DIMMED),
+            (cell.italic(), Effects::ITALIC),
+            (cell.underline(), Effects::UNDERLINE),
+            (cell.inverse(), Effects::INVERT),
+        ];
+        let effects = effects.into_iter().filter(|(is_on, _)| *is_on).fold(Effects::new(), |all, (_, one)| all | one);
+        let style = Style::new().effects(effects).fg_color(color(cell.fgcolor())).bg_color(color(cell.bgcolor()));
+        if !cell.is_wide_continuation() {
+            let contents = if cell.has_contents() { cell.contents() } else { " " };
+            if style != last {
+                let _ = write!(text, "{last:#}{style}");
+                last = style;
+            }
+            text.push_str(contents);
+        }
+    }
+    let _ = write!(text, "{last:#}");
+    text.trim_end().to_owned()
+}
+
+#[test]
+fn the_picture_of_the_list_is_what_it_prints() {
+    let world = sample_home();
+    let size = Size { columns: 110, rows: 30 };
+    let (status, sent) = at_terminal(&world, size, &["list"]).ends();
+    assert_eq!(status, Some(0), "{sent}");
+    assert_picture("list.svg", &world, size, "$ rejoin list\n", &sent);
+}
+
+#[test]
+fn the_picture_of_the_picker_is_what_it_shows() {
+    let world = sample_home();
+    let size = Size { columns: 100, rows: 22 };
+    let mut seat = at_terminal(&world, size, &["resume"]);
+    seat.sees("15 of 15 sessions");
+    seat.types("re");
+    seat.sees(" of 15 sessions");
+    seat.sees("assistant");
+    seat.sees("\x1b[?25h");
+    let sent = String::from_utf8(seat.sent().to_owned()).expect("text");
+    assert_picture("picker.svg", &world, size, "", &sent);
+    seat.types("\x1b");
+    assert_eq!(seat.ends().0, Some(130));
+}
