@@ -155,10 +155,23 @@ pub(crate) struct FormatArgs {
     pub json: bool,
 }
 
+impl Format {
+    /// Returns the format of an answer that has no lines of JSON.
+    pub(crate) fn json_if(json: bool) -> Self {
+        if json { Self::Json } else { Self::Table }
+    }
+}
+
+impl From<FormatArgs> for Format {
+    fn from(args: FormatArgs) -> Self {
+        if args.json { Self::Json } else { args.format }
+    }
+}
+
 impl FormatArgs {
-    /// Returns the format that was asked for.
-    pub(crate) fn get(self) -> Format {
-        if self.json { Format::Json } else { self.format }
+    /// Tells whether the answer is for people.
+    pub(crate) fn is_table(self) -> bool {
+        Format::from(self) == Format::Table
     }
 }
 
@@ -712,17 +725,6 @@ pub(crate) enum TrashCommand {
     ///
     /// A purge cannot be undone.
     Purge(TrashPurgeArgs),
-}
-
-impl TrashCommand {
-    /// Returns how the answer is printed.
-    pub(crate) fn format(&self) -> Format {
-        match self {
-            Self::List(args) => args.format.get(),
-            Self::Restore(args) => args.format.get(),
-            Self::Purge(args) => args.format.get(),
-        }
-    }
 }
 
 /// Arguments of `trash list`.

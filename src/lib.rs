@@ -6,8 +6,8 @@
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 
 mod agent;
 mod archive;
@@ -46,8 +46,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(event) = commands::hook::plain_event(&args) {
         return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));
     }
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(&args);
+    let parsed = matches.and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        Ok((cli, wants_json(&matches)))
+    });
+    let (cli, wants_json) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             let is_wrong = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             if is_wrong && commands::hook::went_on_after_wrong_usage(&args, &error) {
@@ -74,7 +80,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         }
         Err(error) => {
             let exit = error.downcast_ref::<Refusal>().map_or(Exit::Failure, |refusal| refusal.exit);
-            if wants_json(&cli.command) {
+            if wants_json {
                 ui.error_json(&render::json::error(&error));
             } else {
                 ui.error(&error);
@@ -109,29 +115,11 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// Scripts that asked for JSON get their errors as JSON too.
-fn wants_json(command: &Command) -> bool {
-    match command {
-        Command::List(args) => args.format.get() != Format::Table,
-        Command::Show(args) => args.format.get() != Format::Table,
-        Command::Search(args) => args.format.get() != Format::Table,
-        Command::Resume(args) => args.json,
-        Command::Backfill(args) => args.format.get() != Format::Table,
-        Command::Save(args) => args.json,
-        Command::Hook(args) => match &args.what {
-            Hook::Install(args) | Hook::Uninstall(args) => args.json,
-            Hook::Status(args) => args.json,
-            Hook::Claude | Hook::Amplifier => false,
-        },
-        Command::Archive(args) => args.format.get() != Format::Table,
-        Command::Restore(args) => args.format.get() != Format::Table,
-        Command::Dedupe(args) => args.format.get() != Format::Table,
-        Command::Cleanup(args) => args.format.get() != Format::Table,
-        Command::Delete(args) => args.format.get() != Format::Table,
-        Command::Pin(args) => args.format.get() != Format::Table,
-        Command::Unpin(args) => args.format.get() != Format::Table,
-        Command::Undo(args) => args.format.get() != Format::Table,
-        Command::Trash(args) => args.command.format() != Format::Table,
-        Command::Doctor(args) => args.format.get() != Format::Table,
-        Command::Generate(_) | Command::Help(_) => false,
+fn wants_json(mut matches: &ArgMatches) -> bool {
+    while let Some((_, inner)) = matches.subcommand() {
+        matches = inner;
     }
+    let format = matches.try_get_one::<Format>("format").ok().flatten();
+    let json = matches.try_get_one::<bool>("json").ok().flatten();
+    format.is_some_and(|format| *format != Format::Table) || json.is_some_and(|json| *json)
 }

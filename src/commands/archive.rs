@@ -8,11 +8,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::agent;
 use crate::agent::upkeep::Retention;
+use crate::archive::Archive;
 use crate::archive::unpacked::Unpacked;
 use crate::archive::verify;
 use crate::archive::write as apply;
 use crate::archive::write::ArchiveOptions;
-use crate::archive::{Archive, Snapshot};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::find;
 use crate::commands::find::Target;
@@ -21,13 +21,12 @@ use crate::commands::messages::{Messages, Stream};
 use crate::error::{Exit, Refusal};
 use crate::scan;
 use crate::scan::Wanted;
-use crate::session::select;
 use crate::session::select::{Filter, ShortIds};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::archive as render;
-use crate::view::render::archive::{ArchivedList, Shown};
-use crate::view::render::{show, table};
+use crate::view::render::archive::{ArchivedList, Archiving, Shown, Verified};
+use crate::view::render::show;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -46,14 +45,8 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table if ui.is_quiet() && !args.dry_run => render::line(ui.data(), env, &report)?,
-        Format::Table => render::text(ui.data(), env, &styles, &report, args.dry_run)?,
-        Format::Json => render::json(ui.data(), &report, args.dry_run)?,
-        Format::Ndjson => render::ndjson(ui.data(), &report, args.dry_run)?,
-    }
-    ui.flush()?;
+    let answer = Archiving { report: &report, is_dry_run: args.dry_run, is_quiet: ui.is_quiet() };
+    ui.answer(args.format, env, &answer)?;
     Ok(if report.is_whole() { Exit::Ok } else { Exit::Partial })
 }
 
@@ -151,13 +144,7 @@ fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyh
         return Err(no_archive(archive).into());
     }
     let verdict = verify::verify(archive);
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table => render::verdict_text(ui.data(), env, &styles, archive, &verdict)?,
-        Format::Json => render::verdict_json(ui.data(), archive, &verdict)?,
-        Format::Ndjson => render::verdict_ndjson(ui.data(), &verdict)?,
-    }
-    ui.flush()?;
+    ui.answer(args.format, env, &Verified { archive, verdict: &verdict })?;
     Ok(if verdict.faults.is_empty() { Exit::Ok } else { Exit::Findings })
 }
 
@@ -176,31 +163,21 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     super::warn_of_problems(ui, &holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
-    let short = ShortIds::of(&sessions);
-    sessions.retain(|session| filter.matches(session));
-    let matching = sessions.len();
-    sessions.retain(|session| filter.shows_kind(session));
-    let hidden = matching - sessions.len();
-    select::sort(&mut sessions, args.sort, args.reverse);
-    let shown = args.limit.unwrap_or(sessions.len()).min(sessions.len());
-    let beyond_limit = sessions.len() - shown;
-    sessions.truncate(shown);
-    let listed = sessions.iter().filter_map(|session| holdings.sessions.get(&(session.agent, session.id.clone())));
-    let listed: Vec<&[Snapshot]> = listed.map(Vec::as_slice).collect();
+    let for_terminal = args.format.is_table() && env.stdout_is_terminal;
+    let short = for_terminal.then(|| ShortIds::of(&sessions));
+    let (hidden, beyond_limit) = super::list::narrow(&mut sessions, args, filter);
+    let states = sessions.iter().filter_map(|session| {
+        let states = holdings.sessions.get(&(session.agent, session.id.clone()))?;
+        Some((states.as_slice(), &states.last()?.manifest))
+    });
+    let states = states.collect();
+    let problems = &holdings.problems;
     let listing =
-        ArchivedList { archive: &archive, sessions: listed, hidden, beyond_limit, problems: &holdings.problems };
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table if env.stdout_is_terminal => {
-            table::sessions(ui.data(), env, &styles, &sessions, &short)?;
-            ui.flush()?;
-            render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));
-        }
-        Format::Table => table::lines(ui.data(), &sessions)?,
-        Format::Json => render::list_json(ui.data(), &listing)?,
-        Format::Ndjson => render::list_ndjson(ui.data(), &listing)?,
+        ArchivedList { archive: &archive, sessions: &sessions, states, short, hidden, beyond_limit, problems };
+    ui.answer(args.format, env, &listing)?;
+    if for_terminal {
+        render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));
     }
-    ui.flush()?;
     Ok(Exit::Ok)
 }
 
@@ -213,7 +190,7 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let shown = Shown { archive: &archive, states, state };
     let styles = ui.styles;
     let wants = Messages::of(args);
-    let format = args.format.get();
+    let format = Format::from(args.format);
     if let Messages::None = wants {
         match format {
             Format::Table => render::show_text(ui.data(), env, &styles, &shown)?,

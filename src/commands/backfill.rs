@@ -7,7 +7,7 @@ use crate::change::apply::backfill as apply;
 use crate::change::apply::backfill::BackfillResult;
 use crate::change::plan::backfill;
 use crate::change::plan::backfill::{Action, Item};
-use crate::cli::{BackfillArgs, FilterArgs, Format};
+use crate::cli::{BackfillArgs, FilterArgs};
 use crate::commands::find;
 use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
@@ -15,7 +15,6 @@ use crate::scan;
 use crate::scan::Wanted;
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
-use crate::view::render::backfill as render;
 use crate::view::render::backfill::Report;
 use crate::view::ui::Ui;
 
@@ -50,13 +49,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     };
     let outcome: Vec<(Item, Option<BackfillResult>)> = plan.into_iter().map(|(_, item)| item).zip(done).collect();
     let report = Report { is_dry_run: args.dry_run, entries: &outcome, run: run.as_deref(), problems: &problems };
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table => render::text(ui.data(), env, &styles, &report)?,
-        Format::Json => render::json(ui.data(), &report)?,
-        Format::Ndjson => render::ndjson(ui.data(), &report)?,
-    }
-    ui.flush()?;
+    ui.answer(args.format, env, &report)?;
     let is_refused = |(item, done): &(Item, Option<BackfillResult>)| {
         matches!(item.action, Action::Refuse { .. }) || matches!(done, Some(BackfillResult::Failed(_)))
     };

@@ -5,10 +5,9 @@ use std::time::Duration;
 use crate::change::apply::run;
 use crate::change::apply::run::Outcome;
 use crate::change::plan::change::Change;
-use crate::cli::{ChangeArgs, Format, FormatArgs};
+use crate::cli::{ChangeArgs, FormatArgs};
 use crate::error::{Exit, Refusal};
 use crate::system::env::Env;
-use crate::view::render::change as render;
 use crate::view::render::json::change::Report;
 use crate::view::ui::Ui;
 
@@ -33,14 +32,7 @@ pub(super) fn print(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
-    let report = Report { change, outcome, is_permanent: false };
-    let styles = ui.styles;
-    match format.get() {
-        Format::Table => render::text(ui.data(), env, &styles, &report)?,
-        Format::Json => render::json(ui.data(), &report)?,
-        Format::Ndjson => render::ndjson(ui.data(), &report)?,
-    }
-    Ok(ui.flush()?)
+    Ok(ui.answer(format, env, &Report { change, outcome, is_permanent: false })?)
 }
 
 /// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.

@@ -15,10 +15,10 @@ use crate::change::apply::state_dir::History;
 use crate::change::apply::trash;
 use crate::change::apply::trash::{Purge, Purged};
 use crate::change::pins::Pins;
-use crate::change::plan::change::Change;
+use crate::change::plan::change::{Change, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Policy, Verdict};
 use crate::change::removal::{Summaries, cwd_records, day};
-use crate::cli::{Age, CleanupArgs, Format};
+use crate::cli::{Age, CleanupArgs};
 use crate::error::{Exit, Refusal};
 use crate::session::select::Filter;
 use crate::system::env::Env;
@@ -36,10 +36,9 @@ pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         // Whoever holds the lock is at work; a cron job has nothing to add, and its next run comes.
         Err(error) if is_locked(&error) => {
             ui.note(&format!("{error:#}. Nothing was done."));
-            if args.format.get() != Format::Table {
-                let plan = Planned::default();
-                print(args, &plan, &plan.report(args, None, &Purged::default(), true), ui)?;
-            }
+            let plan = Planned::default();
+            let purged = Purged::default();
+            ui.answer(args.format, env, &Report { is_locked: true, ..plan.report(args, None, &purged, ui) })?;
             Ok(Exit::Ok)
         }
         outcome => outcome,
@@ -59,7 +58,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     let refusal = plan.refusal(args);
     if removal.change.dry_run {
         let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
-        print(args, &plan, &plan.report(args, None, &purged, false), ui)?;
+        plan.print(args, &plan.report(args, None, &purged, ui), env, ui)?;
         let has_findings = !plan.change.items.is_empty() || !purged.runs.is_empty();
         // Giving back the memory of each session by itself takes longer than it is worth.
         std::mem::forget(plan);
@@ -90,8 +89,8 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if removal.permanent {
         purged.failed.append(&mut removal::purge(&mut outcome, removal, env)?.failed);
     }
-    let report = plan.report(args, Some(&outcome), &purged, false);
-    print(args, &plan, &report, ui)?;
+    let report = plan.report(args, Some(&outcome), &purged, ui);
+    plan.print(args, &report, env, ui)?;
     let has_failed = report.change.summary().failed > 0 || !plan.unplanned.is_empty() || !purged.failed.is_empty();
     Ok(if has_failed { Exit::Partial } else { Exit::Ok })
 }
@@ -108,7 +107,7 @@ struct Planned {
     archived: Archived,
     kept: BTreeMap<Keep, usize>,
     its_agents: Vec<LeftToAgent>,
-    unplanned: Vec<(String, String)>,
+    unplanned: Vec<Unplanned>,
     guards: Vec<Guard>,
     cutoff: Option<Timestamp>,
     /// The runs whose trash is purged.
@@ -218,7 +217,7 @@ impl Planned {
                     self.titles.push(title);
                     self.subagents.push(family.members.len() - 1);
                 }
-                Err((about, why)) => self.unplanned.push((about.to_string(), why)),
+                Err((about, reason)) => self.unplanned.push(Unplanned { about: about.to_string(), reason }),
             }
         }
     }
@@ -230,7 +229,9 @@ impl Planned {
         self.archived = archived;
         let stays: Vec<bool> = failed.iter().map(Option::is_some).collect();
         for (item, why) in self.change.items.iter().zip(failed) {
-            self.unplanned.extend(why.map(|why| (item.about.to_string(), format!("it is not archived: {why}"))));
+            let unplanned =
+                |why| Unplanned { about: item.about.to_string(), reason: format!("it is not archived: {why}") };
+            self.unplanned.extend(why.map(unplanned));
         }
         let mut at = stays.iter();
         self.change.items.retain(|_| !at.next().is_some_and(|stays| *stays));
@@ -268,7 +269,7 @@ impl Planned {
         args: &CleanupArgs,
         outcome: Option<&'a Outcome>,
         purged: &'a Purged,
-        is_locked: bool,
+        ui: &Ui,
     ) -> Report<'a> {
         Report {
             change: ChangeReport { change: &self.change, outcome, is_permanent: args.removal.permanent },
@@ -282,24 +283,16 @@ impl Planned {
             refused: self.refusal(args),
             cutoff: self.cutoff,
             purged,
-            is_locked,
+            is_locked: false,
+            is_quiet: ui.is_quiet(),
         }
     }
-}
 
-fn print(args: &CleanupArgs, plan: &Planned, report: &Report<'_>, ui: &mut Ui) -> anyhow::Result<()> {
-    let styles = ui.styles;
-    let is_short = ui.is_quiet() && report.change.outcome.is_some();
-    match args.format.get() {
-        Format::Table if report.is_locked => {}
-        Format::Table if is_short => render::line(ui.data(), report)?,
-        Format::Table => render::text(ui.data(), &styles, report)?,
-        Format::Json => render::json(ui.data(), report)?,
-        Format::Ndjson => render::ndjson(ui.data(), report)?,
+    fn print(&self, args: &CleanupArgs, report: &Report<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+        ui.answer(args.format, env, report)?;
+        if args.format.is_table() {
+            render::left_to_agents(&self.its_agents).iter().for_each(|line| ui.note(line));
+        }
+        Ok(())
     }
-    ui.flush()?;
-    if !plan.its_agents.is_empty() && args.format.get() == Format::Table {
-        render::left_to_agents(&plan.its_agents).iter().for_each(|line| ui.note(line));
-    }
-    Ok(())
 }

@@ -8,7 +8,7 @@ use crate::change::apply::run::run_watched;
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
 use crate::change::removal::Summaries;
-use crate::cli::{DeleteArgs, FilterArgs, Format};
+use crate::cli::{DeleteArgs, FilterArgs};
 use crate::commands::find;
 use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
@@ -17,7 +17,6 @@ use crate::session::Session;
 use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
-use crate::view::render::change as render;
 use crate::view::render::json::change::Report;
 use crate::view::ui::Ui;
 
@@ -41,13 +40,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         failed = removal::purge(outcome, &args.removal, env)?.failed;
     }
     let report = Report { change: &change, outcome: outcome.as_ref(), is_permanent: args.removal.permanent };
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table => render::text(ui.data(), env, &styles, &report)?,
-        Format::Json => render::json(ui.data(), &report)?,
-        Format::Ndjson => render::ndjson(ui.data(), &report)?,
-    }
-    ui.flush()?;
+    ui.answer(args.format, env, &report)?;
     failed.iter().for_each(|why| ui.warn(&format!("the trash could not be purged: {why}")));
     Ok(if failed.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })
 }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir;
 use crate::change::apply::state_dir::History;
-use crate::cli::{ChangeArgs, DoctorArgs, Format};
+use crate::cli::{ChangeArgs, DoctorArgs};
 use crate::doctor::check;
 use crate::doctor::check::Finding;
 use crate::doctor::code::{Code, Severity};
@@ -17,16 +17,15 @@ use crate::doctor::survey::{InterruptedRun, Survey, Wanted};
 use crate::error::Exit;
 use crate::session::select::Filter;
 use crate::system::env::Env;
-use crate::view::render::change as render_change;
 use crate::view::render::change::Fix;
-use crate::view::render::doctor as render;
-use crate::view::render::doctor::Report;
+use crate::view::render::doctor::{Checks, Report};
 use crate::view::render::json::change::Report as ChangeReport;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list_checks {
-        return list_checks(args, ui);
+        ui.answer(args.format, env, &Checks)?;
+        return Ok(Exit::Ok);
     }
     let codes: BTreeSet<Code> = match args.check.as_slice() {
         [] => Code::ALL.into(),
@@ -51,13 +50,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let sessions = survey.scan.sessions.iter().filter(|session| filter.matches(session)).count();
     let shows_all = !args.check.is_empty();
     let report = Report { findings: &findings, sessions, read_at_both_ends: survey.read_at_both_ends, shows_all };
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table => render::text(ui.data(), env, &styles, &report)?,
-        Format::Json => render::json(ui.data(), &report)?,
-        Format::Ndjson => render::ndjson(ui.data(), &report)?,
-    }
-    ui.flush()?;
+    ui.answer(args.format, env, &report)?;
     let counts = |severity| severity != Severity::Info || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));
     // As in `list`: giving each session's memory back takes longer than it is worth.
@@ -74,13 +67,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Info);
     let report = ChangeReport { change: &repairs.change, outcome: outcome.as_ref(), is_permanent: false };
     let fix = Fix { report, unplanned: &repairs.failed, undecided: &undecided };
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table => render_change::fix_text(ui.data(), env, &styles, &fix)?,
-        Format::Json => render_change::fix_json(ui.data(), &fix)?,
-        Format::Ndjson => render_change::fix_ndjson(ui.data(), &fix)?,
-    }
-    ui.flush()?;
+    ui.answer(args.format, env, &fix)?;
     Ok(match super::change::exit(outcome.as_ref()) {
         Exit::Ok if !repairs.failed.is_empty() => Exit::Partial,
         Exit::Ok if !undecided.is_empty() => Exit::Findings,
@@ -104,15 +91,4 @@ fn interrupted(env: &Env) -> Vec<InterruptedRun> {
             journal: state_dir::journal(env, &run.id),
         })
         .collect()
-}
-
-fn list_checks(args: &DoctorArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table => render::checks_text(ui.data(), &styles)?,
-        Format::Json => render::checks_json(ui.data())?,
-        Format::Ndjson => render::checks_ndjson(ui.data())?,
-    }
-    ui.flush()?;
-    Ok(Exit::Ok)
 }

@@ -4,11 +4,13 @@ use std::io::Write;
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::env::Shells;
-use schemars::schema_for;
+use schemars::{Schema, schema_for};
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::view::render::{archive, cleanup, hook, json, pins, save, search, trash, undo};
+use crate::session::Message;
+use crate::view::render::answer::document_schema;
+use crate::view::render::{archive, cleanup, hook, json, list, pins, save, search, trash, undo};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -32,34 +34,6 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// The schemas by name.
-const SCHEMAS: [&str; 24] = [
-    "session-list",
-    "session",
-    "search",
-    "resume-plan",
-    "last-launch",
-    "backfill",
-    "undo",
-    "run-list",
-    "trash-list",
-    "purge",
-    "doctor",
-    "doctor-checks",
-    "doctor-fix",
-    "change",
-    "archive",
-    "archive-list",
-    "archive-verify",
-    "archived-session",
-    "cleanup",
-    "pins",
-    "save-outcome",
-    "hook-change",
-    "hook-status",
-    "error",
-];
-
 fn names(what: Generated) -> Vec<String> {
     match what {
         Generated::Man => {
@@ -68,7 +42,7 @@ fn names(what: Generated) -> Vec<String> {
             pages
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
-        Generated::Schema => SCHEMAS.map(str::to_owned).to_vec(),
+        Generated::Schema => schemas().map(|(name, ..)| name.to_owned()).to_vec(),
     }
 }
 
@@ -127,31 +101,42 @@ fn completions(shell: &str) -> anyhow::Result<Vec<u8>> {
 }
 
 fn schema(name: &str) -> anyhow::Result<String> {
-    let schema = match name {
-        "session-list" => schema_for!(json::SessionListJson<'_>),
-        "search" => schema_for!(search::SearchJson<'_>),
-        "session" => schema_for!(json::SessionDetailsJson<'_, Option<Vec<json::MessageJson<'_>>>>),
-        "resume-plan" => schema_for!(json::ResumePlanJson<'_>),
-        "last-launch" => schema_for!(json::LastLaunchJson<'_>),
-        "backfill" => schema_for!(json::BackfillJson<'_>),
-        "save-outcome" => schema_for!(save::SaveJson<'_>),
-        "hook-change" => schema_for!(hook::HookChangeJson<'_>),
-        "hook-status" => schema_for!(hook::HookStatusJson),
-        "doctor-fix" => schema_for!(json::change::FixJson<'_>),
-        "archive" => schema_for!(archive::ArchiveJson<'_>),
-        "archive-list" => schema_for!(archive::ArchiveListJson<'_>),
-        "archive-verify" => schema_for!(archive::VerifyJson<'_>),
-        "archived-session" => schema_for!(archive::ArchivedSessionJson<'_, Option<Vec<json::MessageJson<'_>>>>),
-        "change" => schema_for!(json::change::ChangeJson<'_>),
-        "cleanup" => schema_for!(cleanup::CleanupJson<'_>),
-        "pins" => schema_for!(pins::PinsJson<'_>),
-        "undo" => schema_for!(undo::UndoJson<'_>),
-        "run-list" => schema_for!(undo::RunListJson<'_>),
-        "trash-list" => schema_for!(trash::TrashListJson<'_>),
-        "purge" => schema_for!(trash::PurgeJson<'_>),
-        "doctor" => schema_for!(json::doctor::DoctorJson<'_>),
-        "doctor-checks" => schema_for!(json::doctor::ChecksJson<'_>),
-        _ => schema_for!(json::ErrorJson<'_>),
-    };
+    let schema = schemas().into_iter().find(|(known, ..)| *known == name);
+    let schema = schema.map(|(_, kind, fields)| document_schema(kind, fields));
     Ok(serde_json::to_string_pretty(&schema)? + "\n")
+}
+
+/// Returns each answer's name, its kinds and the fields that are its own.
+fn schemas() -> [(&'static str, &'static str, Schema); 24] {
+    type Messages = Option<Vec<Message>>;
+    [
+        ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
+        ("session", "`session`.", schema_for!(json::SessionDetailsJson<'_, Messages>)),
+        ("search", "`search`.", schema_for!(search::SearchJson<'_>)),
+        ("resume-plan", "`resume-plan`.", schema_for!(json::ResumePlanJson<'_>)),
+        ("last-launch", "`last-launch`.", schema_for!(json::LastLaunchJson<'_>)),
+        ("backfill", "`backfill-plan` for a dry run, else `backfill-outcome`.", schema_for!(json::BackfillJson<'_>)),
+        ("undo", "`undo-outcome`.", schema_for!(undo::UndoJson<'_>)),
+        ("run-list", "`run-list`.", schema_for!(undo::RunListJson<'_>)),
+        ("trash-list", "`trash-list`.", schema_for!(trash::TrashListJson<'_>)),
+        ("purge", "`purge-outcome`.", schema_for!(trash::PurgeJson<'_, &[String]>)),
+        ("doctor", "`doctor-report`.", schema_for!(json::doctor::DoctorJson<'_>)),
+        ("doctor-checks", "`doctor-checks`.", schema_for!(json::doctor::ChecksJson)),
+        (
+            "doctor-fix",
+            "`doctor-fix-plan` for a dry run, else `doctor-fix-outcome`.",
+            schema_for!(json::change::FixJson<'_>),
+        ),
+        ("change", "`change-plan` for a dry run, else `change-outcome`.", schema_for!(json::change::ChangeJson<'_>)),
+        ("archive", "`archive-plan` for a dry run, else `archive-outcome`.", schema_for!(archive::ArchiveJson<'_>)),
+        ("archive-list", "`archive-list`.", schema_for!(archive::ArchiveListJson<'_>)),
+        ("archive-verify", "`archive-verify`.", schema_for!(archive::VerifyJson<'_>)),
+        ("archived-session", "`archived-session`.", schema_for!(archive::ArchivedSessionJson<'_, Messages>)),
+        ("cleanup", "`cleanup-plan` for a dry run, else `cleanup-outcome`.", schema_for!(cleanup::CleanupJson<'_>)),
+        ("pins", "`pin-outcome`, or `pin-list` for `--list`.", schema_for!(pins::Pins<'_>)),
+        ("save-outcome", "`save-outcome`.", schema_for!(save::SaveJson<'_>)),
+        ("hook-change", "`hook-plan` with `--dry-run`, else `hook-outcome`.", schema_for!(hook::HookChangeJson<'_>)),
+        ("hook-status", "`hook-status`.", schema_for!(hook::HookStatusJson)),
+        ("error", "`error`.", schema_for!(json::ErrorJson<'_>)),
+    ]
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::cli::{ColorWhen, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
+use crate::cli::{ColorWhen, Format, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 use crate::error::{Exit, Refusal};
 use crate::format::text::{one_line, shell_word};
 use crate::hook::claude::Task;
@@ -17,8 +17,7 @@ use crate::hook::{amplifier, claude};
 use crate::save::write;
 use crate::system::env;
 use crate::system::env::{Env, Program};
-use crate::view::render::hook as render;
-use crate::view::render::hook::{Change, Scope};
+use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
 use crate::view::ui::Ui;
 
 /// Tells whether an event is answered and nothing else is asked for, which is how agents call this program.
@@ -141,15 +140,10 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
         path: &path,
         old: &old.text,
         new: &new,
+        command: command.as_deref(),
         run: run.as_deref(),
     };
-    if args.json {
-        writeln!(ui.data(), "{}", render::change_json(&change, command.as_deref())?)?;
-    } else {
-        let styles = ui.styles;
-        render::change(ui.data(), &styles, &change)?;
-    }
-    ui.flush()?;
+    ui.answer(Format::json_if(args.json), env, &change)?;
     if is_install && new.as_deref().is_some_and(settings::are_disabled) {
         ui.warn("disableAllHooks is set in this file, so Claude Code runs no hook");
     }
@@ -159,18 +153,12 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
 fn status(args: &HookStatusArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let all = [HookScope::User, HookScope::Project, HookScope::Local];
     let wanted = all.into_iter().filter(|scope| args.scope.is_none_or(|wanted| wanted == *scope));
-    let scopes: Vec<Scope> = wanted.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
-    if args.json {
-        writeln!(ui.data(), "{}", render::status_json(&scopes)?)?;
-    } else {
-        let styles = ui.styles;
-        render::status(ui.data(), env, &styles, &scopes)?;
-    }
-    ui.flush()?;
+    let scopes = wanted.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
+    ui.answer(Format::json_if(args.json), env, &HookStatusJson::new(scopes))?;
     Ok(Exit::Ok)
 }
 
-fn look_at(scope: HookScope, env: &Env) -> Result<Scope, Refusal> {
+fn look_at(scope: HookScope, env: &Env) -> Result<HookScopeJson, Refusal> {
     let path = settings_file(scope, env)?;
     let (text, unreadable) = match files::read(&path) {
         Ok(file) => (file.text, None),
@@ -181,13 +169,11 @@ fn look_at(scope: HookScope, env: &Env) -> Result<Scope, Refusal> {
         Ok(events) => (events, None),
         Err(why) => (Vec::new(), Some(why.to_string())),
     };
-    Ok(Scope {
-        scope,
+    Ok(HookScopeJson {
         exists: text.is_some(),
-        is_disabled: text.as_deref().is_some_and(settings::are_disabled),
-        events,
+        disabled: text.as_deref().is_some_and(settings::are_disabled),
         problem: unreadable.or(not_understood),
-        path,
+        ..HookScopeJson::new(scope, &path, events)
     })
 }
 

@@ -12,8 +12,7 @@ use crate::agent;
 use crate::cli::ShowArgs;
 use crate::error::PathError;
 use crate::session::{Copy, Message};
-use crate::view::render::json::{MessageJson, ShowSummaryJson};
-use crate::view::render::write_line;
+use crate::view::render::answer::{write_line, write_summary};
 
 /// Which messages were asked for.
 pub(super) enum Messages {
@@ -63,12 +62,16 @@ pub(super) fn each<E: From<PathError>>(
 
 /// Writes the wanted messages, a line each, and a summary.
 pub(super) fn write_ndjson(copy: &Copy, wants: &Messages, out: &mut impl Write) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Summary {
+        messages: u64,
+    }
     let mut count = 0_u64;
     each(copy, wants, |message| -> anyhow::Result<()> {
         count += 1;
-        Ok(write_line(out, &MessageJson::from(message))?)
+        Ok(write_line(out, message)?)
     })?;
-    Ok(write_line(out, &ShowSummaryJson { kind: "summary", messages: count })?)
+    Ok(write_summary(out, Summary { messages: count })?)
 }
 
 /// The wanted messages as a JSON array, or `null` when none are wanted.
@@ -80,13 +83,12 @@ impl Serialize for Stream<'_> {
             return serializer.serialize_none();
         }
         let list = RefCell::new(serializer.serialize_seq(None)?);
-        each(self.0, self.1, |message| {
-            list.borrow_mut().serialize_element(&MessageJson::from(message)).map_err(Stopped::Output)
-        })
-        .map_err(|stopped| match stopped {
-            Stopped::Output(error) => error,
-            Stopped::Input(error) => serde::ser::Error::custom(error),
-        })?;
+        each(self.0, self.1, |message| list.borrow_mut().serialize_element(message).map_err(Stopped::Output)).map_err(
+            |stopped| match stopped {
+                Stopped::Output(error) => error,
+                Stopped::Input(error) => serde::ser::Error::custom(error),
+            },
+        )?;
         list.into_inner().end()
     }
 }

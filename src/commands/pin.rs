@@ -2,7 +2,7 @@
 
 use crate::change::apply::pins::update;
 use crate::change::pins::Pins;
-use crate::cli::{FilterArgs, Format, FormatArgs, PinArgs, UnpinArgs};
+use crate::cli::{FilterArgs, FormatArgs, PinArgs, UnpinArgs};
 use crate::commands::find;
 use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
@@ -11,19 +11,19 @@ use crate::session::AgentKind;
 use crate::session::select;
 use crate::session::select::{Name, Resolution, Selector};
 use crate::system::env::Env;
-use crate::view::render::pins as render;
-use crate::view::render::pins::Pin;
+use crate::view::render::pins::{Pin, Pins as Answer};
 use crate::view::ui::Ui;
 
 pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {
         let pins = Pins::read(env)?;
-        let pins: Vec<Pin<'_>> =
+        let sessions: Vec<_> =
             pins.sessions().map(|(agent, id)| Pin { agent, id, pinned: true, changed: false }).collect();
-        if pins.is_empty() && args.format.get() == Format::Table {
+        if sessions.is_empty() && args.format.is_table() {
             ui.note("Nothing is pinned.");
         }
-        return print("pin-list", &pins, args.format, ui);
+        ui.answer(args.format, env, &Answer { kind: "pin-list", sessions })?;
+        return Ok(Exit::Ok);
     }
     let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
     let mut named = Vec::new();
@@ -40,9 +40,7 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.now)).collect::<Vec<_>>()
     })?;
-    let pins = named.iter().zip(changed);
-    let pins: Vec<_> = pins.map(|((agent, id), changed)| Pin { agent: *agent, id, pinned: true, changed }).collect();
-    print("pin-outcome", &pins, args.format, ui)
+    print(&named, &changed, true, args.format, env, ui)
 }
 
 pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -51,9 +49,7 @@ pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let changed = update(env, "unpin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.remove(*agent, id)).collect::<Vec<_>>()
     })?;
-    let pins = named.iter().zip(changed);
-    let pins: Vec<_> = pins.map(|((agent, id), changed)| Pin { agent: *agent, id, pinned: false, changed }).collect();
-    print("pin-outcome", &pins, args.format, ui)
+    print(&named, &changed, false, args.format, env, ui)
 }
 
 /// Finds a pinned session, which may be gone.
@@ -76,12 +72,16 @@ fn nothing_pinned(text: &str) -> Refusal {
     Refusal::new(Exit::NotFound, "not-pinned", message).hint("`rejoin pin --list` shows what is pinned")
 }
 
-fn print(kind: &'static str, pins: &[Pin<'_>], format: FormatArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
-    match format.get() {
-        Format::Table => render::text(ui.data(), pins)?,
-        Format::Json => render::json(ui.data(), kind, pins)?,
-        Format::Ndjson => render::ndjson(ui.data(), kind, pins)?,
-    }
-    ui.flush()?;
+fn print(
+    named: &[(AgentKind, String)],
+    changed: &[bool],
+    pinned: bool,
+    format: FormatArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    let sessions = named.iter().zip(changed);
+    let sessions = sessions.map(|((agent, id), changed)| Pin { agent: *agent, id, pinned, changed: *changed });
+    ui.answer(format, env, &Answer { kind: "pin-outcome", sessions: sessions.collect() })?;
     Ok(Exit::Ok)
 }

@@ -1,12 +1,11 @@
 //! `rejoin resume`
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
 
 use crate::agent::command::Request;
-use crate::cli::ResumeArgs;
+use crate::cli::{Format, ResumeArgs};
 use crate::commands::find;
 use crate::commands::find::{Answer, Target};
 use crate::error::{Exit, Refusal};
@@ -19,8 +18,8 @@ use crate::launch::written;
 use crate::launch::written::Snapshot;
 use crate::scan::Wanted;
 use crate::system::env::Env;
-use crate::view::render::json::LastLaunchJson;
 use crate::view::render::resume as render;
+use crate::view::render::resume::Planned;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -59,9 +58,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     };
     let refusals = resume.check(&options, env);
     if args.json {
-        serde_json::to_writer(ui.data(), &render::json(&resume, &refusals, env))?;
-        writeln!(ui.data())?;
-        ui.flush()?;
+        ui.answer(Format::Json, env, &Planned { resume: &resume, refusals: &refusals, env })?;
         return Ok(Exit::Ok);
     }
     for warning in &resume.warnings {
@@ -71,9 +68,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         return Err(resume.explain(refusal, env).into());
     }
     if args.print {
-        let line = resume.plan.shell_line(env);
-        writeln!(ui.data(), "{line}")?;
-        ui.flush()?;
+        ui.answer(Format::Table, env, &Planned { resume: &resume, refusals: &[], env })?;
         if let Some(words) = &resume.plan.then_type {
             ui.note(&format!("Then type there: {words}"));
         }
@@ -134,12 +129,6 @@ fn last_launch(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     let Some(launch) = log::read(&log::file(env))?.into_iter().next() else {
         return Err(Refusal::new(Exit::NotFound, "not-found", "nothing was launched yet").into());
     };
-    if args.json {
-        serde_json::to_writer(ui.data(), &LastLaunchJson::from(&launch))?;
-        writeln!(ui.data())?;
-    } else {
-        writeln!(ui.data(), "{}", render::launched(&launch))?;
-    }
-    ui.flush()?;
+    ui.answer(Format::json_if(args.json), env, &launch)?;
     Ok(Exit::Ok)
 }

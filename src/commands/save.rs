@@ -1,6 +1,5 @@
 //! `rejoin save`
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -10,7 +9,7 @@ use crate::agent::amplifier::session_info;
 use crate::agent::jido::records::MAX_FILE_BYTES;
 use crate::agent::jido::signature::{APP_SALTS, derive_key};
 use crate::agent::{claude, jido};
-use crate::cli::{Save, SaveArgs};
+use crate::cli::{Format, Save, SaveArgs};
 use crate::error::{Exit, Refusal};
 use crate::save;
 use crate::save::write;
@@ -30,11 +29,10 @@ pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         Save::Jido => jido(env, ui)?,
     };
     if args.json {
-        writeln!(ui.data(), "{}", render::json(&saved)?)?;
+        ui.answer(Format::Json, env, &saved)?;
     } else {
         ui.note(&render::text(&saved));
     }
-    ui.flush()?;
     Ok(Exit::Ok)
 }
 

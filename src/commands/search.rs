@@ -61,7 +61,7 @@ impl Search<'_> {
         let Self { args, needle, env, .. } = self;
         super::warn_of_problems(ui, &problems);
         let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
-        let (format, styles) = (args.format.get(), ui.styles);
+        let (format, styles) = (Format::from(args.format), ui.styles);
         let for_terminal = format == Format::Table && env.stdout_is_terminal;
         let short = for_terminal.then(|| ShortIds::of(&sessions));
         sessions.retain(|session| filter.matches(session));
@@ -111,15 +111,15 @@ impl Search<'_> {
         }
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.len();
-        let summary = Summary { matching: count, searched, hidden, is_limited, problems: &problems };
+        let summary = Summary { searched, hidden, is_limited, problems: &problems };
         match format {
             Format::Json => render::json(ui.data(), needle, &matches, &summary)?,
-            Format::Ndjson => render::ndjson_summary(ui.data(), &summary)?,
+            Format::Ndjson => render::ndjson_summary(ui.data(), count, &summary)?,
             Format::Table => {}
         }
         ui.flush()?;
         if for_terminal {
-            render::notes(needle, &summary).iter().for_each(|note| ui.note(note));
+            render::notes(needle, count, &summary).iter().for_each(|note| ui.note(note));
         }
         Ok(Exit::Ok)
     }

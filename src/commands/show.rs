@@ -17,7 +17,8 @@ use crate::launch;
 use crate::scan::Wanted;
 use crate::session::Session;
 use crate::system::env::Env;
-use crate::view::render::json::{EvidenceJson, FORMAT_VERSION, SessionDetailsJson, SessionJson};
+use crate::view::render::answer::write_object;
+use crate::view::render::json::{SessionDetailsJson, SessionJson};
 use crate::view::render::show;
 use crate::view::ui::Ui;
 
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if args.archived {
         return super::archive::show(args, &filter, env, ui);
     }
-    let wants_all_only = args.transcript && args.format.get() == Format::Table;
+    let wants_all_only = args.transcript && args.format.is_table();
     let wanted = Wanted { counts: !wants_all_only, ..Wanted::THOROUGH };
     let found = match find::one_in_stores(&args.session, &filter, wanted, env, ui) {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
@@ -54,12 +55,9 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     super::mark_pins(std::slice::from_mut(&mut session), env, ui);
     let wants = Messages::of(args);
-    match args.format.get() {
+    match Format::from(args.format) {
         Format::Table => write_text(&session, &wants, wants_all_only, env, ui)?,
-        Format::Json => {
-            serde_json::to_writer(ui.data(), &details(&session, &wants, env))?;
-            writeln!(ui.data())?;
-        }
+        Format::Json => write_object(ui.data(), "session", details(&session, &wants, env))?,
         Format::Ndjson => write_ndjson(&session, &wants, env, ui)?,
     }
     ui.flush()?;
@@ -84,8 +82,7 @@ fn write_text(session: &Session, wants: &Messages, messages_only: bool, env: &En
 
 fn write_ndjson(session: &Session, wants: &Messages, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     // The header is the answer without its messages, which follow line by line.
-    serde_json::to_writer(ui.data(), &details(session, &Messages::None, env))?;
-    writeln!(ui.data())?;
+    write_object(ui.data(), "session", details(session, &Messages::None, env))?;
     messages::write_ndjson(session.copy(), wants, ui.data())
 }
 
@@ -97,11 +94,9 @@ fn details<'a>(session: &'a Session, wants: &'a Messages, env: &'a Env) -> impl 
             let Self(session, wants, env) = self;
             let plan = launch::plan(session, &Request::default(), env).ok();
             let answer = SessionDetailsJson {
-                format_version: FORMAT_VERSION,
-                kind: "session",
                 session: SessionJson::new(session, plan.as_ref()),
                 sources: sources(session),
-                evidence: session.copy().evidence.iter().map(EvidenceJson::from).collect(),
+                evidence: &session.copy().evidence,
                 notes: &session.copy().notes,
                 messages: Stream(session.copy(), wants),
             };

@@ -5,7 +5,7 @@ use crate::change::apply::trash;
 use crate::change::apply::trash::{Entry, Purge};
 use crate::change::apply::undo;
 use crate::change::apply::undo::Which;
-use crate::cli::{Format, TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
+use crate::cli::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
 use crate::error::{Candidate, Exit, Refusal};
 use crate::system::env::Env;
 use crate::view::render::trash as render;
@@ -22,14 +22,10 @@ pub(crate) fn run(args: &TrashArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 fn list(args: &TrashListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let history = History::read(env);
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table if entries.is_empty() => ui.note("The trash is empty."),
-        Format::Table => render::text(ui.data(), env, &styles, &entries)?,
-        Format::Json => render::json(ui.data(), &entries)?,
-        Format::Ndjson => render::ndjson(ui.data(), &entries)?,
+    if entries.is_empty() && args.format.is_table() {
+        ui.note("The trash is empty.");
     }
-    ui.flush()?;
+    ui.answer(args.format, env, entries.as_slice())?;
     Ok(Exit::Ok)
 }
 
@@ -41,7 +37,7 @@ fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let mut report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
     super::note_recovered(ui, &report.mended);
     super::undo::warn_of_sweeps(&mut report, env, ui);
-    super::undo::print(args.format.get(), &report, ui)?;
+    ui.answer(args.format, env, &report)?;
     Ok(super::undo::exit(&report))
 }
 
@@ -99,12 +95,6 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         super::confirm_or_refuse(&format!("Delete what {doomed} runs took away for good?"), env, ui)?;
     }
     let purged = trash::purge(env, &which, args.lock.lock_timeout)?;
-    let styles = ui.styles;
-    match args.format.get() {
-        Format::Table => render::purged_text(ui.data(), &styles, &purged)?,
-        Format::Json => render::purged_json(ui.data(), &purged)?,
-        Format::Ndjson => render::purged_ndjson(ui.data(), &purged)?,
-    }
-    ui.flush()?;
+    ui.answer(args.format, env, &purged)?;
     Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial })
 }

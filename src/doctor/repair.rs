@@ -6,7 +6,7 @@ use crate::agent;
 use crate::agent::upkeep::Fold;
 use crate::change::apply::backfill;
 use crate::change::plan::backfill as plan;
-use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step};
+use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step, Unplanned};
 use crate::doctor::check::{Finding, Repair};
 use crate::doctor::survey::Survey;
 use crate::session::{Copy, Session};
@@ -20,8 +20,8 @@ const LOG: &str = "events.jsonl";
 pub(crate) struct Repairs {
     /// The change.
     pub change: Change,
-    /// What could not be planned, each with the reason.
-    pub failed: Vec<(String, String)>,
+    /// What could not be planned.
+    pub failed: Vec<Unplanned>,
 }
 
 /// Plans what mends the findings that can be mended without losing anything.
@@ -36,7 +36,7 @@ pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
         match of_repair(finding, repair, survey) {
             Ok(item) if repairs.overlaps(&item) => {}
             Ok(item) => repairs.change.items.push(item),
-            Err(why) => repairs.failed.push((about.to_string(), why)),
+            Err(reason) => repairs.failed.push(Unplanned { about: about.to_string(), reason }),
         }
     }
     repairs

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use agents::AgentKind;
 pub(crate) use health::Health;
@@ -192,13 +193,16 @@ pub(crate) struct Copy {
 }
 
 /// Something that speaks for a launch directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Evidence {
     /// The directory.
+    #[serde(serialize_with = "lossy")]
+    #[schemars(with = "String")]
     pub dir: PathBuf,
-    /// The kind of source, one of the words of `launch_dir.source` in JSON.
+    /// The kind of source.
     pub source: &'static str,
-    /// Which file or which sessions say so, for people.
+    /// Which file or which sessions say so.
     pub detail: String,
     /// Whether the directory encodes to the session's project; if not, it does not count.
     pub counts: bool,
@@ -247,19 +251,25 @@ impl Copy {
 }
 
 /// A file elsewhere that names a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Pointer {
     /// Whose file it is.
     pub agent: AgentKind,
     /// The file.
+    #[serde(serialize_with = "lossy")]
+    #[schemars(with = "String")]
     pub path: PathBuf,
     /// The directory that it stands for.
+    #[serde(serialize_with = "lossy")]
+    #[schemars(with = "String")]
     pub dir: PathBuf,
     /// The directory that the session belongs to, if the file tells.
+    #[serde(skip)]
     pub cwd: Option<PathBuf>,
-    /// The id that it names; `None` when it names none that could be one.
+    /// The id that it names; `null` when it names none that could be one.
     pub session_id: Option<String>,
-    /// A name for people.
+    /// The name of what it is about.
     pub name: Option<String>,
     /// When it was written.
     pub written_at: Option<Timestamp>,
@@ -411,8 +421,9 @@ impl Session {
     }
 }
 
-/// One message of a conversation, for people to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Message {
     /// Who speaks.
     pub role: Role,
@@ -457,13 +468,21 @@ pub(crate) struct Belongings {
     pub shared: Vec<PathBuf>,
 }
 
-/// Something that could not be read, and why.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct Problem {
     /// Where.
+    #[serde(serialize_with = "lossy")]
+    #[schemars(with = "String")]
     pub path: PathBuf,
-    /// Why, in lower case without a period.
+    /// Why.
     pub reason: String,
+}
+
+/// Writes a path with replacement characters where it is not UTF-8.
+fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
 }
 
 #[cfg(test)]

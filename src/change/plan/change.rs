@@ -38,6 +38,16 @@ pub(crate) struct Item {
     pub steps: Vec<Step>,
 }
 
+/// Something that could not be planned.
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Unplanned {
+    /// What it is about.
+    pub about: String,
+    /// Why.
+    pub reason: String,
+}
+
 /// What an item is about; shown, it is what people read.
 #[derive(Clone, Debug)]
 pub(crate) enum About {

@@ -2,15 +2,16 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 use crate::agent::amplifier::session_info::FILE_NAME;
 use crate::change::apply::backfill::BackfillResult;
 use crate::change::plan::backfill::{Action, Item};
 use crate::format::text;
 use crate::session::Problem;
 use crate::system::env::Env;
-use crate::view::render::json::{
-    BackfillItemJson, BackfillJson, BackfillSummaryJson, EvidenceJson, FORMAT_VERSION, HeaderJson, ProblemJson,
-};
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::json::{BackfillItemJson, BackfillJson};
 use crate::view::ui::Styles;
 
 type Entry = (Item, Option<BackfillResult>);
@@ -27,83 +28,64 @@ pub(crate) struct Report<'a> {
     pub problems: &'a [Problem],
 }
 
-/// Writes a line a session, its evidence below, and a summary.
-pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
-    let Styles { warning, faint, .. } = styles;
-    for (item, done) in report.entries {
-        let result = result(item, done.as_ref());
-        let id = text::one_line(&item.id);
-        let reason = text::one_line(reason(item, done.as_ref()));
-        match &item.action {
-            Action::Keep => {}
-            Action::Write { working_dir, .. } if !matches!(done, Some(BackfillResult::Failed(_))) => {
-                let dir = text::field(&working_dir.to_string_lossy()).into_owned();
-                writeln!(out, "{result} {id}  {dir}  {faint}({reason}){faint:#}")?;
-            }
-            _ => writeln!(out, "{warning}{result}{warning:#} {id}  {reason}")?,
-        }
-        if item.action != Action::Keep {
-            for evidence in &item.evidence {
-                let verdict = if evidence.counts { "counts" } else { "does not count: another project" };
-                let dir = text::one_line(&env.tilde(&evidence.dir)).into_owned();
-                writeln!(out, "      {faint}{dir}  ({}; {verdict}){faint:#}", text::one_line(&evidence.detail))?;
-            }
-        }
-        if item.action == (Action::Refuse { wants_dir: true }) {
-            writeln!(out, "      if you know its directory: rejoin backfill {} --dir DIR", text::shell_word(&item.id))?;
-        }
+impl Answer for Report<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let Counts { written, kept, refused, failed } = Counts::of(self.entries);
+        let fields = BackfillJson {
+            items: List::of(self.entries, |(item, done)| item_json(item, done.as_ref())),
+            written,
+            kept,
+            refused,
+            failed,
+            run: self.run,
+            problems: self.problems,
+        };
+        (if self.is_dry_run { "backfill-plan" } else { "backfill-outcome" }, fields)
     }
-    let counts = Counts::of(report.entries);
-    let verb = if report.is_dry_run { "would be written" } else { "written" };
-    let mut summary = format!("{} {verb}, {} already good, {} refused", counts.written, counts.kept, counts.refused);
-    if counts.failed > 0 {
-        summary.push_str(&format!(", {} failed", counts.failed));
-    }
-    writeln!(out, "{summary}.")?;
-    if let Some(run) = report.run {
-        writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
-    }
-    Ok(())
-}
 
-/// Writes one object.
-pub(crate) fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    let Counts { written, kept, refused, failed } = Counts::of(report.entries);
-    let answer = BackfillJson {
-        format_version: FORMAT_VERSION,
-        kind: kind(report),
-        items: report.entries.iter().map(|(item, done)| item_json(item, done.as_ref())).collect(),
-        written,
-        kept,
-        refused,
-        failed,
-        run: report.run,
-        problems: problems(report),
-    };
-    serde_json::to_writer(&mut *out, &answer)?;
-    writeln!(out)
-}
-
-/// Writes a header, a line an item, and a summary.
-pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &HeaderJson { format_version: FORMAT_VERSION, kind: kind(report) })?;
-    writeln!(out)?;
-    for (item, done) in report.entries {
-        serde_json::to_writer(&mut *out, &item_json(item, done.as_ref()))?;
-        writeln!(out)?;
+    /// Writes a line a session, its evidence below, and a summary.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { warning, faint, .. } = styles;
+        for (item, done) in self.entries {
+            let result = result(item, done.as_ref());
+            let id = text::one_line(&item.id);
+            let reason = text::one_line(reason(item, done.as_ref()));
+            match &item.action {
+                Action::Keep => {}
+                Action::Write { working_dir, .. } if !matches!(done, Some(BackfillResult::Failed(_))) => {
+                    let dir = text::field(&working_dir.to_string_lossy()).into_owned();
+                    writeln!(out, "{result} {id}  {dir}  {faint}({reason}){faint:#}")?;
+                }
+                _ => writeln!(out, "{warning}{result}{warning:#} {id}  {reason}")?,
+            }
+            if item.action != Action::Keep {
+                for evidence in &item.evidence {
+                    let verdict = if evidence.counts { "counts" } else { "does not count: another project" };
+                    let dir = text::one_line(&env.tilde(&evidence.dir)).into_owned();
+                    writeln!(out, "      {faint}{dir}  ({}; {verdict}){faint:#}", text::one_line(&evidence.detail))?;
+                }
+            }
+            if item.action == (Action::Refuse { wants_dir: true }) {
+                writeln!(
+                    out,
+                    "      if you know its directory: rejoin backfill {} --dir DIR",
+                    text::shell_word(&item.id)
+                )?;
+            }
+        }
+        let counts = Counts::of(self.entries);
+        let verb = if self.is_dry_run { "would be written" } else { "written" };
+        let mut summary =
+            format!("{} {verb}, {} already good, {} refused", counts.written, counts.kept, counts.refused);
+        if counts.failed > 0 {
+            summary.push_str(&format!(", {} failed", counts.failed));
+        }
+        writeln!(out, "{summary}.")?;
+        if let Some(run) = self.run {
+            writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
+        }
+        Ok(())
     }
-    let Counts { written, kept, refused, failed } = Counts::of(report.entries);
-    let summary = BackfillSummaryJson {
-        kind: "summary",
-        written,
-        kept,
-        refused,
-        failed,
-        run: report.run,
-        problems: problems(report),
-    };
-    serde_json::to_writer(&mut *out, &summary)?;
-    writeln!(out)
 }
 
 struct Counts {
@@ -126,10 +108,6 @@ impl Counts {
     }
 }
 
-fn kind(report: &Report<'_>) -> &'static str {
-    if report.is_dry_run { "backfill-plan" } else { "backfill-outcome" }
-}
-
 fn result(item: &Item, done: Option<&BackfillResult>) -> &'static str {
     match (done, &item.action) {
         (None, Action::Write { .. }) => "write",
@@ -149,10 +127,6 @@ fn reason<'a>(item: &'a Item, done: Option<&'a BackfillResult>) -> &'a str {
     }
 }
 
-fn problems<'a>(report: &Report<'a>) -> Vec<ProblemJson<'a>> {
-    report.problems.iter().map(ProblemJson::from).collect()
-}
-
 fn item_json<'a>(item: &'a Item, done: Option<&'a BackfillResult>) -> BackfillItemJson<'a> {
     let write = match &item.action {
         Action::Write { working_dir, created_at, source } => Some((working_dir, *created_at, *source)),
@@ -166,6 +140,6 @@ fn item_json<'a>(item: &'a Item, done: Option<&'a BackfillResult>) -> BackfillIt
         created_at: write.map(|(_, at, _)| at),
         source: write.map(|(.., source)| source),
         reason: reason(item, done),
-        evidence: item.evidence.iter().map(EvidenceJson::from).collect(),
+        evidence: &item.evidence,
     }
 }

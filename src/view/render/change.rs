@@ -5,22 +5,26 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::change::apply::run::ItemResult;
-use crate::change::plan::change::{Item, Step};
+use crate::change::plan::change::{Item, Step, Unplanned};
 use crate::doctor::check::Finding;
 use crate::format::text;
 use crate::system::env::Env;
-use crate::view::render::json::change::{ChangeJson, ChangeSummary, FixJson, Report, UnplannedJson};
+use crate::view::render::answer::Answer;
+use crate::view::render::json::change::{ChangeJson, ChangeSummary, FixJson, Report};
 use crate::view::render::json::doctor::FindingJson;
-use crate::view::render::json::{FORMAT_VERSION, HeaderJson};
-use crate::view::render::write_line;
 use crate::view::ui::Styles;
 
-/// Writes a line an item with its paths below, and a summary.
-pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
-    for (item, done) in report.items() {
-        item_text(out, env, styles, item, done)?;
+impl Answer for Report<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let kind = if self.outcome.is_some() { "change-outcome" } else { "change-plan" };
+        (kind, ChangeJson { verb: self.change.verb, items: self.items_json(), summary: self.summary() })
     }
-    summary_text(out, styles, report)
+
+    /// Writes a line an item with its paths below, and a summary.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        self.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done))?;
+        summary_text(out, styles, self)
+    }
 }
 
 fn item_text(
@@ -109,100 +113,43 @@ fn freed(report: &Report<'_>, bytes: u64) -> String {
     format!(", {} {whereto}", text::size(bytes))
 }
 
-fn kind(report: &Report<'_>) -> &'static str {
-    if report.outcome.is_some() { "change-outcome" } else { "change-plan" }
-}
-
-/// Writes one object.
-pub(crate) fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    let answer = ChangeJson {
-        format_version: FORMAT_VERSION,
-        kind: kind(report),
-        verb: report.change.verb,
-        items: report.items_json().collect(),
-        summary: report.summary(),
-    };
-    write_line(out, &answer)
-}
-
-/// One line of an ndjson answer that is not an item.
-#[derive(Serialize)]
-struct SummaryLine<T> {
-    kind: &'static str,
-    #[serde(flatten)]
-    rest: T,
-}
-
-/// Writes a header, a line an item, and a summary.
-pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: kind(report) })?;
-    report.items_json().try_for_each(|item| write_line(out, &item))?;
-    write_line(out, &SummaryLine { kind: "summary", rest: report.summary() })
-}
-
 /// What `doctor --fix` has to say beyond the change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fix<'a> {
     /// The change.
     pub report: Report<'a>,
     /// What could not be planned, each with the reason.
-    pub unplanned: &'a [(String, String)],
+    pub unplanned: &'a [Unplanned],
     /// What needs a decision.
     pub undecided: &'a [Finding],
 }
 
-/// Writes the change, and what needs a decision.
-pub(crate) fn fix_text(out: &mut impl Write, env: &Env, styles: &Styles, fix: &Fix<'_>) -> io::Result<()> {
-    let Styles { strong, warning, .. } = styles;
-    for (item, done) in fix.report.items() {
-        item_text(out, env, styles, item, done)?;
+impl Answer for Fix<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let kind = if self.report.outcome.is_some() { "doctor-fix-outcome" } else { "doctor-fix-plan" };
+        let fields = FixJson {
+            items: self.report.items_json(),
+            unplanned: self.unplanned,
+            undecided: self.undecided.iter().map(FindingJson::from).collect(),
+            summary: self.report.summary(),
+        };
+        (kind, fields)
     }
-    for (about, why) in fix.unplanned {
-        writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(why))?;
-    }
-    if !fix.undecided.is_empty() {
-        writeln!(out, "These need a decision:")?;
-    }
-    for finding in fix.undecided {
-        writeln!(out, "  {}  {}", finding.code.name(), text::one_line(&finding.evidence))?;
-        writeln!(out, "      {strong}{}{strong:#}", text::one_line(&finding.remedy))?;
-    }
-    summary_text(out, styles, &fix.report)
-}
 
-fn fix_kind(fix: &Fix<'_>) -> &'static str {
-    if fix.report.outcome.is_some() { "doctor-fix-outcome" } else { "doctor-fix-plan" }
-}
-
-fn unplanned<'a>(fix: &Fix<'a>) -> Vec<UnplannedJson<'a>> {
-    fix.unplanned.iter().map(|(about, reason)| UnplannedJson { about, reason }).collect()
-}
-
-/// Writes one object.
-pub(crate) fn fix_json(out: &mut impl Write, fix: &Fix<'_>) -> io::Result<()> {
-    let answer = FixJson {
-        format_version: FORMAT_VERSION,
-        kind: fix_kind(fix),
-        items: fix.report.items_json().collect(),
-        unplanned: unplanned(fix),
-        undecided: fix.undecided.iter().map(FindingJson::from).collect(),
-        summary: fix.report.summary(),
-    };
-    write_line(out, &answer)
-}
-
-/// Writes a header, a line an item, and a summary with the rest.
-pub(crate) fn fix_ndjson(out: &mut impl Write, fix: &Fix<'_>) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Rest<'a> {
-        unplanned: Vec<UnplannedJson<'a>>,
-        undecided: Vec<FindingJson<'a>>,
-        #[serde(flatten)]
-        summary: ChangeSummary<'a>,
+    /// Writes the change, and what needs a decision.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { strong, warning, .. } = styles;
+        self.report.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done))?;
+        for Unplanned { about, reason } in self.unplanned {
+            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
+        }
+        if !self.undecided.is_empty() {
+            writeln!(out, "These need a decision:")?;
+        }
+        for finding in self.undecided {
+            writeln!(out, "  {}  {}", finding.code.name(), text::one_line(&finding.evidence))?;
+            writeln!(out, "      {strong}{}{strong:#}", text::one_line(&finding.remedy))?;
+        }
+        summary_text(out, styles, &self.report)
     }
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: fix_kind(fix) })?;
-    fix.report.items_json().try_for_each(|item| write_line(out, &item))?;
-    let undecided = fix.undecided.iter().map(FindingJson::from).collect();
-    let rest = Rest { unplanned: unplanned(fix), undecided, summary: fix.report.summary() };
-    write_line(out, &SummaryLine { kind: "summary", rest })
 }

@@ -12,15 +12,17 @@ use serde::Serialize;
 
 use crate::change::apply::run::ItemResult;
 use crate::change::apply::trash::Purged;
-use crate::change::plan::change::Step;
+use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;
 use crate::change::removal::CWD_RECORD;
 use crate::error::Refusal;
 use crate::format::text;
 use crate::session::AgentKind;
-use crate::view::render::json::change::{ChangeItemJson, ItemsJson, Report as ChangeReport};
-use crate::view::render::json::{FORMAT_VERSION, HeaderJson, PathJson};
-use crate::view::render::{write_line, write_lines};
+use crate::system::env::Env;
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::json::PathJson;
+use crate::view::render::json::change::{ChangeItemJson, Report as ChangeReport};
+use crate::view::render::write_lines;
 use crate::view::ui::Styles;
 
 /// A session that only its agent can remove.
@@ -63,8 +65,8 @@ pub(crate) struct Report<'a> {
     pub kept: &'a BTreeMap<Keep, usize>,
     /// What only its agent can remove.
     pub its_agents: &'a [LeftToAgent],
-    /// What could not be planned, each with the reason.
-    pub unplanned: &'a [(String, String)],
+    /// What could not be planned.
+    pub unplanned: &'a [Unplanned],
     /// Why it would be refused.
     pub refused: Option<Refusal>,
     /// What was last active before this time goes.
@@ -73,19 +75,16 @@ pub(crate) struct Report<'a> {
     pub purged: &'a Purged,
     /// Whether another run was at work, so that nothing was looked at.
     pub is_locked: bool,
+    /// Whether nobody watches, so that one line says what was done, if anything was.
+    pub is_quiet: bool,
 }
 
 /// The answer of `cleanup`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Cleanup", deny_unknown_fields)]
 pub(crate) struct CleanupJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `cleanup-plan` for a dry run, else `cleanup-outcome`.
-    pub kind: &'a str,
     /// Every session that goes, and every record of a directory that no session needs any more.
-    #[schemars(with = "Vec<ChangeItemJson>")]
-    pub items: ItemsJson<'a>,
+    pub items: List<'a, ChangeItemJson<'a>>,
     /// Sessions that would go, but only their agent can remove them.
     pub left_to_agent: &'a [LeftToAgent],
     #[serde(flatten)]
@@ -170,7 +169,7 @@ impl<'a> Report<'a> {
             Some(ItemResult::Failed(why)) => Some(ErrorJson { about: item.about.to_string().into(), reason: why }),
             _ => None,
         });
-        let unplanned = self.unplanned.iter().map(|(about, reason)| ErrorJson { about: about.into(), reason });
+        let unplanned = self.unplanned.iter().map(|one| ErrorJson { about: (&one.about).into(), reason: &one.reason });
         let unpurged = self.purged.failed.iter().map(|reason| ErrorJson { about: "trash".into(), reason });
         let change = self.change.summary();
         CleanupSummary {
@@ -200,9 +199,22 @@ impl<'a> Report<'a> {
             run: change.run,
         }
     }
+}
 
-    fn kind(&self) -> &'static str {
-        if self.change.outcome.is_some() || self.is_locked { "cleanup-outcome" } else { "cleanup-plan" }
+impl Answer for Report<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let is_done = self.change.outcome.is_some() || self.is_locked;
+        let fields =
+            CleanupJson { items: self.change.items_json(), left_to_agent: self.its_agents, summary: self.summary() };
+        (if is_done { "cleanup-outcome" } else { "cleanup-plan" }, fields)
+    }
+
+    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
+        match self.change.outcome {
+            _ if self.is_locked => Ok(()),
+            Some(_) if self.is_quiet => line(out, self),
+            _ => text(out, styles, self),
+        }
     }
 }
 
@@ -228,11 +240,11 @@ fn item(out: &mut impl Write, styles: &Styles, report: &Report<'_>, at: usize) -
 }
 
 /// Writes a line a session, what stays and why, and a summary.
-pub(crate) fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
+fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
     write_lines(out, report.change.change.items.len(), |at, line| item(line, styles, report, at))?;
-    for (about, why) in report.unplanned {
-        writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(why))?;
+    for Unplanned { about, reason } in report.unplanned {
+        writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
     }
     let kept: Vec<String> = report.kept.iter().map(|(keep, count)| format!("{count} {}", keep.words())).collect();
     if !kept.is_empty() {
@@ -305,7 +317,7 @@ fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
 }
 
 /// Writes the one line of a run that nobody watches, if something happened.
-pub(crate) fn line(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+fn line(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
     let summary = report.summary();
     let Some(sentence) = sentence(&summary) else { return Ok(()) };
     let undo = summary.run.map(|run| format!(" `rejoin undo {run}` takes it back.")).unwrap_or_default();
@@ -322,31 +334,4 @@ pub(crate) fn left_to_agents(left: &[LeftToAgent]) -> Vec<String> {
         format!("{} of {agent} would go too, but {reason}", count(sessions, "session"))
     };
     by_agent.into_iter().map(line).collect()
-}
-
-/// Writes one object.
-pub(crate) fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    let answer = CleanupJson {
-        format_version: FORMAT_VERSION,
-        kind: report.kind(),
-        items: ItemsJson(report.change),
-        left_to_agent: report.its_agents,
-        summary: report.summary(),
-    };
-    write_line(out, &answer)
-}
-
-/// Writes a header, a line an item, and a summary with the rest.
-pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Summary<'a> {
-        kind: &'static str,
-        left_to_agent: &'a [LeftToAgent],
-        #[serde(flatten)]
-        rest: CleanupSummary<'a>,
-    }
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: report.kind() })?;
-    let change = report.change;
-    write_lines(out, change.change.items.len(), |at, line| write_line(line, &change.item_json(at)))?;
-    write_line(out, &Summary { kind: "summary", left_to_agent: report.its_agents, rest: report.summary() })
 }

@@ -2,19 +2,17 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 use crate::doctor::check::Finding;
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::READ_WHOLE;
 use crate::format::text;
 use crate::system::env::Env;
-use crate::view::render::json::doctor::{
-    CheckJson, ChecksJson, ChecksSummaryJson, DoctorCountsJson, DoctorJson, DoctorSummaryJson, FindingJson,
-};
-use crate::view::render::json::{FORMAT_VERSION, HeaderJson};
-use crate::view::render::write_line;
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson, DoctorJson, FindingJson};
 use crate::view::ui::Styles;
 
-const KIND: &str = "doctor-report";
 /// Of what is only worth knowing, so many of one code are shown unless the code was asked for.
 const FEW: usize = 3;
 /// Paths of one finding that are shown to people.
@@ -47,28 +45,35 @@ impl Report<'_> {
     }
 }
 
-/// Writes the findings grouped by severity and code, and a summary.
-pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
-    let Styles { strong, faint, .. } = styles;
-    for group in report.findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)) {
-        let (severity, code) = (group[0].severity, group[0].code);
-        let style = match severity {
-            Severity::Error => styles.error,
-            Severity::Warning => styles.warning,
-            Severity::Info => styles.faint,
-        };
-        writeln!(out, "{style}{}{style:#} {strong}{}{strong:#}: {}", severity.name(), code.name(), code.meaning())?;
-        let shown = if severity == Severity::Info && !report.shows_all { FEW } else { group.len() };
-        for finding in group.iter().take(shown) {
-            finding_text(out, env, styles, finding)?;
-        }
-        if group.len() > shown {
-            let more = group.len() - shown;
-            writeln!(out, "  {faint}and {more} more: rejoin doctor --check {}{faint:#}", code.name())?;
-        }
-        writeln!(out)?;
+impl Answer for Report<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let findings = List::of(self.findings, FindingJson::from);
+        ("doctor-report", DoctorJson { findings, counts: self.counts() })
     }
-    writeln!(out, "{}", summary(report))
+
+    /// Writes the findings grouped by severity and code, and a summary.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { strong, faint, .. } = styles;
+        for group in self.findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)) {
+            let (severity, code) = (group[0].severity, group[0].code);
+            let style = match severity {
+                Severity::Error => styles.error,
+                Severity::Warning => styles.warning,
+                Severity::Info => styles.faint,
+            };
+            writeln!(out, "{style}{}{style:#} {strong}{}{strong:#}: {}", severity.name(), code.name(), code.meaning())?;
+            let shown = if severity == Severity::Info && !self.shows_all { FEW } else { group.len() };
+            for finding in group.iter().take(shown) {
+                finding_text(out, env, styles, finding)?;
+            }
+            if group.len() > shown {
+                let more = group.len() - shown;
+                writeln!(out, "  {faint}and {more} more: rejoin doctor --check {}{faint:#}", code.name())?;
+            }
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", summary(self))
+    }
 }
 
 fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Finding) -> io::Result<()> {
@@ -113,51 +118,26 @@ fn number(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
-/// Writes one object.
-pub(crate) fn json(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    let answer = DoctorJson {
-        format_version: FORMAT_VERSION,
-        kind: KIND,
-        findings: report.findings.iter().map(FindingJson::from).collect(),
-        counts: report.counts(),
-    };
-    write_line(out, &answer)
-}
+/// Every check, with what it means.
+pub(crate) struct Checks;
 
-/// Writes a header, a line a finding, and a summary.
-pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: KIND })?;
-    for finding in report.findings {
-        write_line(out, &FindingJson::from(finding))?;
+impl Answer for Checks {
+    const COUNTS_ITEMS: bool = true;
+
+    fn object(&self) -> (&'static str, impl Serialize) {
+        ("doctor-checks", ChecksJson { checks: List::of(&Code::ALL, CheckJson::from) })
     }
-    write_line(out, &DoctorSummaryJson { kind: "summary", counts: report.counts() })
-}
 
-/// Writes every check with what it means.
-pub(crate) fn checks_text(out: &mut impl Write, styles: &Styles) -> io::Result<()> {
-    let strong = styles.strong;
-    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or_default();
-    let severities =
-        |code: Code| code.severities().iter().map(|severity| severity.name()).collect::<Vec<_>>().join(", ");
-    let second = Code::ALL.iter().map(|code| severities(*code).len()).max().unwrap_or_default();
-    for code in Code::ALL {
-        let (name, severities) = (code.name(), severities(code));
-        writeln!(out, "{strong}{name:<width$}{strong:#}  {severities:<second$}  {}", code.meaning())?;
+    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
+        let strong = styles.strong;
+        let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or_default();
+        let severities =
+            |code: Code| code.severities().iter().map(|severity| severity.name()).collect::<Vec<_>>().join(", ");
+        let second = Code::ALL.iter().map(|code| severities(*code).len()).max().unwrap_or_default();
+        for code in Code::ALL {
+            let (name, severities) = (code.name(), severities(code));
+            writeln!(out, "{strong}{name:<width$}{strong:#}  {severities:<second$}  {}", code.meaning())?;
+        }
+        Ok(())
     }
-    Ok(())
-}
-
-/// Writes every check as one object.
-pub(crate) fn checks_json(out: &mut impl Write) -> io::Result<()> {
-    let checks = Code::ALL.into_iter().map(CheckJson::from).collect();
-    write_line(out, &ChecksJson { format_version: FORMAT_VERSION, kind: "doctor-checks", checks })
-}
-
-/// Writes a header, a line a check, and a summary.
-pub(crate) fn checks_ndjson(out: &mut impl Write) -> io::Result<()> {
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "doctor-checks" })?;
-    for code in Code::ALL {
-        write_line(out, &CheckJson::from(code))?;
-    }
-    write_line(out, &ChecksSummaryJson { kind: "summary", checks: Code::ALL.len() })
 }

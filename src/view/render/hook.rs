@@ -1,7 +1,7 @@
 //! What `hook install`, `hook uninstall` and `hook status` did or found.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::cli::HookScope;
 use crate::format::text;
 use crate::hook::settings::EVENTS;
 use crate::system::env::Env;
-use crate::view::render::json::FORMAT_VERSION;
+use crate::view::render::answer::Answer;
 use crate::view::ui::Styles;
 
 /// A change of a settings.json.
@@ -28,31 +28,10 @@ pub(crate) struct Change<'a> {
     pub old: &'a Option<String>,
     /// What it holds; `None` when there is none any more.
     pub new: &'a Option<String>,
+    /// The command that is called for an event, where hooks are put in.
+    pub command: Option<&'a str>,
     /// The run that changed it, by which it can be undone.
     pub run: Option<&'a str>,
-}
-
-/// One settings.json.
-#[derive(Clone, Debug)]
-pub(crate) struct Scope {
-    /// Whose settings.
-    pub scope: HookScope,
-    /// The file.
-    pub path: PathBuf,
-    /// Whether there is one.
-    pub exists: bool,
-    /// The events that this program is called for.
-    pub events: Vec<&'static str>,
-    /// Whether the file turns all hooks off.
-    pub is_disabled: bool,
-    /// Why it cannot be told.
-    pub problem: Option<String>,
-}
-
-impl Scope {
-    fn missing(&self) -> Vec<&'static str> {
-        EVENTS.iter().map(|(event, _)| *event).filter(|event| !self.events.contains(event)).collect()
-    }
 }
 
 fn name(scope: HookScope) -> &'static str {
@@ -63,62 +42,10 @@ fn name(scope: HookScope) -> &'static str {
     }
 }
 
-/// Says what changes, with the lines that do in a dry run.
-pub(crate) fn change(out: &mut impl Write, styles: &Styles, change: &Change<'_>) -> io::Result<()> {
-    let path = text::one_line(&change.path.to_string_lossy()).into_owned();
-    let Change { is_install, is_dry_run, old, new, .. } = *change;
-    let Styles { strong, faint, .. } = styles;
-    if is_dry_run && old != new {
-        writeln!(out, "{faint}{path}{faint:#}")?;
-        for line in difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()) {
-            let style = if line.starts_with(' ') { faint } else { strong };
-            writeln!(out, "{style}{}{style:#}", text::printable(&line))?;
-        }
-        return Ok(());
-    }
-    let sentence = match (is_install, old == new) {
-        (true, true) => "The hooks are set up already in",
-        (true, false) => "The hooks are set up in",
-        (false, true) => "There are no hooks of rejoin in",
-        (false, false) if new.is_none() => "The hooks were all that there was; removed",
-        (false, false) => "The hooks are taken out of",
-    };
-    writeln!(out, "{sentence} {path}")?;
-    match change.run {
-        Some(run) => writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}"),
-        None => Ok(()),
-    }
-}
-
-/// Says where the hooks are set up, a line a file.
-pub(crate) fn status(out: &mut impl Write, env: &Env, styles: &Styles, scopes: &[Scope]) -> io::Result<()> {
-    let Styles { warning, faint, .. } = styles;
-    for scope in scopes {
-        let path = text::one_line(&env.tilde(&scope.path)).into_owned();
-        let missing = scope.missing();
-        let state = match &scope.problem {
-            Some(problem) => format!("unknown: {}", text::one_line(problem)),
-            None if scope.events.is_empty() => "not set up".to_owned(),
-            None if missing.is_empty() => "set up".to_owned(),
-            None => format!("partly set up; missing: {}", missing.join(", ")),
-        };
-        write!(out, "{:<8} {state}  {faint}({path}){faint:#}", name(scope.scope))?;
-        if scope.is_disabled {
-            write!(out, "  {warning}disableAllHooks is set{warning:#}")?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
 /// The answer of `hook install` and `hook uninstall`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "HookChange", deny_unknown_fields)]
 pub(crate) struct HookChangeJson<'a> {
-    /// The version of this contract.
-    pub format_version: &'static str,
-    /// `hook-plan` with `--dry-run`, else `hook-outcome`.
-    pub kind: &'static str,
     /// `install` or `uninstall`.
     pub action: &'static str,
     /// Whose hooks: `claude`.
@@ -141,10 +68,6 @@ pub(crate) struct HookChangeJson<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "HookStatus", deny_unknown_fields)]
 pub(crate) struct HookStatusJson {
-    /// The version of this contract.
-    pub format_version: &'static str,
-    /// `hook-status`.
-    pub kind: &'static str,
     /// Whose hooks: `claude`.
     pub agent: &'static str,
     /// Whether one of the files has all of them.
@@ -175,50 +98,103 @@ pub(crate) struct HookScopeJson {
     pub problem: Option<String>,
 }
 
-/// Writes a change as one JSON object.
-pub(crate) fn change_json(change: &Change<'_>, command: Option<&str>) -> serde_json::Result<String> {
-    let Change { is_install, is_dry_run, scope, path, old, new, run } = *change;
-    let result = match (old == new, new.is_some()) {
-        (true, _) => ["keep", "kept"],
-        (false, true) => ["write", "written"],
-        (false, false) => ["remove", "removed"],
-    };
-    serde_json::to_string(&HookChangeJson {
-        format_version: FORMAT_VERSION,
-        kind: if is_dry_run { "hook-plan" } else { "hook-outcome" },
-        action: if is_install { "install" } else { "uninstall" },
-        agent: "claude",
-        scope: name(scope),
-        path: path.to_string_lossy().into_owned(),
-        result: result[usize::from(!is_dry_run)],
-        command,
-        run,
-        diff: difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()),
-    })
+impl Answer for Change<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let Self { is_install, is_dry_run, scope, path, old, new, command, run } = *self;
+        let result = match (old == new, new.is_some()) {
+            (true, _) => ["keep", "kept"],
+            (false, true) => ["write", "written"],
+            (false, false) => ["remove", "removed"],
+        };
+        let fields = HookChangeJson {
+            action: if is_install { "install" } else { "uninstall" },
+            agent: "claude",
+            scope: name(scope),
+            path: path.to_string_lossy().into_owned(),
+            result: result[usize::from(!is_dry_run)],
+            command,
+            run,
+            diff: difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()),
+        };
+        (if is_dry_run { "hook-plan" } else { "hook-outcome" }, fields)
+    }
+
+    /// Says what changes, with the lines that do in a dry run.
+    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
+        let path = text::one_line(&self.path.to_string_lossy()).into_owned();
+        let Self { is_install, is_dry_run, old, new, .. } = *self;
+        let Styles { strong, faint, .. } = styles;
+        if is_dry_run && old != new {
+            writeln!(out, "{faint}{path}{faint:#}")?;
+            for line in difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()) {
+                let style = if line.starts_with(' ') { faint } else { strong };
+                writeln!(out, "{style}{}{style:#}", text::printable(&line))?;
+            }
+            return Ok(());
+        }
+        let sentence = match (is_install, old == new) {
+            (true, true) => "The hooks are set up already in",
+            (true, false) => "The hooks are set up in",
+            (false, true) => "There are no hooks of rejoin in",
+            (false, false) if new.is_none() => "The hooks were all that there was; removed",
+            (false, false) => "The hooks are taken out of",
+        };
+        writeln!(out, "{sentence} {path}")?;
+        match self.run {
+            Some(run) => writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}"),
+            None => Ok(()),
+        }
+    }
 }
 
-/// Writes a status as one JSON object.
-pub(crate) fn status_json(scopes: &[Scope]) -> serde_json::Result<String> {
-    let scopes: Vec<HookScopeJson> = scopes
-        .iter()
-        .map(|scope| HookScopeJson {
-            scope: name(scope.scope),
-            path: scope.path.to_string_lossy().into_owned(),
-            exists: scope.exists,
-            installed: scope.missing().is_empty(),
-            events: scope.events.clone(),
-            missing: scope.missing(),
-            disabled: scope.is_disabled,
-            problem: scope.problem.clone(),
-        })
-        .collect();
-    serde_json::to_string(&HookStatusJson {
-        format_version: FORMAT_VERSION,
-        kind: "hook-status",
-        agent: "claude",
-        installed: scopes.iter().any(|scope| scope.installed),
-        scopes,
-    })
+impl HookStatusJson {
+    /// Makes the answer of what was found in each file.
+    pub(crate) fn new(scopes: Vec<HookScopeJson>) -> Self {
+        Self { agent: "claude", installed: scopes.iter().any(|scope| scope.installed), scopes }
+    }
+}
+
+impl HookScopeJson {
+    /// Makes the answer of a file that calls this program for these events.
+    pub(crate) fn new(scope: HookScope, path: &Path, events: Vec<&'static str>) -> Self {
+        let missing: Vec<_> = EVENTS.iter().map(|(event, _)| *event).filter(|event| !events.contains(event)).collect();
+        Self {
+            scope: name(scope),
+            path: path.to_string_lossy().into_owned(),
+            exists: false,
+            installed: missing.is_empty(),
+            events,
+            missing,
+            disabled: false,
+            problem: None,
+        }
+    }
+}
+
+impl Answer for HookStatusJson {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        ("hook-status", self)
+    }
+
+    /// Says where the hooks are set up, a line a file.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { warning, faint, .. } = styles;
+        for scope in &self.scopes {
+            let path = text::one_line(&env.tilde(Path::new(&scope.path))).into_owned();
+            let state = match &scope.problem {
+                Some(problem) => format!("unknown: {}", text::one_line(problem)),
+                None if scope.events.is_empty() => "not set up".to_owned(),
+                None if scope.installed => "set up".to_owned(),
+                None => format!("partly set up; missing: {}", scope.missing.join(", ")),
+            };
+            write!(out, "{:<8} {state}  {faint}({path}){faint:#}", scope.scope)?;
+            if scope.disabled {
+                write!(out, "  {warning}disableAllHooks is set{warning:#}")?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
 }
 
 /// How many lines that stay are shown around a change.

@@ -2,22 +2,25 @@
 
 use std::io::{self, Write};
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-use serde_json::value::to_raw_value;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use crate::agent::command::Request;
 use crate::launch;
-use crate::session::select::Filter;
+use crate::session::select::{Filter, ShortIds};
 use crate::session::{Pointer, Problem, Session};
 use crate::system::env::Env;
-use crate::view::render::json;
-use crate::view::render::json::{
-    FORMAT_VERSION, HeaderJson, ListSummaryJson, PointerJson, ProblemJson, SessionJson, SessionListJson,
-};
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::json::SessionJson;
+use crate::view::render::table;
+use crate::view::ui::Styles;
 
 /// What `list` answers.
-#[derive(Debug)]
-pub(crate) struct Listing {
+pub(crate) struct Listing<'a> {
+    /// Where the agents are looked for.
+    pub env: &'a Env,
+    /// Short ids for a table; `None` for a pipe.
+    pub short: Option<ShortIds>,
     /// The sessions in the order that was asked for.
     pub sessions: Vec<Session>,
     /// How many passed the filters but are not shown without `--all`.
@@ -31,7 +34,7 @@ pub(crate) struct Listing {
 }
 
 /// Says on a terminal what the table leaves out.
-pub(crate) fn notes(listing: &Listing, filter: &Filter) -> Vec<String> {
+pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter) -> Vec<String> {
     let Listing { sessions, hidden, beyond_limit, dangling, .. } = listing;
     let mut notes = Vec::new();
     if sessions.is_empty() {
@@ -53,50 +56,49 @@ pub(crate) fn notes(listing: &Listing, filter: &Filter) -> Vec<String> {
     notes
 }
 
-/// Writes one object.
-pub(crate) fn json(out: &mut impl Write, env: &Env, listing: &Listing) -> io::Result<()> {
-    let in_json = |session: &Session| {
-        let plan = launch::plan(session, &Request::default(), env).ok();
-        to_raw_value(&SessionJson::new(session, plan.as_ref()))
-    };
-    let list = SessionListJson {
-        format_version: FORMAT_VERSION,
-        kind: "session-list",
-        sessions: listing.sessions.par_iter().map(in_json).collect::<Result<_, _>>()?,
-        hidden: listing.hidden,
-        beyond_limit: listing.beyond_limit,
-        dangling_pointers: dangling(listing),
-        problems: problems(listing),
-    };
-    serde_json::to_writer(&mut *out, &list)?;
-    writeln!(out)
+/// The answer of `list`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionList", deny_unknown_fields)]
+pub(crate) struct SessionListJson<'a> {
+    /// The sessions in the order that was asked for.
+    #[schemars(with = "Vec<SessionJson<'a>>")]
+    pub sessions: List<'a, Planned<'a>>,
+    /// How many sessions passed the filters but are not shown without `--all`.
+    pub hidden: usize,
+    /// How many sessions were cut off by `--limit`.
+    pub beyond_limit: usize,
+    /// Pointers whose session is found nowhere.
+    pub dangling_pointers: &'a [Pointer],
+    /// What could not be read.
+    pub problems: &'a [Problem],
 }
 
-/// Writes a header, a line a session, and a summary.
-pub(crate) fn ndjson(out: &mut impl Write, env: &Env, listing: &Listing) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &HeaderJson { format_version: FORMAT_VERSION, kind: "session-list" })?;
-    writeln!(out)?;
-    for session in &listing.sessions {
-        let plan = launch::plan(session, &Request::default(), env).ok();
-        serde_json::to_writer(&mut *out, &SessionJson::new(session, plan.as_ref()))?;
-        writeln!(out)?;
+/// A session that is put in words together with its resume plan.
+pub(crate) struct Planned<'a>(&'a Session, &'a Env);
+
+impl Serialize for Planned<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let plan = launch::plan(self.0, &Request::default(), self.1).ok();
+        SessionJson::new(self.0, plan.as_ref()).serialize(to)
     }
-    let summary = ListSummaryJson {
-        kind: "summary",
-        sessions: listing.sessions.len(),
-        hidden: listing.hidden,
-        beyond_limit: listing.beyond_limit,
-        dangling_pointers: dangling(listing),
-        problems: problems(listing),
-    };
-    serde_json::to_writer(&mut *out, &summary)?;
-    writeln!(out)
 }
 
-fn dangling(listing: &Listing) -> Vec<PointerJson<'_>> {
-    listing.dangling.iter().map(json::pointer).collect()
-}
+impl Answer for Listing<'_> {
+    const COUNTS_ITEMS: bool = true;
 
-fn problems(listing: &Listing) -> Vec<ProblemJson<'_>> {
-    listing.problems.iter().map(ProblemJson::from).collect()
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let Self { env, sessions, hidden, beyond_limit, dangling, problems, .. } = self;
+        let fields = SessionListJson {
+            sessions: List::of(sessions, |session| Planned(session, env)),
+            hidden: *hidden,
+            beyond_limit: *beyond_limit,
+            dangling_pointers: dangling,
+            problems,
+        };
+        ("session-list", fields)
+    }
+
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        table::listing(out, env, styles, &self.sessions, self.short.as_ref())
+    }
 }

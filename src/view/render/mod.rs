@@ -1,5 +1,6 @@
 //! Values to bytes: tables for people, lines for pipes, JSON for scripts.
 
+pub(crate) mod answer;
 pub(crate) mod archive;
 pub(crate) mod backfill;
 pub(crate) mod change;
@@ -43,12 +44,6 @@ pub(crate) fn write_lines(
         chunks.into_iter().try_for_each(|text| out.write_all(&text?))?;
     }
     Ok(())
-}
-
-/// Writes a value as one line of JSON.
-pub(crate) fn write_line(out: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    writeln!(out)
 }
 
 #[cfg(test)]

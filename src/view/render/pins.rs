@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use crate::format::text;
 use crate::session::AgentKind;
-use crate::view::render::json::{FORMAT_VERSION, HeaderJson};
-use crate::view::render::write_line;
+use crate::system::env::Env;
+use crate::view::render::answer::Answer;
+use crate::view::ui::Styles;
 
 /// A session that is pinned or was.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -25,39 +26,28 @@ pub(crate) struct Pin<'a> {
 }
 
 /// The answer of `pin` and `unpin`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Pins", deny_unknown_fields)]
-pub(crate) struct PinsJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
+pub(crate) struct Pins<'a> {
     /// `pin-outcome`, or `pin-list` for `--list`.
-    pub kind: &'a str,
+    #[serde(skip)]
+    pub kind: &'static str,
     /// The sessions.
-    pub sessions: &'a [Pin<'a>],
+    pub sessions: Vec<Pin<'a>>,
 }
 
-/// Writes a line a session.
-pub(crate) fn text(out: &mut impl Write, pins: &[Pin<'_>]) -> io::Result<()> {
-    for Pin { agent, id, pinned, .. } in pins {
-        let what = if *pinned { "pinned" } else { "unpinned" };
-        writeln!(out, "{what}  {agent} {}", text::one_line(id))?;
+impl Answer for Pins<'_> {
+    const COUNTS_ITEMS: bool = true;
+
+    fn object(&self) -> (&'static str, impl Serialize) {
+        (self.kind, self)
     }
-    Ok(())
-}
 
-/// Writes one object.
-pub(crate) fn json(out: &mut impl Write, kind: &str, pins: &[Pin<'_>]) -> io::Result<()> {
-    write_line(out, &PinsJson { format_version: FORMAT_VERSION, kind, sessions: pins })
-}
-
-/// Writes a header, a line a session, and a summary.
-pub(crate) fn ndjson(out: &mut impl Write, kind: &str, pins: &[Pin<'_>]) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Summary {
-        kind: &'static str,
-        sessions: usize,
+    fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
+        for Pin { agent, id, pinned, .. } in &self.sessions {
+            let what = if *pinned { "pinned" } else { "unpinned" };
+            writeln!(out, "{what}  {agent} {}", text::one_line(id))?;
+        }
+        Ok(())
     }
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind })?;
-    pins.iter().try_for_each(|pin| write_line(out, pin))?;
-    write_line(out, &Summary { kind: "summary", sessions: pins.len() })
 }

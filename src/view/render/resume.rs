@@ -1,5 +1,10 @@
 //! A resume in words and in JSON.
 
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
 use crate::agent::amplifier::session_info::FILE_NAME;
 use crate::error::Refusal;
 use crate::format::text;
@@ -7,9 +12,11 @@ use crate::launch;
 use crate::launch::log::Launch;
 use crate::launch::resume::Resume;
 use crate::system::env::Env;
+use crate::view::render::answer::Answer;
 use crate::view::render::json;
-use crate::view::render::json::{FORMAT_VERSION, LaunchDirJson, RefusalJson, ResumePlanJson};
+use crate::view::render::json::{LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson};
 use crate::view::render::show;
+use crate::view::ui::Styles;
 
 /// Says what is about to happen, and why this copy.
 pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
@@ -31,38 +38,50 @@ pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
     words
 }
 
-/// Puts a resume into the contract's form.
-pub(crate) fn json<'a>(resume: &'a Resume, refusals: &'a [Refusal], env: &Env) -> ResumePlanJson<'a> {
-    let session = resume.session.as_ref();
-    let dir = resume.plan.dir.as_deref();
-    ResumePlanJson {
-        format_version: FORMAT_VERSION,
-        kind: "resume-plan",
-        agent: resume.agent,
-        id: session.map(|session| session.id.as_str()),
-        path: session.map(|session| session.copy().place.path.to_string_lossy()),
-        why: session.map(|session| session.choice.why.as_str()),
-        launch_dir: dir.map(|dir| LaunchDirJson {
-            path: dir.to_string_lossy(),
-            path_bytes_base64: json::path_bytes(dir),
-            source: resume.dir_source,
-            exists: Some(dir.is_dir()),
-        }),
-        resume: json::resume(&resume.plan),
-        program: launch::find_program(&resume.plan, env)
-            .ok()
-            .map(|program| program.to_string_lossy().into_owned().into()),
-        backfill: resume
-            .backfill
-            .as_ref()
-            .map(|item| item.session_dir.join(FILE_NAME).to_string_lossy().into_owned().into()),
-        refusals: refusals.iter().map(RefusalJson::from).collect(),
+/// What `resume --json` says: what would be done.
+pub(crate) struct Planned<'a> {
+    /// What would be done.
+    pub resume: &'a Resume,
+    /// What it would be refused for.
+    pub refusals: &'a [Refusal],
+    /// Where the agents are looked for.
+    pub env: &'a Env,
+}
+
+impl Answer for Planned<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let Self { resume, refusals, env } = self;
+        let session = resume.session.as_ref();
+        let dir = resume.plan.dir.as_deref();
+        let path_text = |path: &Path| path.to_string_lossy().into_owned().into();
+        let fields = ResumePlanJson {
+            agent: resume.agent,
+            id: session.map(|session| session.id.as_str()),
+            path: session.map(|session| session.copy().place.path.to_string_lossy()),
+            why: session.map(|session| session.choice.why.as_str()),
+            launch_dir: dir.map(|dir| LaunchDirJson::new(dir, resume.dir_source, Some(dir.is_dir()))),
+            resume: json::resume(&resume.plan),
+            program: launch::find_program(&resume.plan, env).ok().map(|program| path_text(&program)),
+            backfill: resume.backfill.as_ref().map(|item| path_text(&item.session_dir.join(FILE_NAME))),
+            refusals: refusals.iter().map(RefusalJson::from).collect(),
+        };
+        ("resume-plan", fields)
+    }
+
+    fn table(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
+        writeln!(out, "{}", self.resume.plan.shell_line(env))
     }
 }
 
-/// Writes a launch as a line with its time and its command for a POSIX shell.
-pub(crate) fn launched(launch: &Launch) -> String {
-    let argv: Vec<_> = launch.argv.iter().map(|word| text::shell_word(word)).collect();
-    let dir = launch.dir.to_string_lossy();
-    format!("{}  cd {} && {}", launch.at, text::shell_word(&dir), argv.join(" "))
+impl Answer for Launch {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        ("last-launch", LastLaunchJson::from(self))
+    }
+
+    /// Writes a launch as a line with its time and its command for a POSIX shell.
+    fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
+        let argv: Vec<_> = self.argv.iter().map(|word| text::shell_word(word)).collect();
+        let dir = self.dir.to_string_lossy();
+        writeln!(out, "{}  cd {} && {}", self.at, text::shell_word(&dir), argv.join(" "))
+    }
 }

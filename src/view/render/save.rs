@@ -1,12 +1,15 @@
 //! What `save` wrote.
 
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::save::transcript::Counts;
-use crate::view::render::json::FORMAT_VERSION;
+use crate::system::env::Env;
+use crate::view::render::answer::Answer;
+use crate::view::ui::Styles;
 
 /// What was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +35,6 @@ impl Saved {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SaveOutcome", deny_unknown_fields)]
 pub(crate) struct SaveJson<'a> {
-    /// The version of this contract.
-    pub format_version: &'static str,
-    /// `save-outcome`.
-    pub kind: &'static str,
     /// `session-info`, `transcript`, `leo` or `jido`.
     pub what: &'static str,
     /// The file.
@@ -49,17 +48,22 @@ pub(crate) struct SaveJson<'a> {
     pub left_out: Option<u64>,
 }
 
-/// Writes the outcome as one JSON object.
-pub(crate) fn json(saved: &Saved) -> serde_json::Result<String> {
-    serde_json::to_string(&SaveJson {
-        format_version: FORMAT_VERSION,
-        kind: "save-outcome",
-        what: saved.what,
-        path: Path::to_string_lossy(&saved.path),
-        result: if saved.is_written { "written" } else { "kept" },
-        messages: saved.counts.map(|counts| counts.messages),
-        left_out: saved.counts.map(|counts| counts.left_out),
-    })
+impl Answer for Saved {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let fields = SaveJson {
+            what: self.what,
+            path: self.path.to_string_lossy(),
+            result: if self.is_written { "written" } else { "kept" },
+            messages: self.counts.map(|counts| counts.messages),
+            left_out: self.counts.map(|counts| counts.left_out),
+        };
+        ("save-outcome", fields)
+    }
+
+    /// People are told beside the answer.
+    fn table(&self, _: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Says the outcome in a sentence.

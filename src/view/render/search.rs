@@ -11,9 +11,12 @@ use crate::format::text;
 use crate::scan::search::{Found, Hit, Needle};
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
-use crate::view::render::json::{FORMAT_VERSION, HeaderJson, PathJson, ProblemJson};
-use crate::view::render::{table, write_line};
+use crate::view::render::answer::{write_header, write_line, write_object, write_summary};
+use crate::view::render::json::PathJson;
+use crate::view::render::table;
 use crate::view::ui::Styles;
+
+const KIND: &str = "search";
 
 /// How many columns the longest word for who speaks has.
 const ROLE: usize = 9;
@@ -32,15 +35,14 @@ pub(crate) struct Match<'a> {
 }
 
 /// What is said when everything was looked through.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct Summary<'a> {
-    /// In how many sessions the text is.
-    pub matching: usize,
-    /// How many were looked through.
+    /// How many sessions were looked through.
     pub searched: usize,
     /// How many passed the filters but are not looked through without `--all`.
     pub hidden: usize,
     /// Whether there is or may be more, because `--limit` was reached.
+    #[serde(rename = "limit_reached")]
     pub is_limited: bool,
     /// What could not be read.
     pub problems: &'a [Problem],
@@ -50,24 +52,14 @@ pub(crate) struct Summary<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Search", deny_unknown_fields)]
 pub(crate) struct SearchJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `search`.
-    pub kind: &'a str,
     /// What was looked for.
     pub text: &'a str,
     /// Whether capital and small letters were told apart.
     pub case_sensitive: bool,
     /// The sessions that have it, in the order that was asked for.
     pub sessions: Vec<MatchJson<'a>>,
-    /// How many sessions were looked through.
-    pub searched: usize,
-    /// How many passed the filters but are not looked through without `--all`.
-    pub hidden: usize,
-    /// Whether there is or may be more, because `--limit` was reached.
-    pub limit_reached: bool,
-    /// What could not be read.
-    pub problems: Vec<ProblemJson<'a>>,
+    #[serde(flatten)]
+    pub summary: &'a Summary<'a>,
 }
 
 /// A session that has the text.
@@ -110,17 +102,6 @@ pub(crate) struct HitJson {
     pub at: Option<Timestamp>,
     /// The text as it stands there, with what is around it; an ellipsis stands for what is left out.
     pub excerpt: String,
-}
-
-/// The last line of an ndjson answer.
-#[derive(Debug, Serialize)]
-struct SummaryJson<'a> {
-    kind: &'static str,
-    sessions: usize,
-    searched: usize,
-    hidden: usize,
-    limit_reached: bool,
-    problems: Vec<ProblemJson<'a>>,
 }
 
 impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
@@ -224,23 +205,14 @@ pub(crate) fn json(
     matches: &[Match<'_>],
     summary: &Summary<'_>,
 ) -> io::Result<()> {
-    let answer = SearchJson {
-        format_version: FORMAT_VERSION,
-        kind: "search",
-        text: needle.text(),
-        case_sensitive: needle.is_exact,
-        sessions: matches.iter().map(MatchJson::from).collect(),
-        searched: summary.searched,
-        hidden: summary.hidden,
-        limit_reached: summary.is_limited,
-        problems: summary.problems.iter().map(ProblemJson::from).collect(),
-    };
-    write_line(out, &answer)
+    let sessions = matches.iter().map(MatchJson::from).collect();
+    let answer = SearchJson { text: needle.text(), case_sensitive: needle.is_exact, sessions, summary };
+    write_object(out, KIND, answer)
 }
 
 /// Writes the first line of an ndjson answer.
 pub(crate) fn ndjson_header(out: &mut impl Write) -> io::Result<()> {
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "search" })
+    write_header(out, KIND)
 }
 
 /// Writes a session as a line of an ndjson answer.
@@ -248,18 +220,21 @@ pub(crate) fn ndjson(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
     write_line(out, &MatchJson::from(one))
 }
 
-/// Writes the last line of an ndjson answer.
-pub(crate) fn ndjson_summary(out: &mut impl Write, summary: &Summary<'_>) -> io::Result<()> {
-    let Summary { matching, searched, hidden, is_limited, problems } = *summary;
-    let problems = problems.iter().map(ProblemJson::from).collect();
-    let kind = "summary";
-    write_line(out, &SummaryJson { kind, sessions: matching, searched, hidden, limit_reached: is_limited, problems })
+/// Writes the last line of an ndjson answer: in how many sessions the text is, and the rest.
+pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Summary<'_>) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Counted<'a> {
+        sessions: usize,
+        #[serde(flatten)]
+        rest: &'a Summary<'a>,
+    }
+    write_summary(out, Counted { sessions, rest: summary })
 }
 
 /// Says on a terminal what the answer leaves out.
-pub(crate) fn notes(needle: &Needle, summary: &Summary<'_>) -> Vec<String> {
+pub(crate) fn notes(needle: &Needle, matching: usize, summary: &Summary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if summary.matching == 0 {
+    if matching == 0 {
         let sessions = if summary.searched == 1 { "1 session" } else { &format!("{} sessions", summary.searched) };
         notes.push(format!("Nothing says {:?}: {sessions} looked through.", needle.text()));
     }

@@ -58,8 +58,22 @@ impl Column {
     }
 }
 
+/// Writes a table with these short ids, or without them lines for a pipe.
+pub(crate) fn listing(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    sessions: &[Session],
+    short: Option<&ShortIds>,
+) -> io::Result<()> {
+    match short {
+        Some(short) => self::sessions(out, env, styles, sessions, short),
+        None => lines(out, sessions),
+    }
+}
+
 /// Writes a table that fits the terminal, one line a session.
-pub(crate) fn sessions(
+fn sessions(
     out: &mut impl Write,
     env: &Env,
     styles: &Styles,
@@ -171,7 +185,7 @@ fn cut(rows: &mut [BTreeMap<Column, String>], column: Column, shorten: impl Fn(&
 }
 
 /// Writes one line a session for a pipe: fields separated by tabs, nothing shortened.
-pub(crate) fn lines(out: &mut impl Write, sessions: &[Session]) -> io::Result<()> {
+fn lines(out: &mut impl Write, sessions: &[Session]) -> io::Result<()> {
     for session in sessions {
         let copy = session.copy();
         let dir = session.launch_dir().map(|dir| dir.to_string_lossy()).unwrap_or_default();

@@ -12,20 +12,15 @@ use crate::change::apply::undo::{Report, UndoResult};
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
-use crate::view::render::json::{FORMAT_VERSION, HeaderJson};
-use crate::view::render::write_line;
+use crate::view::render::answer::{Answer, List};
 use crate::view::ui::Styles;
 
 /// The answer of `undo` and of `trash restore`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UndoOutcome", deny_unknown_fields)]
 pub(crate) struct UndoJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `undo-outcome`.
-    pub kind: &'a str,
     /// What became of each item of the run.
-    pub items: Vec<UndoItemJson<'a>>,
+    pub items: List<'a, UndoItemJson<'a>>,
     #[serde(flatten)]
     pub summary: UndoSummary<'a>,
 }
@@ -67,30 +62,20 @@ pub(crate) struct UndoItemJson<'a> {
     pub reason: Option<&'a str>,
 }
 
-/// One line of an ndjson answer that is not an item.
-#[derive(Serialize)]
-struct SummaryLine<T> {
-    kind: &'static str,
-    #[serde(flatten)]
-    rest: T,
-}
-
 fn item<'a>(record: &'a ItemRecord, undone: &'a UndoResult) -> UndoItemJson<'a> {
+    let (result, reason) = match undone {
+        UndoResult::Undone => ("undone", None),
+        UndoResult::Already => ("already", None),
+        UndoResult::NotDone => ("not-done", None),
+        UndoResult::Refused(why) => ("refused", Some(why.as_str())),
+    };
     UndoItemJson {
         item: record.item,
         agent: record.agent,
         id: record.id.as_deref(),
         paths: record.steps.iter().map(|step| step.path().to_string_lossy().into_owned()).collect(),
-        result: match undone {
-            UndoResult::Undone => "undone",
-            UndoResult::Already => "already",
-            UndoResult::NotDone => "not-done",
-            UndoResult::Refused(_) => "refused",
-        },
-        reason: match undone {
-            UndoResult::Refused(why) => Some(why),
-            _ => None,
-        },
+        result,
+        reason,
     }
 }
 
@@ -107,57 +92,40 @@ fn summary(report: &Report) -> UndoSummary<'_> {
     }
 }
 
-fn items(report: &Report) -> impl Iterator<Item = UndoItemJson<'_>> {
-    report.run.items.iter().zip(&report.items).map(|((record, _), undone)| item(record, undone))
-}
+impl Answer for Report {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let items = List::counted(self.items.len(), |at| item(&self.run.items[at].0, &self.items[at]));
+        ("undo-outcome", UndoJson { items, summary: summary(self) })
+    }
 
-/// Writes a line an item that is in the way, and what was put back.
-pub(crate) fn text(out: &mut impl Write, styles: &Styles, report: &Report) -> io::Result<()> {
-    let Styles { warning, .. } = styles;
-    for ((record, _), undone) in report.run.items.iter().zip(&report.items) {
-        let label = text::one_line(&record.label);
-        match undone {
-            UndoResult::Undone => writeln!(out, "undone  {label}")?,
-            UndoResult::Refused(why) => writeln!(out, "{warning}refused{warning:#} {label}  {}", text::one_line(why))?,
-            UndoResult::Already | UndoResult::NotDone => {}
+    /// Writes a line an item that is in the way, and what was put back.
+    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { warning, .. } = styles;
+        for ((record, _), undone) in self.run.items.iter().zip(&self.items) {
+            let label = text::one_line(&record.label);
+            match undone {
+                UndoResult::Undone => writeln!(out, "undone  {label}")?,
+                UndoResult::Refused(why) => {
+                    writeln!(out, "{warning}refused{warning:#} {label}  {}", text::one_line(why))?;
+                }
+                UndoResult::Already | UndoResult::NotDone => {}
+            }
+        }
+        let UndoSummary { run, verb, undone, refused, .. } = summary(self);
+        match (undone, refused) {
+            (0, 0) => writeln!(out, "Nothing of run {run} ({verb}) is left to be undone."),
+            (_, 0) => writeln!(out, "Run {run} ({verb}): {undone} put back."),
+            _ => writeln!(out, "Run {run} ({verb}): {undone} put back, {refused} refused."),
         }
     }
-    let UndoSummary { run, verb, undone, refused, .. } = summary(report);
-    match (undone, refused) {
-        (0, 0) => writeln!(out, "Nothing of run {run} ({verb}) is left to be undone."),
-        (_, 0) => writeln!(out, "Run {run} ({verb}): {undone} put back."),
-        _ => writeln!(out, "Run {run} ({verb}): {undone} put back, {refused} refused."),
-    }
-}
-
-/// Writes one object.
-pub(crate) fn json(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let answer = UndoJson {
-        format_version: FORMAT_VERSION,
-        kind: "undo-outcome",
-        items: items(report).collect(),
-        summary: summary(report),
-    };
-    write_line(out, &answer)
-}
-
-/// Writes a header, a line an item, and a summary.
-pub(crate) fn ndjson(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "undo-outcome" })?;
-    items(report).try_for_each(|item| write_line(out, &item))?;
-    write_line(out, &SummaryLine { kind: "summary", rest: summary(report) })
 }
 
 /// The answer of `undo --list`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RunList", deny_unknown_fields)]
 pub(crate) struct RunListJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `run-list`.
-    pub kind: &'a str,
     /// The runs, newest first.
-    pub runs: Vec<RunJson<'a>>,
+    pub runs: List<'a, RunJson<'a>>,
 }
 
 /// One run.
@@ -185,7 +153,7 @@ pub(crate) struct RunJson<'a> {
 }
 
 /// Puts a run into the contract's form.
-pub(crate) fn run_json(run: &Run, is_busy: bool) -> RunJson<'_> {
+fn run_json(run: &Run, is_busy: bool) -> RunJson<'_> {
     let (done, undone) = (run.count(|state| *state == State::Done), run.count(|state| *state == State::Undone));
     RunJson {
         run: &run.id,
@@ -210,44 +178,40 @@ pub(crate) fn run_json(run: &Run, is_busy: bool) -> RunJson<'_> {
     }
 }
 
-fn runs(history: &History, is_busy: bool) -> impl Iterator<Item = RunJson<'_>> {
-    // Only the newest can be the one that is going on now.
-    history.runs.iter().enumerate().map(move |(at, run)| run_json(run, is_busy && at == 0))
+/// The runs that are known.
+pub(crate) struct Runs<'a> {
+    /// The runs.
+    pub history: &'a History,
+    /// Whether one is going on now.
+    pub is_busy: bool,
 }
 
-/// Writes a line a run.
-pub(crate) fn runs_text(
-    out: &mut impl Write,
-    env: &Env,
-    styles: &Styles,
-    history: &History,
-    is_busy: bool,
-) -> io::Result<()> {
-    let Styles { strong, faint, .. } = styles;
-    for run in runs(history, is_busy) {
-        let RunJson { run: id, verb, at, state, done, undone, left, stuck, .. } = run;
-        let mut counts = vec![format!("{done} done")];
-        let further = [(undone, "undone"), (left, "left alone"), (stuck, "half done")];
-        counts.extend(further.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
-        let when = text::ago(Some(at), env.now);
-        writeln!(out, "{strong}{id}{strong:#}  {verb}  {state}  {}  {faint}{when}{faint:#}", counts.join(", "))?;
+impl Runs<'_> {
+    fn json(&self, at: usize) -> RunJson<'_> {
+        // Only the newest can be the one that is going on now.
+        run_json(&self.history.runs[at], self.is_busy && at == 0)
     }
-    Ok(())
 }
 
-/// Writes one object.
-pub(crate) fn runs_json(out: &mut impl Write, history: &History, is_busy: bool) -> io::Result<()> {
-    let runs = runs(history, is_busy).collect();
-    write_line(out, &RunListJson { format_version: FORMAT_VERSION, kind: "run-list", runs })
-}
+impl Answer for Runs<'_> {
+    const COUNTS_ITEMS: bool = true;
 
-/// Writes a header, a line a run, and a summary.
-pub(crate) fn runs_ndjson(out: &mut impl Write, history: &History, is_busy: bool) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Count {
-        runs: usize,
+    fn object(&self) -> (&'static str, impl Serialize) {
+        ("run-list", RunListJson { runs: List::counted(self.history.runs.len(), |at| self.json(at)) })
     }
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "run-list" })?;
-    runs(history, is_busy).try_for_each(|run| write_line(out, &run))?;
-    write_line(out, &SummaryLine { kind: "summary", rest: Count { runs: history.runs.len() } })
+
+    /// Writes a line a run.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { strong, faint, .. } = styles;
+        for at in 0..self.history.runs.len() {
+            let RunJson { run: id, verb, at, state, done, undone, left, stuck, .. } = self.json(at);
+            let mut counts = vec![format!("{done} done")];
+            let further = [(undone, "undone"), (left, "left alone"), (stuck, "half done")];
+            counts
+                .extend(further.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+            let when = text::ago(Some(at), env.now);
+            writeln!(out, "{strong}{id}{strong:#}  {verb}  {state}  {}  {faint}{when}{faint:#}", counts.join(", "))?;
+        }
+        Ok(())
+    }
 }

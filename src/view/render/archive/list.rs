@@ -7,19 +7,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::{Archive, Manifest, Snapshot};
-use crate::session::{AgentKind, Problem, SessionKind};
+use crate::session::select::ShortIds;
+use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
-use crate::view::render::archive::SummaryLine;
-use crate::view::render::json::{FORMAT_VERSION, HeaderJson, PathJson, ProblemJson};
-use crate::view::render::write_line;
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::json::PathJson;
+use crate::view::render::table;
+use crate::view::ui::Styles;
 
 /// What `list --archived` answers.
-#[derive(Debug)]
 pub(crate) struct ArchivedList<'a> {
     /// The archive.
     pub archive: &'a Archive,
-    /// The states of each session, the oldest first, in the order that was asked for.
-    pub sessions: Vec<&'a [Snapshot]>,
+    /// The sessions in the order that was asked for, as they were in their newest state.
+    pub sessions: &'a [Session],
+    /// The states of each, the oldest first, and the newest of them.
+    pub states: Vec<(&'a [Snapshot], &'a Manifest)>,
+    /// Short ids for a table; `None` for a pipe.
+    pub short: Option<ShortIds>,
     /// How many passed the filters but are not shown without `--all`.
     pub hidden: usize,
     /// How many were cut off by `--limit`.
@@ -29,32 +34,19 @@ pub(crate) struct ArchivedList<'a> {
 }
 
 /// The answer of `list --archived`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ArchiveList", deny_unknown_fields)]
 pub(crate) struct ArchiveListJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `archive-list`.
-    pub kind: &'a str,
     /// The archive's directory.
     pub archive: PathJson<'a>,
     /// The sessions in the order that was asked for.
-    pub sessions: Vec<ArchivedJson<'a>>,
+    pub sessions: List<'a, ArchivedJson<'a>>,
     /// How many sessions passed the filters but are not shown without `--all`.
     pub hidden: usize,
     /// How many sessions were cut off by `--limit`.
     pub beyond_limit: usize,
     /// What could not be read.
-    pub problems: Vec<ProblemJson<'a>>,
-}
-
-/// The last line of an ndjson answer of `list --archived`.
-#[derive(Debug, Serialize)]
-struct ArchiveListSummary<'a> {
-    sessions: usize,
-    hidden: usize,
-    beyond_limit: usize,
-    problems: Vec<ProblemJson<'a>>,
+    pub problems: &'a [Problem],
 }
 
 /// An archived session, as it was when its newest state was archived.
@@ -121,10 +113,6 @@ pub(crate) struct StateJson<'a> {
     pub manifest: PathJson<'a>,
 }
 
-fn newest(states: &[Snapshot]) -> Option<ArchivedJson<'_>> {
-    Some(archived(states, &states.last()?.manifest))
-}
-
 pub(super) fn archived<'a>(states: &'a [Snapshot], state: &'a Manifest) -> ArchivedJson<'a> {
     let Manifest { agent, id, facts, .. } = state;
     let dir =
@@ -188,29 +176,21 @@ pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
     notes
 }
 
-/// Writes one object.
-pub(crate) fn list_json(out: &mut impl Write, list: &ArchivedList<'_>) -> io::Result<()> {
-    let answer = ArchiveListJson {
-        format_version: FORMAT_VERSION,
-        kind: "archive-list",
-        archive: PathJson::from(list.archive.root()),
-        sessions: list.sessions.iter().filter_map(|states| newest(states)).collect(),
-        hidden: list.hidden,
-        beyond_limit: list.beyond_limit,
-        problems: list.problems.iter().map(ProblemJson::from).collect(),
-    };
-    write_line(out, &answer)
-}
+impl Answer for ArchivedList<'_> {
+    const COUNTS_ITEMS: bool = true;
 
-/// Writes a header, a line a session, and a summary.
-pub(crate) fn list_ndjson(out: &mut impl Write, list: &ArchivedList<'_>) -> io::Result<()> {
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: "archive-list" })?;
-    list.sessions.iter().filter_map(|states| newest(states)).try_for_each(|session| write_line(out, &session))?;
-    let rest = ArchiveListSummary {
-        sessions: list.sessions.len(),
-        hidden: list.hidden,
-        beyond_limit: list.beyond_limit,
-        problems: list.problems.iter().map(ProblemJson::from).collect(),
-    };
-    write_line(out, &SummaryLine { kind: "summary", rest })
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let fields = ArchiveListJson {
+            archive: PathJson::from(self.archive.root()),
+            sessions: List::of(&self.states, |(states, newest)| archived(states, newest)),
+            hidden: self.hidden,
+            beyond_limit: self.beyond_limit,
+            problems: self.problems,
+        };
+        ("archive-list", fields)
+    }
+
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        table::listing(out, env, styles, self.sessions, self.short.as_ref())
+    }
 }

@@ -13,8 +13,9 @@ use crate::archive::write::{ArchiveResult, Item, Report, in_use};
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
-use crate::view::render::json::{FORMAT_VERSION, HeaderJson, PathJson};
-use crate::view::render::{table, write_line};
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::json::PathJson;
+use crate::view::render::table;
 use crate::view::ui::Styles;
 
 pub(crate) use list::*;
@@ -25,17 +26,13 @@ pub(crate) use verify::*;
 const TITLE: usize = 60;
 
 /// The answer of `archive`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Archive", deny_unknown_fields)]
 pub(crate) struct ArchiveJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `archive-plan` for a dry run, else `archive-outcome`.
-    pub kind: &'a str,
     /// The archive's directory.
     pub archive: PathJson<'a>,
     /// Every session that was meant.
-    pub items: Vec<ArchiveItemJson<'a>>,
+    pub items: List<'a, ArchiveItemJson<'a>>,
     #[serde(flatten)]
     pub summary: ArchiveSummary<'a>,
 }
@@ -86,12 +83,33 @@ pub(crate) struct ArchiveSummary<'a> {
     pub warnings: &'a [String],
 }
 
-/// The last line of an ndjson answer.
-#[derive(Debug, Serialize)]
-struct SummaryLine<T> {
-    kind: &'static str,
-    #[serde(flatten)]
-    rest: T,
+/// What was archived, or would be.
+pub(crate) struct Archiving<'a> {
+    /// What became of each session.
+    pub report: &'a Report<'a>,
+    /// Whether nothing was written.
+    pub is_dry_run: bool,
+    /// Whether nobody watches, so that one line says what was done, if anything was.
+    pub is_quiet: bool,
+}
+
+impl Answer for Archiving<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let Self { report, is_dry_run, .. } = *self;
+        let fields = ArchiveJson {
+            archive: PathJson::from(report.dir.as_path()),
+            items: List::of(&report.items, move |item| item_json(item, is_dry_run)),
+            summary: summary(report),
+        };
+        (if is_dry_run { "archive-plan" } else { "archive-outcome" }, fields)
+    }
+
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        match *self {
+            Self { report, is_dry_run: false, is_quiet: true } => line(out, env, report),
+            Self { report, is_dry_run, .. } => text(out, env, styles, report, is_dry_run),
+        }
+    }
 }
 
 fn summary<'a>(report: &'a Report<'_>) -> ArchiveSummary<'a> {
@@ -109,20 +127,18 @@ fn summary<'a>(report: &'a Report<'_>) -> ArchiveSummary<'a> {
 }
 
 fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ArchiveItemJson<'a> {
+    let (result, reason) = match &item.done {
+        ArchiveResult::Archived if is_dry_run => ("planned", None),
+        ArchiveResult::Archived => ("archived", None),
+        ArchiveResult::Unchanged => ("unchanged", None),
+        ArchiveResult::Refused(why) => ("refused", Some(why.as_str())),
+        ArchiveResult::Failed(why) => ("failed", Some(why.as_str())),
+    };
     ArchiveItemJson {
         agent: item.session.agent,
         id: &item.session.id,
-        result: match &item.done {
-            ArchiveResult::Archived if is_dry_run => "planned",
-            ArchiveResult::Archived => "archived",
-            ArchiveResult::Unchanged => "unchanged",
-            ArchiveResult::Refused(_) => "refused",
-            ArchiveResult::Failed(_) => "failed",
-        },
-        reason: match &item.done {
-            ArchiveResult::Refused(why) | ArchiveResult::Failed(why) => Some(why),
-            _ => None,
-        },
+        result,
+        reason,
         in_use: in_use(item.session),
         state: item.number,
         files: item.files,
@@ -131,18 +147,8 @@ fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ArchiveItemJson<'a> {
     }
 }
 
-fn kind(is_dry_run: bool) -> &'static str {
-    if is_dry_run { "archive-plan" } else { "archive-outcome" }
-}
-
 /// Writes a line for each session that was not there already, and a summary.
-pub(crate) fn text(
-    out: &mut impl Write,
-    env: &Env,
-    styles: &Styles,
-    report: &Report<'_>,
-    is_dry_run: bool,
-) -> io::Result<()> {
+fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, is_dry_run: bool) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
     for item in &report.items {
         let label = format!("{} {}", item.session.agent, text::one_line(&item.session.id));
@@ -181,27 +187,8 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
 }
 
 /// Writes the one line of a run that nobody watches, if something happened.
-pub(crate) fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
+fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
     let has_news =
         report.items.iter().any(|item| matches!(item.done, ArchiveResult::Archived | ArchiveResult::Failed(_)));
     if has_news { writeln!(out, "rejoin archive: {}", sentence(env, report, false)) } else { Ok(()) }
-}
-
-/// Writes one object.
-pub(crate) fn json(out: &mut impl Write, report: &Report<'_>, is_dry_run: bool) -> io::Result<()> {
-    let answer = ArchiveJson {
-        format_version: FORMAT_VERSION,
-        kind: kind(is_dry_run),
-        archive: PathJson::from(report.dir.as_path()),
-        items: report.items.iter().map(|item| item_json(item, is_dry_run)).collect(),
-        summary: summary(report),
-    };
-    write_line(out, &answer)
-}
-
-/// Writes a header, a line a session, and a summary.
-pub(crate) fn ndjson(out: &mut impl Write, report: &Report<'_>, is_dry_run: bool) -> io::Result<()> {
-    write_line(out, &HeaderJson { format_version: FORMAT_VERSION, kind: kind(is_dry_run) })?;
-    report.items.iter().try_for_each(|item| write_line(out, &item_json(item, is_dry_run)))?;
-    write_line(out, &SummaryLine { kind: "summary", rest: summary(report) })
 }

@@ -10,11 +10,12 @@ use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::format::text;
 use crate::system::env::Env;
-use crate::view::render::archive::SummaryLine;
+use crate::view::render::answer::{write_line, write_object, write_summary};
 use crate::view::render::archive::list::{ArchivedJson, StateJson, archived};
-use crate::view::render::json::{FORMAT_VERSION, PathJson};
-use crate::view::render::write_line;
+use crate::view::render::json::PathJson;
 use crate::view::ui::Styles;
+
+const KIND: &str = "archived-session";
 
 /// What `show` says of an archived session.
 #[derive(Clone, Copy, Debug)]
@@ -31,10 +32,6 @@ pub(crate) struct Shown<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ArchivedSession", deny_unknown_fields)]
 pub(crate) struct ArchivedSessionJson<'a, M> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `archived-session`.
-    pub kind: &'a str,
     /// The archive's directory.
     pub archive: PathJson<'a>,
     /// The session, as it was in the state that is shown.
@@ -132,7 +129,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
 /// Writes one object.
 pub(crate) fn show_json(out: &mut impl Write, shown: &Shown<'_>, messages: impl Serialize) -> io::Result<()> {
     let entries = shown.state.entries.iter().map(|at| entry(shown.state, at)).collect();
-    write_line(out, &ArchivedSessionJson { entries, ..answer(shown, messages) })
+    write_object(out, KIND, ArchivedSessionJson { entries, ..answer(shown, messages) })
 }
 
 /// Writes the answer without its entries, a line an entry, and a summary.
@@ -144,18 +141,16 @@ pub(crate) fn show_ndjson(out: &mut impl Write, shown: &Shown<'_>) -> io::Result
     let entries = &shown.state.entries;
     show_head(out, shown)?;
     entries.iter().try_for_each(|at| write_line(out, &entry(shown.state, at)))?;
-    write_line(out, &SummaryLine { kind: "summary", rest: Summary { entries: entries.len() } })
+    write_summary(out, Summary { entries: entries.len() })
 }
 
 /// Writes the answer without its entries and messages, as the first of several lines.
 pub(crate) fn show_head(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
-    write_line(out, &answer(shown, ()))
+    write_object(out, KIND, answer(shown, ()))
 }
 
 fn answer<'a, M>(shown: &Shown<'a>, messages: M) -> ArchivedSessionJson<'a, M> {
     ArchivedSessionJson {
-        format_version: FORMAT_VERSION,
-        kind: "archived-session",
         archive: PathJson::from(shown.archive.root()),
         session: archived(shown.states, shown.state),
         entries: Vec::new(),

@@ -1,11 +1,13 @@
 //! The contract's form of what changes files: the plan, and what came of it.
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::change::apply::run::{ItemResult, Outcome};
-use crate::change::plan::change::{Change, Item, Step};
+use crate::change::plan::change::{Change, Item, Step, Unplanned};
 use crate::session::AgentKind;
+use crate::view::render::answer::List;
+use crate::view::render::json::doctor::FindingJson;
 
 /// One item of a change.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -27,16 +29,6 @@ pub(crate) struct ChangeItemJson<'a> {
     pub result: &'a str,
     /// Why it was skipped or failed; `null` when it was not.
     pub error: Option<&'a str>,
-}
-
-/// Items that are put in words one after the other: those of a large cleanup would need much memory.
-#[derive(Debug)]
-pub(crate) struct ItemsJson<'a>(pub Report<'a>);
-
-impl Serialize for ItemsJson<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.0.items_json())
-    }
 }
 
 /// One change to one path.
@@ -91,13 +83,18 @@ impl<'a> Report<'a> {
     }
 
     /// Puts the items into the contract's form.
-    pub(crate) fn items_json(&self) -> impl Iterator<Item = ChangeItemJson<'a>> {
-        (0..self.change.items.len()).map(|at| self.item_json(at))
+    pub(crate) fn items_json(self) -> List<'a, ChangeItemJson<'a>> {
+        List::counted(self.change.items.len(), move |at| self.item_json(at))
     }
 
-    /// Puts one item into the contract's form.
-    pub(crate) fn item_json(&self, at: usize) -> ChangeItemJson<'a> {
+    fn item_json(&self, at: usize) -> ChangeItemJson<'a> {
         let (item, done) = self.item(at);
+        let (result, error) = match done {
+            None => ("planned", None),
+            Some(ItemResult::Done) => ("done", None),
+            Some(ItemResult::Skipped(why)) => ("skipped", Some(why.as_str())),
+            Some(ItemResult::Failed(why)) => ("failed", Some(why.as_str())),
+        };
         ChangeItemJson {
             agent: item.about.session().map(|(agent, _)| agent),
             id: item.about.session().map(|(_, id)| id),
@@ -105,16 +102,8 @@ impl<'a> Report<'a> {
             reason: &item.reason,
             steps: item.steps.iter().map(step).collect(),
             size_bytes: item.steps.iter().map(Step::freed_bytes).sum(),
-            result: match done {
-                None => "planned",
-                Some(ItemResult::Done) => "done",
-                Some(ItemResult::Skipped(_)) => "skipped",
-                Some(ItemResult::Failed(_)) => "failed",
-            },
-            error: match done {
-                Some(ItemResult::Skipped(why) | ItemResult::Failed(why)) => Some(why),
-                _ => None,
-            },
+            result,
+            error,
         }
     }
 
@@ -146,45 +135,27 @@ fn step(step: &Step) -> StepJson {
 }
 
 /// The answer of a verb that changes files and has nothing more to say.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Change", deny_unknown_fields)]
 pub(crate) struct ChangeJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `change-plan` for a dry run, else `change-outcome`.
-    pub kind: &'a str,
     /// The verb.
     pub verb: &'a str,
     /// Every item.
-    pub items: Vec<ChangeItemJson<'a>>,
+    pub items: List<'a, ChangeItemJson<'a>>,
     #[serde(flatten)]
     pub summary: ChangeSummary<'a>,
 }
 
 /// The answer of `doctor --fix`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DoctorFix", deny_unknown_fields)]
 pub(crate) struct FixJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `doctor-fix-plan` for a dry run, else `doctor-fix-outcome`.
-    pub kind: &'a str,
     /// Every item.
-    pub items: Vec<ChangeItemJson<'a>>,
+    pub items: List<'a, ChangeItemJson<'a>>,
     /// What could not be planned.
-    pub unplanned: Vec<UnplannedJson<'a>>,
+    pub unplanned: &'a [Unplanned],
     /// What needs a decision: errors and warnings that are not mended.
-    pub undecided: Vec<crate::view::render::json::doctor::FindingJson<'a>>,
+    pub undecided: Vec<FindingJson<'a>>,
     #[serde(flatten)]
     pub summary: ChangeSummary<'a>,
-}
-
-/// Something that could not be planned.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Unplanned", deny_unknown_fields)]
-pub(crate) struct UnplannedJson<'a> {
-    /// What it is about.
-    pub about: &'a str,
-    /// Why.
-    pub reason: &'a str,
 }

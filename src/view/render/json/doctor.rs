@@ -1,6 +1,5 @@
 //! The answers of `doctor` in the JSON contract.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -9,29 +8,15 @@ use serde::Serialize;
 use crate::doctor::check::{Finding, Repair};
 use crate::doctor::code::{Code, Severity};
 use crate::session::AgentKind;
+use crate::view::render::answer::List;
 use crate::view::render::json::PathJson;
 
 /// The answer of `doctor`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DoctorReport", deny_unknown_fields)]
 pub(crate) struct DoctorJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `doctor-report`.
-    pub kind: &'a str,
     /// What was found: the worst first, then in the order of the codes, sessions and paths.
-    pub findings: Vec<FindingJson<'a>>,
-    /// How much was found and looked at.
-    #[serde(flatten)]
-    pub counts: DoctorCountsJson,
-}
-
-/// The last line of an ndjson answer of `doctor`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "DoctorSummary", deny_unknown_fields)]
-pub(crate) struct DoctorSummaryJson<'a> {
-    /// `summary`.
-    pub kind: &'a str,
+    pub findings: List<'a, FindingJson<'a>>,
     /// How much was found and looked at.
     #[serde(flatten)]
     pub counts: DoctorCountsJson,
@@ -131,40 +116,27 @@ impl<'a> From<&'a Repair> for RepairJson<'a> {
 }
 
 /// The answer of `doctor --list-checks`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DoctorChecks", deny_unknown_fields)]
-pub(crate) struct ChecksJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `doctor-checks`.
-    pub kind: &'a str,
+pub(crate) struct ChecksJson {
     /// Every check, in the order of the answers.
-    pub checks: Vec<CheckJson<'a>>,
-}
-
-/// The last line of an ndjson answer of `doctor --list-checks`.
-#[derive(Debug, Serialize)]
-pub(crate) struct ChecksSummaryJson<'a> {
-    /// `summary`.
-    pub kind: &'a str,
-    /// How many checks there are.
-    pub checks: usize,
+    pub checks: List<'static, CheckJson>,
 }
 
 /// One check.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Check", deny_unknown_fields)]
-pub(crate) struct CheckJson<'a> {
+pub(crate) struct CheckJson {
     /// The stable name of what it finds.
-    pub code: Cow<'a, str>,
+    pub code: &'static str,
     /// How serious a finding of it can be, the worst first.
-    pub severities: &'a [Severity],
+    pub severities: &'static [Severity],
     /// What it means.
-    pub meaning: &'a str,
+    pub meaning: &'static str,
 }
 
-impl From<Code> for CheckJson<'static> {
-    fn from(code: Code) -> Self {
-        Self { code: code.name().into(), severities: code.severities(), meaning: code.meaning() }
+impl From<&Code> for CheckJson {
+    fn from(code: &Code) -> Self {
+        Self { code: code.name(), severities: code.severities(), meaning: code.meaning() }
     }
 }

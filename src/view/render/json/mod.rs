@@ -13,15 +13,12 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::agent::command::Plan;
 use crate::error::{Candidate, Exit, Refusal};
 use crate::launch::log::Launch;
-use crate::session::{AgentKind, Comparison, Evidence, Health, Message, Pointer, Problem, Role, Session, SessionKind};
-
-/// The version of the contract.
-pub(crate) const FORMAT_VERSION: &str = "1.0";
+use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Problem, Session, SessionKind};
+use crate::view::render::answer::{List, write_object};
 
 /// A directory that a session is launched in.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -36,6 +33,13 @@ pub(crate) struct LaunchDirJson<'a> {
     pub source: &'a str,
     /// Whether the directory exists on this machine now; `null` when nobody looked.
     pub exists: Option<bool>,
+}
+
+impl<'a> LaunchDirJson<'a> {
+    /// Names the source of a directory.
+    pub(crate) fn new(dir: &'a Path, source: &'a str, exists: Option<bool>) -> Self {
+        Self { path: dir.to_string_lossy(), path_bytes_base64: path_bytes(dir), source, exists }
+    }
 }
 
 /// One place where a session is stored.
@@ -63,24 +67,6 @@ pub(crate) struct CopyJson<'a> {
     pub active_at: Option<Timestamp>,
     /// The copy with all that belongs to it, in bytes.
     pub size_bytes: u64,
-}
-
-/// A file elsewhere that names a session.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Pointer", deny_unknown_fields)]
-pub(crate) struct PointerJson<'a> {
-    /// Whose file it is.
-    pub agent: AgentKind,
-    /// The file.
-    pub path: Cow<'a, str>,
-    /// The directory that it stands for.
-    pub dir: Cow<'a, str>,
-    /// The id that it names; `null` when it names none that could be one.
-    pub session_id: Option<&'a str>,
-    /// The name of what it is about.
-    pub name: Option<&'a str>,
-    /// When it was written.
-    pub written_at: Option<Timestamp>,
 }
 
 /// The command that resumes a session.
@@ -150,7 +136,7 @@ pub(crate) struct SessionJson<'a> {
     /// Every copy, the chosen one first.
     pub copies: Vec<CopyJson<'a>>,
     /// The files elsewhere that name it.
-    pub pointers: Vec<PointerJson<'a>>,
+    pub pointers: &'a [Pointer],
     /// Whether the agent can resume it at all.
     pub resumable: bool,
     /// How it is resumed; `null` when it cannot be.
@@ -168,12 +154,10 @@ impl<'a> SessionJson<'a> {
             kind: copy.kind,
             title: copy.title.as_ref().map(|fact| fact.value.as_str()),
             first_prompt: copy.first_prompt.as_ref().map(|fact| fact.value.as_str()),
-            launch_dir: copy.launch_dir.as_ref().map(|fact| LaunchDirJson {
-                path: fact.value.to_string_lossy(),
-                path_bytes_base64: path_bytes(&fact.value),
-                source: fact.source,
-                exists: session.launch_dir_exists,
-            }),
+            launch_dir: copy
+                .launch_dir
+                .as_ref()
+                .map(|fact| LaunchDirJson::new(&fact.value, fact.source, session.launch_dir_exists)),
             start_dir: copy.start_dir.as_ref().map(|fact| fact.value.to_string_lossy()),
             last_dir: copy.last_dir.as_ref().map(|fact| fact.value.to_string_lossy()),
             project: copy.place.project.as_deref(),
@@ -206,7 +190,7 @@ impl<'a> SessionJson<'a> {
                     size_bytes: copy.size_bytes,
                 })
                 .collect(),
-            pointers: session.pointers.iter().map(pointer).collect(),
+            pointers: &session.pointers,
             resumable: plan.is_some(),
             resume: plan.map(resume),
         }
@@ -222,18 +206,6 @@ pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
         unset: &plan.unset,
         set: plan.set.iter().map(|(name, value)| (*name, value.to_string_lossy())).collect(),
         then_type: plan.then_type.as_deref(),
-    }
-}
-
-/// Puts a pointer into the contract's form.
-pub(crate) fn pointer(pointer: &Pointer) -> PointerJson<'_> {
-    PointerJson {
-        agent: pointer.agent,
-        path: pointer.path.to_string_lossy(),
-        dir: pointer.dir.to_string_lossy(),
-        session_id: pointer.session_id.as_deref(),
-        name: pointer.name.as_deref(),
-        written_at: pointer.written_at,
     }
 }
 
@@ -258,148 +230,26 @@ impl<'a> From<&'a Path> for PathJson<'a> {
     }
 }
 
-/// Something that could not be read.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Problem", deny_unknown_fields)]
-pub(crate) struct ProblemJson<'a> {
-    /// Where.
-    pub path: Cow<'a, str>,
-    /// Why.
-    pub reason: &'a str,
-}
-
-impl<'a> From<&'a Problem> for ProblemJson<'a> {
-    fn from(problem: &'a Problem) -> Self {
-        Self { path: problem.path.to_string_lossy(), reason: &problem.reason }
-    }
-}
-
-/// The answer of `list`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SessionList", deny_unknown_fields)]
-pub(crate) struct SessionListJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `session-list`.
-    pub kind: &'a str,
-    /// The sessions in the order that was asked for.
-    #[schemars(with = "Vec<SessionJson<'a>>")]
-    pub sessions: Vec<Box<RawValue>>,
-    /// How many sessions passed the filters but are not shown without `--all`.
-    pub hidden: usize,
-    /// How many sessions were cut off by `--limit`.
-    pub beyond_limit: usize,
-    /// Pointers whose session is found nowhere.
-    pub dangling_pointers: Vec<PointerJson<'a>>,
-    /// What could not be read.
-    pub problems: Vec<ProblemJson<'a>>,
-}
-
-/// The first line of an ndjson answer.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Header", deny_unknown_fields)]
-pub(crate) struct HeaderJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// The kind of the answer, as in the one object of `--json`.
-    pub kind: &'a str,
-}
-
-/// The last line of an ndjson answer of `list`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ListSummary", deny_unknown_fields)]
-pub(crate) struct ListSummaryJson<'a> {
-    /// `summary`.
-    pub kind: &'a str,
-    /// How many sessions were printed.
-    pub sessions: usize,
-    /// How many sessions passed the filters but are not shown without `--all`.
-    pub hidden: usize,
-    /// How many sessions were cut off by `--limit`.
-    pub beyond_limit: usize,
-    /// Pointers whose session is found nowhere.
-    pub dangling_pointers: Vec<PointerJson<'a>>,
-    /// What could not be read.
-    pub problems: Vec<ProblemJson<'a>>,
-}
-
-/// One message of a conversation.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Message", deny_unknown_fields)]
-pub(crate) struct MessageJson<'a> {
-    /// Who speaks.
-    pub role: Role,
-    /// What is said; tool calls and results are put in words.
-    pub text: &'a str,
-    /// When.
-    pub at: Option<Timestamp>,
-}
-
-impl<'a> From<&'a Message> for MessageJson<'a> {
-    fn from(message: &'a Message) -> Self {
-        Self { role: message.role, text: &message.text, at: message.at }
-    }
-}
-
-/// Something that speaks for a launch directory.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Evidence", deny_unknown_fields)]
-pub(crate) struct EvidenceJson<'a> {
-    /// The directory.
-    pub dir: Cow<'a, str>,
-    /// The kind of source.
-    pub source: &'a str,
-    /// Which file or which sessions say so.
-    pub detail: &'a str,
-    /// Whether the directory encodes to the session's project; if not, it does not count.
-    pub counts: bool,
-}
-
-impl<'a> From<&'a Evidence> for EvidenceJson<'a> {
-    fn from(evidence: &'a Evidence) -> Self {
-        let Evidence { dir, source, detail, counts } = evidence;
-        Self { dir: dir.to_string_lossy(), source, detail, counts: *counts }
-    }
-}
-
 /// The answer of `show`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionDetails", deny_unknown_fields)]
 pub(crate) struct SessionDetailsJson<'a, M> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `session`.
-    pub kind: &'a str,
     /// The session, with prompts and replies counted.
     pub session: SessionJson<'a>,
     /// Which file or record each fact was read from.
     pub sources: BTreeMap<&'a str, &'a str>,
     /// What speaks for one launch directory or another, strongest first.
-    pub evidence: Vec<EvidenceJson<'a>>,
+    pub evidence: &'a [Evidence],
     /// Further words on the session, a line each.
     pub notes: &'a [String],
     /// The messages that were asked for, in order; `null` when none were.
     pub messages: M,
 }
 
-/// The last line of an ndjson answer of `show`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ShowSummary", deny_unknown_fields)]
-pub(crate) struct ShowSummaryJson<'a> {
-    /// `summary`.
-    pub kind: &'a str,
-    /// How many messages were printed.
-    pub messages: u64,
-}
-
 /// The answer of `resume --json`: what would be done; nothing is.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ResumePlan", deny_unknown_fields)]
 pub(crate) struct ResumePlanJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `resume-plan`.
-    pub kind: &'a str,
     /// Whose session it is.
     pub agent: AgentKind,
     /// The full id; `null` for a new session.
@@ -424,10 +274,6 @@ pub(crate) struct ResumePlanJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "LastLaunch", deny_unknown_fields)]
 pub(crate) struct LastLaunchJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `last-launch`.
-    pub kind: &'a str,
     /// When.
     pub at: Timestamp,
     /// Which agent.
@@ -445,8 +291,6 @@ pub(crate) struct LastLaunchJson<'a> {
 impl<'a> From<&'a Launch> for LastLaunchJson<'a> {
     fn from(launch: &'a Launch) -> Self {
         Self {
-            format_version: FORMAT_VERSION,
-            kind: "last-launch",
             at: launch.at,
             agent: launch.agent,
             id: launch.id.as_deref(),
@@ -479,15 +323,11 @@ impl<'a> From<&'a Refusal> for RefusalJson<'a> {
 }
 
 /// The answer of `backfill`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "BackfillReport", deny_unknown_fields)]
 pub(crate) struct BackfillJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `backfill-plan` for a dry run, else `backfill-outcome`.
-    pub kind: &'a str,
     /// Every session that was looked at.
-    pub items: Vec<BackfillItemJson<'a>>,
+    pub items: List<'a, BackfillItemJson<'a>>,
     /// How many files were written, or would be.
     pub written: usize,
     /// How many sessions have a good session-info.json already.
@@ -499,27 +339,7 @@ pub(crate) struct BackfillJson<'a> {
     /// The run, by which it can be undone; `null` when nothing was written.
     pub run: Option<&'a str>,
     /// What could not be read.
-    pub problems: Vec<ProblemJson<'a>>,
-}
-
-/// The last line of an ndjson answer of `backfill`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "BackfillSummary", deny_unknown_fields)]
-pub(crate) struct BackfillSummaryJson<'a> {
-    /// `summary`.
-    pub kind: &'a str,
-    /// How many files were written, or would be.
-    pub written: usize,
-    /// How many sessions have a good session-info.json already.
-    pub kept: usize,
-    /// How many were refused.
-    pub refused: usize,
-    /// How many could not be written.
-    pub failed: usize,
-    /// The run, by which it can be undone; `null` when nothing was written.
-    pub run: Option<&'a str>,
-    /// What could not be read.
-    pub problems: Vec<ProblemJson<'a>>,
+    pub problems: &'a [Problem],
 }
 
 /// What is done about one session's session-info.json.
@@ -541,17 +361,13 @@ pub(crate) struct BackfillItemJson<'a> {
     /// Why.
     pub reason: &'a str,
     /// What speaks for one directory or another, strongest first.
-    pub evidence: Vec<EvidenceJson<'a>>,
+    pub evidence: &'a [Evidence],
 }
 
 /// An error, on standard error.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error", deny_unknown_fields)]
 pub(crate) struct ErrorJson<'a> {
-    /// The version of the contract.
-    pub format_version: &'a str,
-    /// `error`.
-    pub kind: &'a str,
     /// A stable name for the error.
     pub code: &'a str,
     /// The exit code.
@@ -564,18 +380,19 @@ pub(crate) struct ErrorJson<'a> {
     pub candidates: &'a [Candidate],
 }
 
-/// Writes an error as one line of JSON.
+/// Puts an error into the contract's form.
 pub(crate) fn error(error: &anyhow::Error) -> String {
     let refusal = error.downcast_ref::<Refusal>();
     let message = format!("{error:#}");
-    let error = ErrorJson {
-        format_version: FORMAT_VERSION,
-        kind: "error",
+    let fields = ErrorJson {
         code: refusal.map_or("failed", |refusal| refusal.code),
         exit: refusal.map_or(Exit::Failure, |refusal| refusal.exit).code(),
         message: &message,
         hint: refusal.and_then(|refusal| refusal.hint.as_deref()),
         candidates: refusal.map_or(&[], |refusal| &refusal.candidates),
     };
-    serde_json::to_string(&error).unwrap_or_default()
+    let mut line = Vec::new();
+    // Nothing in it can fail, nor can writing to memory.
+    let _ = write_object(&mut line, "error", fields);
+    String::from_utf8_lossy(line.trim_ascii_end()).into_owned()
 }
