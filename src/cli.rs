@@ -979,7 +979,7 @@ pub(crate) struct GenerateArgs {
     #[arg(value_name = "WHAT")]
     pub what: Generated,
 
-    /// Which one: a command, a shell or a schema; without it, the names are listed
+    /// Which one: a command, a shell, a schema or an agent; without it, the names are listed
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -993,6 +993,8 @@ pub(crate) enum Generated {
     Completions,
     /// A JSON schema.
     Schema,
+    /// The table of an agent, in Markdown.
+    Agents,
 }
 
 /// Arguments of `help`.

@@ -18,9 +18,11 @@ use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
 };
 use crate::system::env::Env;
+use about::About;
 use command::{Command, as_last_argument, as_prompt_option};
 use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
 
+pub(crate) mod about;
 pub(crate) mod amplifier;
 pub(crate) mod cat;
 pub(crate) mod claude;
@@ -41,7 +43,7 @@ mod registry;
 pub(crate) mod upkeep;
 mod vibe;
 
-pub(crate) use registry::{PointerWriter, all, by_kind, pointer_writers, writer_of};
+pub(crate) use registry::{PointerWriter, about, all, by_kind, pointer_writers, writer_of};
 
 /// Tells what belongs to a copy, as [`Agent::belongings`] does.
 pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
@@ -50,6 +52,9 @@ pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, 
 pub(crate) trait Agent: Sync {
     /// Returns which agent it is.
     fn kind(&self) -> AgentKind;
+
+    /// Tells what people should know of it.
+    fn about(&self) -> &'static About;
 
     /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;

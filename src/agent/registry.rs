@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Agent, Found};
+use crate::agent::about::About;
 use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
 use crate::session::agents::agents;
@@ -13,6 +14,9 @@ use crate::system::env::Env;
 pub(crate) trait PointerWriter: Sync {
     /// Returns which program it is.
     fn kind(&self) -> AgentKind;
+
+    /// Tells what people should know of it.
+    fn about(&self) -> &'static About;
 
     /// Returns the name of its file in a directory.
     fn file_name(&self) -> &'static str;
@@ -50,6 +54,14 @@ macro_rules! readers {
         pub(crate) fn pointer_writers() -> &'static [&'static dyn PointerWriter] {
             &[$(&super::$pointer_module::$pointer),*]
         }
+
+        /// Returns what people should know of an agent.
+        pub(crate) fn about(kind: AgentKind) -> &'static About {
+            match kind {
+                $(AgentKind::$kind => super::$module::$kind.about(),)*
+                $(AgentKind::$pointer => super::$pointer_module::$pointer.about(),)*
+            }
+        }
     };
 }
 agents!(readers);
@@ -74,5 +86,14 @@ mod tests {
     fn every_line_of_the_list_leads_to_the_agent_of_that_name() {
         let told = all().iter().map(|agent| agent.kind()).chain(pointer_writers().iter().map(|writer| writer.kind()));
         assert_eq!(told.collect::<Vec<_>>(), AgentKind::value_variants());
+    }
+
+    #[test]
+    fn what_is_said_of_an_agent_fits_into_a_table() {
+        for kind in AgentKind::value_variants() {
+            for (head, text) in about(*kind).rows() {
+                assert!(!text.is_empty() && !text.contains(['|', '\n']), "{kind}: {head}: {text:?}");
+            }
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
 use crate::doctor::survey;
 use crate::doctor::survey::{InterruptedRun, Survey, Wanted};
-use crate::error::{Exit, PathError};
+use crate::error::Exit;
 use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::view::render::change::Fix;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let wanted = Wanted { codes: codes.clone(), deep: args.deep, expires_within };
     let mut survey = survey::collect(env, &wanted, &showing.watcher());
     drop(showing);
-    survey.interrupted = interrupted(env, ui)?;
+    survey.interrupted = interrupted(env);
     let findings = check::all(&survey, &codes, &filter);
 
     if args.fix {
@@ -76,14 +76,13 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
 }
 
 /// Returns the runs of this program that were cut off; the one that is going on now is none of them.
-fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError> {
+fn interrupted(env: &Env) -> Vec<InterruptedRun> {
     if state_dir::is_busy(env) {
-        return Ok(Vec::new());
+        return Vec::new();
     }
-    let history = History::read(env)?;
-    super::warn_of_problems(ui, &history.problems);
+    let history = History::read(env);
     let cut_off = history.runs.iter().filter(|run| !run.is_purged && (!run.has_ended || run.is_stuck()));
-    let cut_off = cut_off
+    cut_off
         .map(|run| InterruptedRun {
             run: run.id.clone(),
             verb: run.verb.clone(),
@@ -91,6 +90,5 @@ fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError>
             steps: (run.count(|state| *state == State::Done), run.items.len()),
             journal: state_dir::journal(env, &run.id),
         })
-        .collect();
-    Ok(cut_off)
+        .collect()
 }

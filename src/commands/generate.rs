@@ -1,16 +1,16 @@
-//! `rejoin generate`: man pages, completion scripts and schemas, made from the program's own definitions.
+//! `rejoin generate`: man pages, completion scripts, schemas and tables of agents, made from the program's own definitions.
 
 use std::io::Write;
 
-use clap::{Command, CommandFactory as _};
+use clap::{Command, CommandFactory as _, ValueEnum as _};
 use clap_complete::env::Shells;
 use schemars::{Schema, schema_for};
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
-use crate::session::Message;
+use crate::session::{AgentKind, Message};
 use crate::view::render::answer::document_schema;
-use crate::view::render::{archive, cleanup, hook, json, list, pins, save, search, trash, undo};
+use crate::view::render::{agents, archive, cleanup, hook, json, list, pins, save, search, trash, undo};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -22,6 +22,9 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
                 Generated::Man => man(name)?,
                 Generated::Completions => completions(name)?,
                 Generated::Schema => schema(name)?.into_bytes(),
+                Generated::Agents => {
+                    AgentKind::from_str(name, false).map(agents::markdown).unwrap_or_default().into_bytes()
+                }
             };
             ui.data().write_all(&text)?;
         }
@@ -43,6 +46,7 @@ fn names(what: Generated) -> Vec<String> {
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
         Generated::Schema => schemas().map(|(name, ..)| name.to_owned()).to_vec(),
+        Generated::Agents => AgentKind::value_variants().iter().map(|kind| kind.name().to_owned()).collect(),
     }
 }
 

@@ -56,14 +56,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// Returns what people call it, as help texts have it.
-            pub(crate) fn title(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $help,)*
-                    $(Self::$pointer => $pointer_help,)*
-                }
-            }
-
             /// Returns whose sessions it stands for: its own, or those that its pointers name.
             pub(crate) fn session_owner(self) -> Self {
                 match self {

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use crate::generated::assert_part;
+use crate::world::World;
+
 /// Files that name an agent because it is what they are for.
 const BY_MISSION: [&str; 1] = ["commands/backfill.rs"];
 
@@ -27,4 +30,22 @@ fn no_agent_is_named_outside_of_its_folder() {
         }
     }
     assert!(faults.is_empty(), "what is said of an agent is for its folder to tell:\n{}", faults.join("\n"));
+}
+
+/// Returns the names of all agents.
+fn agents(world: &World) -> Vec<String> {
+    world.rejoin(["generate", "agents"]).code(0).stdout().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_readme_names_every_agent() {
+    let world = World::new();
+    let title = |agent: String| {
+        let part = world.rejoin(["generate", "agents", &agent]).code(0).stdout();
+        part.lines().find_map(|line| line.strip_prefix("## ")).expect("a title").to_owned()
+    };
+    let mut titles: Vec<String> = agents(&world).into_iter().map(title).collect();
+    titles.sort();
+    let last = titles.pop().expect("an agent");
+    assert_part("README.md", "agents", &format!("It knows {} and {last}.", titles.join(", ")));
 }

@@ -25,7 +25,6 @@ mod delete;
 mod doctor;
 mod examples;
 mod facts;
-mod faults;
 mod fix;
 mod gemini;
 #[cfg(feature = "sqlite")]

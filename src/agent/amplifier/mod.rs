@@ -7,6 +7,7 @@
 pub(crate) mod records;
 pub(crate) mod session_info;
 
+mod about;
 mod reader;
 mod upkeep;
 
@@ -19,6 +20,7 @@ use reader::Reader;
 
 use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
+use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::evidence;
@@ -38,6 +40,10 @@ pub(super) struct Amplifier;
 impl Agent for Amplifier {
     fn kind(&self) -> AgentKind {
         AgentKind::Amplifier
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

@@ -4,6 +4,7 @@
 
 pub(crate) mod records;
 
+mod about;
 mod ends;
 mod upkeep;
 
@@ -19,6 +20,7 @@ use super::upkeep::{CwdRecords, Link, Retention, Strays};
 use super::{
     Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
 };
+use crate::agent::about::About;
 use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
@@ -52,6 +54,10 @@ const NESTED: &[&str] = &[
 impl Agent for Claude {
     fn kind(&self) -> AgentKind {
         AgentKind::Claude
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

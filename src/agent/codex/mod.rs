@@ -4,6 +4,7 @@
 
 pub(super) mod records;
 
+mod about;
 mod ends;
 mod threads;
 
@@ -18,6 +19,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::claude::is_session_id;
 use super::{Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
@@ -51,6 +53,10 @@ pub(super) struct Codex;
 impl Agent for Codex {
     fn kind(&self) -> AgentKind {
         AgentKind::Codex
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

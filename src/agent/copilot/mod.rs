@@ -5,6 +5,7 @@
 pub(super) mod flat_yaml;
 pub(super) mod records;
 
+mod about;
 mod ends;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -17,6 +18,7 @@ use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, each_file_below, is_there};
+use crate::agent::about::About;
 use crate::agent::upkeep;
 use crate::agent::upkeep::Link;
 use crate::error::PathError;
@@ -39,6 +41,10 @@ pub(super) struct Copilot;
 impl Agent for Copilot {
     fn kind(&self) -> AgentKind {
         AgentKind::Copilot
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

@@ -5,6 +5,8 @@
 
 pub(super) mod records;
 
+mod about;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
+use crate::agent::about::About;
 use crate::agent::database;
 use crate::agent::database::{MAX_BYTES, Queries, Schema};
 use crate::error::PathError;
@@ -98,6 +101,10 @@ fn day_of(version: i64) -> i64 {
 impl Agent for Crush {
     fn kind(&self) -> AgentKind {
         AgentKind::Crush
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

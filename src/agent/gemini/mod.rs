@@ -7,6 +7,8 @@
 
 pub(super) mod records;
 
+mod about;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -20,6 +22,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
+use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
@@ -51,6 +54,10 @@ pub(super) struct Gemini;
 impl Agent for Gemini {
     fn kind(&self) -> AgentKind {
         AgentKind::Gemini
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

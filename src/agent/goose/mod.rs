@@ -4,6 +4,8 @@
 
 pub(super) mod records;
 
+mod about;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes};
+use crate::agent::about::About;
 use crate::agent::database;
 use crate::agent::database::{MAX_BYTES, Queries, Schema};
 use crate::error::PathError;
@@ -108,6 +111,10 @@ impl Schema for Sessions {
 impl Agent for Goose {
     fn kind(&self) -> AgentKind {
         AgentKind::Goose
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

@@ -6,6 +6,8 @@
 pub(crate) mod records;
 pub mod signature;
 
+mod about;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
+use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::session::evidence;
@@ -46,6 +49,10 @@ pub(super) struct Jido;
 impl Agent for Jido {
     fn kind(&self) -> AgentKind {
         AgentKind::Jido
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

@@ -6,6 +6,7 @@
 
 pub(super) mod records;
 
+mod about;
 mod reader;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
+use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::evidence;
@@ -33,6 +35,10 @@ pub(super) struct Kimi;
 impl Agent for Kimi {
     fn kind(&self) -> AgentKind {
         AgentKind::Kimi
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
+use crate::agent::about::About;
 use crate::agent::database;
 use crate::agent::database::{MAX_BYTES, Queries, Schema};
 use crate::agent::opencode::records as format;
@@ -21,6 +22,7 @@ use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 
+mod about;
 mod tree;
 
 /// Names another database, absolute or below the data directory.
@@ -163,6 +165,10 @@ fn is_forks_title(title: &str) -> bool {
 impl Agent for OpenCode {
     fn kind(&self) -> AgentKind {
         AgentKind::OpenCode
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

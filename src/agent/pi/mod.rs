@@ -4,6 +4,7 @@
 
 pub(super) mod records;
 
+mod about;
 mod ends;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use ends::{Ends, TAIL};
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
+use crate::agent::about::About;
 use crate::agent::upkeep;
 use crate::agent::upkeep::Link;
 use crate::error::PathError;
@@ -38,6 +40,10 @@ pub(super) struct Pi;
 impl Agent for Pi {
     fn kind(&self) -> AgentKind {
         AgentKind::Pi
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

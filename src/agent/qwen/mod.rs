@@ -6,6 +6,8 @@
 
 pub(super) mod records;
 
+mod about;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -19,6 +21,7 @@ use super::{
     Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
     is_there,
 };
+use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::format::jsonl::{Jsonl, each_line};
@@ -43,6 +46,10 @@ pub(super) struct Qwen;
 impl Agent for Qwen {
     fn kind(&self) -> AgentKind {
         AgentKind::Qwen
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

@@ -5,6 +5,7 @@
 
 pub(super) mod records;
 
+mod about;
 mod old;
 mod unified;
 
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
+use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
@@ -48,6 +50,10 @@ pub(super) struct Vibe;
 impl Agent for Vibe {
     fn kind(&self) -> AgentKind {
         AgentKind::Vibe
+    }
+
+    fn about(&self) -> &'static About {
+        &about::ABOUT
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {

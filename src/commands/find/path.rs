@@ -84,7 +84,8 @@ fn by_pointer(
             return Ok(Target::Session(Box::new(session)));
         }
         Some(id) => {
-            ui.note(&format!("{} points to {id}, which is in no project of {}.", pointer.path.display(), owner.title()))
+            let title = agent::about(owner).title;
+            ui.note(&format!("{} points to {id}, which is in no project of {title}.", pointer.path.display()));
         }
         None => ui.note(&format!("{} names no session.", pointer.path.display())),
     }

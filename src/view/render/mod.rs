@@ -1,5 +1,6 @@
 //! Values to bytes: tables for people, lines for pipes, JSON for scripts.
 
+pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod archive;
 pub(crate) mod backfill;

@@ -1,0 +1,17 @@
+//! What people are told of Claude Code.
+
+use crate::agent::about::About;
+
+pub(super) const ABOUT: About = About {
+    title: "Claude Code",
+    sessions: "`~/.claude/projects/<slug>/<id>.jsonl`; the same below `$CLAUDE_CONFIG_DIR` and `~/.claude-*`",
+    launch_dir: "the last `relocated` record, else the first recorded directory, else the last, whichever encodes to the \
+        slug; a session that none fits is marked `misfiled` and resumed only with `--trust` or `--dir`",
+    elsewhere: "before 2.1.223 it looked only in the project of the current directory: \"No conversation found with \
+        session ID\"; since then it looks in every project, but finds nothing if a copy lies in a second one",
+    starts: "`claude --resume ID`, without the variables of a client that it was started from",
+    in_use: "it registers its processes, with the time each started",
+    deletes: "sessions whose file was last changed more than `cleanupPeriodDays` ago, 30 by default",
+    writes: "hooks in `settings.json` (`hook install`), and the records of directories that these hooks keep",
+    facts: "measured on 2.1.330 and 2.1.197; claude-agent-sdk-python e8bde601",
+};

@@ -1,0 +1,18 @@
+//! What people are told of Copilot CLI.
+
+use crate::agent::about::About;
+
+pub(super) const ABOUT: About = About {
+    title: "Copilot CLI",
+    sessions: "`~/.copilot/session-state/<id>/`; the same below `$COPILOT_HOME`",
+    launch_dir: "the directory of the last start or resume in `events.jsonl`; else `cwd` of `workspace.yaml`, which stays \
+        the first one",
+    elsewhere: "works, and goes to the directory of `workspace.yaml` by itself if that exists; the beginning of an id or a \
+        name will do, so it may be another session's",
+    starts: "`copilot --resume=ID`, with `-p TEXT` for one prompt",
+    in_use: "`inuse.<pid>.hold` is locked while a client has the session open; where there is none, a running process \
+        of that id means maybe",
+    deletes: "nothing",
+    writes: "nothing",
+    facts: "measured on 1.0.102",
+};

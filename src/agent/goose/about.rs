@@ -1,0 +1,15 @@
+//! What people are told of Goose.
+
+use crate::agent::about::About;
+
+pub(super) const ABOUT: About = About {
+    title: "Goose",
+    sessions: "`~/.local/share/goose/sessions/sessions.db`; the same below `$XDG_DATA_HOME` or `$GOOSE_PATH_ROOT/data`",
+    launch_dir: "`working_dir`",
+    elsewhere: "works, and offers to go to that directory",
+    starts: "`goose session --resume --session-id ID`; with `--prompt` `goose run --resume --session-id ID -t TEXT`",
+    in_use: "it keeps no lock: a record of the last two minutes means maybe",
+    deletes: "nothing",
+    writes: "nothing; its database is only read, and `goose session remove --session-id ID` removes a session",
+    facts: "read in aaif-goose/goose 017176d0, schema 17",
+};

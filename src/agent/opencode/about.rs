@@ -1,0 +1,18 @@
+//! What people are told of OpenCode.
+
+use crate::agent::about::About;
+
+pub(super) const ABOUT: About = About {
+    title: "OpenCode",
+    sessions: "`opencode.db` and `opencode-*.db` in `~/.local/share/opencode`, below `$XDG_DATA_HOME`, and what \
+        `$OPENCODE_DB` names; before 1.2 in `storage/session/*/<id>.json` there",
+    launch_dir: "`session.directory`",
+    elsewhere: "`opencode run --session` answers and saves, but never ends; sessions whose project id changed are left out \
+        of its own list",
+    starts: "`opencode --session ID`; with `--prompt` `opencode run --session ID TEXT`; names the database if it is not \
+        the usual one",
+    in_use: "it keeps no lock: a record of the last two minutes means maybe",
+    deletes: "nothing",
+    writes: "nothing; its databases are only read, and `opencode session delete ID` removes a session",
+    facts: "measured on 1.18.33; anomalyco/opencode 063e8306",
+};
