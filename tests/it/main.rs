@@ -52,6 +52,7 @@ mod search;
 mod selectors;
 mod shapes;
 mod shown;
+mod survival;
 mod terminal;
 mod undo;
 mod vibe;

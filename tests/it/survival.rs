@@ -1,0 +1,250 @@
+//! Whatever the system refuses and whoever interferes: every byte that was there is still somewhere, and the answer
+//! agrees with the disk. The program runs on a real file system here, with a real agent beside it or under `strace`.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use crate::fixtures::{Amplifier, Claude, Codex, age_tree, id, put};
+use crate::world::{Answer, World};
+
+const APP: &str = "/usr/bin";
+
+/// The system calls that are made to fail, each from its N-th time on.
+const CALLS: [&str; 8] = ["renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "fsync", "write", "utimensat"];
+
+/// A home in which every verb has something to do.
+fn world() -> World {
+    let world = World::new();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+    for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
+        let session = Claude::session(id(n)).in_dir(APP).at(at).turn("x", &format!("reply {n}"));
+        world.add(session.subagent("agent-a1", "look", &format!("seen by {n}")).side_file("tool-results/a.txt", "a"));
+        put(&world.home().join(".claude/file-history").join(id(n)).join("a@v1"), format!("old {n}"));
+    }
+    let whole = Claude::session(id(4)).in_dir(APP).turn("a", "b").turn("c", "d");
+    world.add(whole);
+    world.add(Claude::session(id(4)).in_dir(APP).turn("a", "b").filed_under("-somewhere-else"));
+    world.add(Amplifier::session(id(5)).file("session-info.json", r#"{"kept": 1"#).in_dir(APP).turn("x", "y"));
+    world.add(Amplifier::session(id(6)).in_dir(APP).turn("x", "z"));
+    world.add(Codex::session(id(7)).in_dir(APP).turn("p", "q"));
+    age_tree(&world.home());
+    world
+}
+
+/// A change that is tried: what comes before it, and its arguments.
+struct Change {
+    before: &'static [&'static [&'static str]],
+    args: &'static [&'static str],
+    /// Whether it asks for something to be deleted for good.
+    purges: bool,
+}
+
+const ONE: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
+const FOUR: &str = "00000004-aaaa-4aaa-8aaa-000000000004";
+
+/// Every verb that changes something.
+const CHANGES: [Change; 15] = [
+    Change { before: &[], args: &["doctor", "--fix"], purges: false },
+    Change { before: &[], args: &["dedupe", FOUR, "--keep", "1"], purges: false },
+    Change { before: &[], args: &["cleanup", "--older-than", "30d", "--yes"], purges: false },
+    Change { before: &[], args: &["cleanup", "--older-than", "30d", "--archive", "--yes"], purges: false },
+    Change { before: &[], args: &["cleanup", "--older-than", "30d", "--permanent", "--yes"], purges: true },
+    Change { before: &[], args: &["delete", ONE, "--yes"], purges: false },
+    Change { before: &[], args: &["delete", ONE, "--permanent", "--yes"], purges: true },
+    Change { before: &[], args: &["backfill", "--all"], purges: false },
+    Change { before: &[], args: &["archive", "--all"], purges: false },
+    Change { before: &[&["archive", ONE], &["delete", ONE, "--yes"]], args: &["restore", ONE], purges: false },
+    Change { before: &[&["delete", ONE, "--yes"]], args: &["undo"], purges: false },
+    Change { before: &[&["delete", ONE, "--yes"]], args: &["trash", "restore", ONE], purges: false },
+    Change { before: &[&["delete", ONE, "--yes"]], args: &["trash", "purge", "--all", "--yes"], purges: true },
+    Change { before: &[], args: &["hook", "install"], purges: false },
+    Change { before: &[], args: &["pin", ONE], purges: false },
+];
+
+/// Returns the contents of every file, but not of those that this program keeps for itself.
+fn contents(world: &World) -> BTreeSet<Vec<u8>> {
+    let own = world.home().join(".local");
+    let trash = own.join("state/rejoin/trash");
+    let entries = walkdir::WalkDir::new(world.root()).into_iter().filter_map(Result::ok);
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    let files = files.filter(|entry| !entry.path().starts_with(&own) || entry.path().starts_with(&trash));
+    files.map(|entry| std::fs::read(entry.path()).expect("a file that can be read")).collect()
+}
+
+/// Returns how many contents are nowhere any more; an agent may have gone on writing behind them.
+fn missing(world: &World, before: &BTreeSet<Vec<u8>>) -> usize {
+    let now = contents(world);
+    // Whatever begins with a text comes right after it in order.
+    let is_there = |was: &Vec<u8>| now.range(was.clone()..).next().is_some_and(|is| is.starts_with(was));
+    before.iter().filter(|was| !is_there(was)).count()
+}
+
+/// Checks that nothing is lost, that the next runs get along with what is left, and that then nothing is lost either.
+#[track_caller]
+fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, answer: &Answer, when: &str) {
+    let said = format!("{when}\n{}\n{}", answer.stdout(), answer.stderr());
+    assert!(!matches!(answer.exit(), Some(101 | 134 | 139)), "a panic: {said}");
+    let lost = missing(world, before);
+    assert!(purges || lost == 0, "{lost} contents are lost: {said}");
+    // What was asked for is said, whether it could be done or not.
+    assert!(lost == 0 || !answer.stdout().is_empty() || !answer.stderr().is_empty(), "{said}");
+    for args in [&["undo", "--list"][..], &["trash", "list"], &["unpin", ONE], &["undo"], &["list", "--all"]] {
+        let next = world.rejoin(args);
+        assert!(!matches!(next.exit(), None | Some(101 | 134 | 139)), "{args:?} after {said}\n{}", next.stderr());
+    }
+    assert_eq!(missing(world, before), lost, "recovering lost something: {said}");
+}
+
+fn prepared(change: &Change) -> (World, BTreeSet<Vec<u8>>) {
+    let world = world();
+    for args in change.before {
+        world.rejoin(*args).code(0);
+    }
+    let before = contents(&world);
+    (world, before)
+}
+
+/// Returns whether this machine lets a test inject faults.
+fn has_strace() -> bool {
+    let probe = ["-qq", "-e", "trace=mkdirat", "-e", "inject=mkdirat:error=EIO", "true"];
+    let is_there =
+        std::process::Command::new("strace").args(probe).output().is_ok_and(|answer| answer.status.success());
+    if !is_there {
+        eprintln!("skipped: there is no strace that can inject faults");
+    }
+    is_there
+}
+
+/// How much is tried: a sample, or with `REJOIN_SURVIVAL=all` everything.
+fn tries_all() -> bool {
+    std::env::var_os("REJOIN_SURVIVAL").is_some_and(|wish| wish == "all")
+}
+
+#[test]
+fn a_system_call_that_fails_from_some_time_on_loses_nothing() {
+    if !has_strace() {
+        return;
+    }
+    let mut tried = 0;
+    for (number, change) in CHANGES.iter().enumerate() {
+        for (at, call) in CALLS.into_iter().enumerate() {
+            for nth in 1..=12 {
+                // Each verb meets each call in the sample, at one time of its life.
+                if !tries_all() && nth != 1 + (number * 5 + at * 3) % 7 {
+                    continue;
+                }
+                let (world, before) = prepared(change);
+                let inject = format!("inject={call}:error=EIO:when={nth}+");
+                let trace = format!("trace={call}");
+                let log = world.root().join("strace.log");
+                let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", &trace, "-e", &inject];
+                let args = fixed.iter().chain(&[env!("CARGO_BIN_EXE_rejoin")]).chain(change.args);
+                let answer = world.from(world.root()).run("strace", args);
+                std::fs::remove_file(&log).expect("a log");
+                let when = format!("{:?} with {inject}", change.args);
+                assert_all_is_there(&world, &before, change.purges, &answer, &when);
+                tried += 1;
+            }
+        }
+    }
+    println!("{tried} runs");
+}
+
+/// An agent that goes on with a session: as soon as one of its files is out of its way, it writes to all of them.
+struct Racer {
+    files: Vec<PathBuf>,
+    written: Vec<String>,
+}
+
+impl Racer {
+    /// Writes until it is told to stop; every line that was written counts.
+    fn race(&mut self, stop: &AtomicBool) {
+        while !stop.load(Ordering::Relaxed) {
+            if self.files.iter().all(|path| path.exists()) || self.written.len() > 200 {
+                continue;
+            }
+            for (at, path) in self.files.iter().enumerate() {
+                let line = format!("the agent's own line {} in {at}", self.written.len());
+                let parent = path.parent().expect("a directory");
+                let opened: std::io::Result<File> = std::fs::create_dir_all(parent)
+                    .and_then(|()| OpenOptions::new().append(true).create(true).open(path));
+                if opened.and_then(|mut file| writeln!(file, "{line}")).is_ok() {
+                    self.written.push(line);
+                }
+            }
+        }
+    }
+}
+
+/// Tells whether a line is in any file below a directory.
+fn holds(root: &Path, line: &str) -> bool {
+    let entries = walkdir::WalkDir::new(root).into_iter().filter_map(Result::ok);
+    let mut files = entries.filter(|entry| entry.file_type().is_file());
+    files.any(|entry| std::fs::read_to_string(entry.path()).is_ok_and(|text| text.lines().any(|at| at == line)))
+}
+
+#[test]
+fn an_agent_that_writes_the_moment_its_session_is_removed_loses_nothing() {
+    let races = std::env::var("REJOIN_RACES").ok().and_then(|races| races.parse().ok()).unwrap_or(60);
+    let mut met = 0;
+    for race in 0..races {
+        let (world, before) = prepared(&CHANGES[5]);
+        let project = world.home().join(".claude/projects/-usr-bin");
+        let side = project.join(ONE).join("subagents/agent-a1.jsonl");
+        let files = if race % 3 == 0 {
+            vec![project.join(format!("{ONE}.jsonl"))]
+        } else {
+            vec![project.join(format!("{ONE}.jsonl")), side]
+        };
+        let mut racer = Racer { files, written: Vec::new() };
+        let stop = AtomicBool::new(false);
+        let args = if race % 2 == 0 { CHANGES[5].args } else { CHANGES[2].args };
+        let answer = std::thread::scope(|scope| {
+            scope.spawn(|| racer.race(&stop));
+            let answer = world.rejoin(args);
+            stop.store(true, Ordering::Relaxed);
+            answer
+        });
+        met += usize::from(!racer.written.is_empty());
+        let when = format!("race {race}");
+        assert_all_is_there(&world, &before, false, &answer, &when);
+        for line in &racer.written {
+            assert!(holds(world.root(), line), "{when}: {line:?} is lost\n{}\n{}", answer.stdout(), answer.stderr());
+        }
+    }
+    println!("{races} races, in {met} of which the agent came in between");
+    assert!(met > races / 4, "the agent hardly ever came in between: {met} of {races}");
+}
+
+#[test]
+fn what_a_change_says_of_its_items_is_what_the_disk_says() {
+    for point in 1..24 {
+        let (world, before) = prepared(&CHANGES[6]);
+        let fault = format!("5:{point}");
+        let answer = world.with("REJOIN_FAULT", &fault).rejoin(["delete", ONE, "--permanent", "--yes", "--json"]);
+        let said: Value = serde_json::from_str(&answer.stdout()).unwrap_or_default();
+        let is_there = missing(&world, &before) == 0;
+        if answer.exit() == Some(0) {
+            assert!(!is_there, "{fault}: it says that all is deleted, but it is there: {said}");
+        }
+        assert_all_is_there(&world, &before, true, &answer, &fault);
+    }
+}
+
+#[test]
+fn each_of_these_changes_does_something_where_nothing_fails() {
+    for change in &CHANGES {
+        let (world, before) = prepared(change);
+        let own = |world: &World| crate::picture::picture(&world.home());
+        let then = own(&world);
+        let answer = world.rejoin(change.args).code_is_one_of(&[0, 4]);
+        assert_ne!(then, own(&world), "{:?}", change.args);
+        assert_all_is_there(&world, &before, change.purges, &answer, &format!("{:?}", change.args));
+        assert_eq!(missing(&world, &before) > 0, change.purges, "{:?}", change.args);
+    }
+}
