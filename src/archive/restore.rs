@@ -1,16 +1,19 @@
 //! Puts an archived session back: made ready beside the journal and checked there, then moved to where nothing is.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 use smallvec::SmallVec;
 
+use crate::agent::Agent;
 use crate::archive::held::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
-use crate::archive::unpacked::unpack;
+use crate::archive::unpacked::{Unpacked, unpack};
 use crate::archive::{Archive, Manifest};
 use crate::change::apply::fault::Fault;
 use crate::change::apply::run;
@@ -18,7 +21,8 @@ use crate::change::apply::run::Outcome;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::change::plan::change::{About, Change, Item, Step};
-use crate::error::PathError;
+use crate::error::{Exit, PathError, Refusal};
+use crate::session::{Located, Store};
 use crate::system::env::Env;
 
 /// A restore as it is planned.
@@ -197,6 +201,51 @@ pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
     names.iter().filter_map(fault).collect()
 }
 
+/// Refuses a session of which something would go where its agent keeps other things, such as its settings.
+///
+/// What a manifest says is not trusted: the agent itself is asked, in a directory of its own, what belongs to the session.
+pub(crate) fn check_places(
+    manifest: &Manifest,
+    archive: &Archive,
+    agent: &dyn Agent,
+    store: &Store,
+    env: &Env,
+) -> anyhow::Result<()> {
+    let refuse = |path: &Path| {
+        let message = format!("{} is no part of {} session {}", path.display(), manifest.agent, manifest.id);
+        let hint = "its manifest is not one that rejoin wrote; restore an earlier state with --state N";
+        anyhow::Error::from(Refusal::new(Exit::Refused, "not-of-the-session", message).hint(hint))
+    };
+    for at in 0..manifest.stores.len() {
+        let copies: Vec<&Path> =
+            manifest.copies.iter().filter(|copy| copy.store == at).map(|copy| copy.path.as_path()).collect();
+        // Where a name does not tell the id, the agent reads the copy for it.
+        let is_copy = |entry: &Entry| copies.iter().any(|copy| entry.path.starts_with(copy));
+        let unpacked = Unpacked::of_store(manifest, at, is_copy, archive, env)?;
+        let root = unpacked.root();
+        let store = Arc::new(Store { root: root.to_owned(), ..store.clone() });
+        let places: Vec<Located> =
+            agent.locate(&store).places.into_iter().filter(|place| place.id == manifest.id).collect();
+        if let Some(copy) = copies.iter().find(|copy| places.iter().all(|place| *place.path != root.join(copy))) {
+            return Err(refuse(copy));
+        }
+        let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
+        for place in &places {
+            let belongings = agent.belongings(place).unwrap_or_default();
+            paths.extend(belongings.own.into_iter().chain(belongings.shared).chain(agent.companions(place)));
+        }
+        let is_its = |entry: &&Entry| {
+            let path = root.join(&entry.path);
+            let is_on_the_way = matches!(entry.node, Node::Dir) && paths.iter().any(|its| its.starts_with(&path));
+            is_on_the_way || path.ancestors().any(|above| paths.contains(above))
+        };
+        if let Some(entry) = manifest.entries.iter().filter(|entry| entry.store == at).find(|entry| !is_its(entry)) {
+            return Err(refuse(&entry.path));
+        }
+    }
+    Ok(())
+}
+
 impl Restore<'_> {
     /// Puts the session back, as a run that can be undone.
     pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
@@ -204,7 +253,7 @@ impl Restore<'_> {
             let made = self.make_ready(&state_dir.fault);
             made.map_err(|error| PathError::new("make ready", &self.ready, error))
         };
-        run::run_prepared(&self.change, env, patience, prepare, &mut |_| {})
+        run::run_prepared(&self.change, env, patience, prepare)
     }
 
     /// Unpacks everything that goes somewhere, and checks it.

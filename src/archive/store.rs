@@ -82,9 +82,14 @@ impl Archive {
         self.blobs().join(name.get(..2).unwrap_or_default()).join(format!("{name}.zst"))
     }
 
+    /// Returns the directory of all manifests.
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
     /// Returns the directory of a session's manifests.
     pub(crate) fn session_dir(&self, agent: AgentKind, id: &str) -> PathBuf {
-        self.root.join("sessions").join(agent.name()).join(dir_name(id))
+        self.sessions().join(agent.name()).join(dir_name(id))
     }
 
     /// Reads a chunk and checks it.
@@ -100,9 +105,9 @@ impl Archive {
     pub(crate) fn holdings(&self) -> Holdings {
         let mut problems = Vec::new();
         let mut paths = Vec::new();
-        for (agent, kind) in entries(&self.root.join("sessions"), &mut problems) {
-            for (session, kind) in entries(&agent, &mut problems).into_iter().filter(|_| kind.is_dir()) {
-                paths.extend(if kind.is_dir() { manifests_in(&session, &mut problems) } else { Vec::new() });
+        for agent in dirs(&self.sessions(), &mut problems) {
+            for session in dirs(&agent, &mut problems) {
+                paths.extend(manifests_in(&session, &mut problems));
             }
         }
         Holdings::read(paths, problems)
@@ -191,9 +196,33 @@ fn is_manifest(name: &str) -> bool {
     })
 }
 
+/// Lists the manifests of a session; what may be one of a form that is not known is a problem.
 fn manifests_in(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
-    let entries = entries(dir, problems).into_iter().map(|(path, _)| path);
-    entries.filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_manifest)).collect()
+    let mut paths: Vec<PathBuf> = entries(dir, problems).into_iter().map(|(path, _)| path).collect();
+    paths.retain(|path| match path.file_name().and_then(|name| name.to_str()) {
+        Some(name) if is_manifest(name) => true,
+        Some(name) if name.starts_with('.') || name.ends_with(".tmp") => false,
+        _ => {
+            problems.push(Problem { path: path.clone(), reason: "it is no manifest by its name".to_owned() });
+            false
+        }
+    });
+    paths
+}
+
+/// Lists the directories in a directory; a link, which is not followed, may hide one and is a problem.
+pub(crate) fn dirs(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+    let mut dirs = Vec::new();
+    for (path, kind) in entries(dir, problems) {
+        if kind.is_dir() {
+            dirs.push(path);
+        } else if !kind.is_file() {
+            let what =
+                if kind.is_symlink() { "it is a symbolic link, which is not followed" } else { "it is no directory" };
+            problems.push(Problem { path, reason: what.to_owned() });
+        }
+    }
+    dirs
 }
 
 /// Lists a directory; a missing one is empty.

@@ -27,9 +27,27 @@ impl Unpacked {
     ///
     /// Every content is checked. Fails with `archive-damaged` at the first chunk that is damaged.
     pub(crate) fn of(manifest: &Manifest, archive: &Archive, env: &Env) -> anyhow::Result<Self> {
+        Self::of_store(manifest, manifest.copies[0].store, |_| true, archive, env)
+    }
+
+    /// Unpacks what was in one store as [`Self::of`] does; a file that is not wanted is empty.
+    pub(super) fn of_store(
+        manifest: &Manifest,
+        store: usize,
+        is_wanted: impl Fn(&Entry) -> bool,
+        archive: &Archive,
+        env: &Env,
+    ) -> anyhow::Result<Self> {
         let fault = Fault::from_env(env);
         let unpacked = Self { dir: PrivateDir::make(env, Fault::from_env(env))?, fault };
-        unpacked.fill(manifest, archive)?;
+        for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
+            let path = unpacked.root().join(&entry.path);
+            let made = unpacked.entry(&path, entry, is_wanted(entry), archive);
+            made.map_err(|trouble| match trouble {
+                UnpackError::Damaged(why) => anyhow::Error::from(damaged(manifest, &why)),
+                UnpackError::System(error) => PathError::new("unpack", &path, error).into(),
+            })?;
+        }
         Ok(unpacked)
     }
 
@@ -38,19 +56,7 @@ impl Unpacked {
         self.dir.path()
     }
 
-    fn fill(&self, manifest: &Manifest, archive: &Archive) -> anyhow::Result<()> {
-        let store = manifest.copies[0].store;
-        for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
-            let path = self.dir.path().join(&entry.path);
-            self.entry(&path, entry, archive).map_err(|trouble| match trouble {
-                UnpackError::Damaged(why) => anyhow::Error::from(damaged(manifest, &why)),
-                UnpackError::System(error) => PathError::new("unpack", &path, error).into(),
-            })?;
-        }
-        Ok(())
-    }
-
-    fn entry(&self, path: &Path, entry: &Entry, archive: &Archive) -> Result<(), UnpackError> {
+    fn entry(&self, path: &Path, entry: &Entry, is_wanted: bool, archive: &Archive) -> Result<(), UnpackError> {
         self.fault.point()?;
         match &entry.node {
             // Nothing is read through a link, so none is made.
@@ -58,7 +64,11 @@ impl Unpacked {
             Node::Dir => Ok(tree::make_private_dirs(path)?),
             Node::File { sha256, chunks, .. } => {
                 tree::make_private_dirs(path.parent().unwrap_or(path))?;
-                unpack(&tree::create(path)?, &entry.path, (sha256, chunks), archive, &self.fault)
+                let file = tree::create(path)?;
+                if !is_wanted {
+                    return Ok(());
+                }
+                unpack(&file, &entry.path, (sha256, chunks), archive, &self.fault)
             }
         }
     }

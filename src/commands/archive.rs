@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let sessions = chosen(args, env, ui)?;
     let options = ArchiveOptions { is_dry_run: args.dry_run, is_full: args.full, patience: args.lock.lock_timeout };
     let mut progress = ui.progress("Archiving", sessions.len());
-    let report = apply::archive(&sessions, &archive, options, env, &mut |done| progress.at(done))?;
+    let report = apply::archive(&sessions, &archive, options, None, env, &mut |done| progress.at(done))?;
     drop(progress);
     for warning in &report.warnings {
         ui.warn(warning);

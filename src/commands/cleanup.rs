@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::{change, removal, safe};
 use crate::archive::Archive;
 use crate::change::apply::journal::Run;
-use crate::change::apply::run::{Outcome, run_watched};
-use crate::change::apply::state_dir::History;
+use crate::change::apply::run::{Outcome, run_locked};
+use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::trash;
 use crate::change::apply::trash::{Purge, Purged};
 use crate::change::pins::Pins;
@@ -19,7 +19,7 @@ use crate::change::plan::change::{Change, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Policy, Verdict};
 use crate::change::removal::{Summaries, cwd_records, day};
 use crate::cli::{Age, CleanupArgs};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, PathError, Refusal};
 use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
@@ -75,21 +75,28 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if !plan.change.items.is_empty() {
         removal::ask(plan.change.items.len(), plan.change.freed_bytes(), removal, env, ui)?;
     }
-    if args.archive {
-        plan.archive(args, env, ui)?;
+    let (mut outcome, mut purged) = (Outcome::default(), Purged::default());
+    let mut is_permanent = removal.permanent;
+    if !plan.change.items.is_empty() || !plan.due.is_empty() {
+        // One lock for all of it: nobody comes in between.
+        let state_dir = StateDir::open(env, "cleanup", removal.change.lock.lock_timeout)?;
+        if args.archive {
+            plan.archive(args, &state_dir, env, ui)?;
+        }
+        let mut progress = ui.progress("Removing", plan.change.items.len());
+        outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.at(done))?;
+        drop(progress);
+        if !plan.due.is_empty() {
+            purged = trash::purge(&state_dir, env, &Purge::Runs(plan.due.clone()))?;
+        }
+        if removal.permanent {
+            let mut failed = removal::purge(&mut outcome, &state_dir, env)?.failed;
+            is_permanent = failed.is_empty();
+            purged.failed.append(&mut failed);
+        }
     }
-    let mut progress = ui.progress("Removing", plan.change.items.len());
-    let patience = removal.change.lock.lock_timeout;
-    let mut outcome = run_watched(&plan.change, env, patience, &mut |done| progress.at(done))?;
-    drop(progress);
-    let mut purged = Purged::default();
-    if !plan.due.is_empty() {
-        purged = trash::purge(env, &Purge::Runs(plan.due.clone()), patience)?;
-    }
-    if removal.permanent {
-        purged.failed.append(&mut removal::purge(&mut outcome, removal, env)?.failed);
-    }
-    let report = plan.report(args, Some(&outcome), &purged, ui);
+    let mut report = plan.report(args, Some(&outcome), &purged, ui);
+    report.change.is_permanent = is_permanent;
     plan.print(args, &report, env, ui)?;
     let has_failed = report.change.summary().failed > 0 || !plan.unplanned.is_empty() || !purged.failed.is_empty();
     Ok(if has_failed { Exit::Partial } else { Exit::Ok })
@@ -157,23 +164,25 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     planned.titles.extend(records.iter().map(|_| None));
     planned.subagents.extend(records.iter().map(|_| 0));
     planned.change.items.extend(records);
-    planned.due = due(args, newest, env, ui);
+    planned.due = due(args, newest, env, ui)?;
     Ok(planned)
 }
 
 /// Returns the runs whose trash is old enough to be purged.
-fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Vec<String> {
+fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Result<Vec<String>, PathError> {
     let before = args.trash_keep.before(env.now);
-    let runs: Vec<Run> = History::read(env).runs.into_iter().filter(|run| run.at <= env.now).collect();
+    let history = History::read(env)?;
+    super::warn_of_problems(ui, &history.problems);
+    let runs: Vec<Run> = history.runs.into_iter().filter(|run| run.at <= env.now).collect();
     let due = Purge::Before(before);
     let due: Vec<String> = runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
     // With a clock that jumped ahead everything looks old, and this cannot be undone.
     let newest = runs.iter().map(|run| run.at).max().max(newest);
     if due.is_empty() || newest.is_some_and(|newest| newest >= before) || matches!(args.trash_keep, Age::At(_)) {
-        return due;
+        return Ok(due);
     }
     ui.warn("the trash is not purged: nothing was used since what is in it was removed, so the clock may be wrong");
-    Vec::new()
+    Ok(Vec::new())
 }
 
 impl Planned {
@@ -223,9 +232,10 @@ impl Planned {
     }
 
     /// Archives everything that goes; what cannot be archived stays.
-    fn archive(&mut self, args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+    fn archive(&mut self, args: &CleanupArgs, state_dir: &StateDir, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
         let archive = Archive::of(env, args.to.as_deref());
-        let (archived, failed) = safe::archive(&self.change.items, &archive, args.removal.change.lock, env, ui)?;
+        let (archived, failed) =
+            safe::archive(&self.change.items, &archive, args.removal.change.lock, state_dir, env, ui)?;
         self.archived = archived;
         let stays: Vec<bool> = failed.iter().map(Option::is_some).collect();
         for (item, why) in self.change.items.iter().zip(failed) {

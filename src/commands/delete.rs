@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{change, removal};
 use crate::agent;
-use crate::change::apply::run::run_watched;
+use crate::change::apply::run::run_locked;
+use crate::change::apply::state_dir::StateDir;
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
 use crate::change::removal::Summaries;
@@ -29,17 +30,19 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     change::check_fingerprint(&change, &args.removal.change)?;
     removal::ask(change.items.len(), change.freed_bytes(), &args.removal, env, ui)?;
 
-    let mut outcome = None;
+    let (mut outcome, mut failed) = (None, Vec::new());
     if !args.removal.change.dry_run {
+        // One lock until the trash is purged: nobody comes in between.
+        let state_dir = StateDir::open(env, "delete", args.removal.change.lock.lock_timeout)?;
         let mut progress = ui.progress("Removing", change.items.len());
-        let patience = args.removal.change.lock.lock_timeout;
-        outcome = Some(run_watched(&change, env, patience, &mut |done| progress.at(done))?);
+        let outcome = outcome.insert(run_locked(&state_dir, &change, env, &mut |done| progress.at(done))?);
+        drop(progress);
+        if args.removal.permanent {
+            failed = removal::purge(outcome, &state_dir, env)?.failed;
+        }
     }
-    let mut failed = Vec::new();
-    if let Some(outcome) = outcome.as_mut().filter(|_| args.removal.permanent) {
-        failed = removal::purge(outcome, &args.removal, env)?.failed;
-    }
-    let report = Report { change: &change, outcome: outcome.as_ref(), is_permanent: args.removal.permanent };
+    let is_permanent = args.removal.permanent && failed.is_empty();
+    let report = Report { change: &change, outcome: outcome.as_ref(), is_permanent };
     ui.answer(args.format, env, &report)?;
     failed.iter().for_each(|why| ui.warn(&format!("the trash could not be purged: {why}")));
     Ok(if failed.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })

@@ -14,7 +14,7 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
 use crate::doctor::survey;
 use crate::doctor::survey::{InterruptedRun, Survey, Wanted};
-use crate::error::Exit;
+use crate::error::{Exit, PathError};
 use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::view::render::change::Fix;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let wanted = Wanted { codes: codes.clone(), deep: args.deep, expires_within };
     let mut survey = survey::collect(env, &wanted, &showing.watcher());
     drop(showing);
-    survey.interrupted = interrupted(env);
+    survey.interrupted = interrupted(env, ui)?;
     let findings = check::all(&survey, &codes, &filter);
 
     if args.fix {
@@ -76,13 +76,14 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
 }
 
 /// Returns the runs of this program that were cut off; the one that is going on now is none of them.
-fn interrupted(env: &Env) -> Vec<InterruptedRun> {
+fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError> {
     if state_dir::is_busy(env) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let history = History::read(env);
+    let history = History::read(env)?;
+    super::warn_of_problems(ui, &history.problems);
     let cut_off = history.runs.iter().filter(|run| !run.is_purged && (!run.has_ended || run.is_stuck()));
-    cut_off
+    let cut_off = cut_off
         .map(|run| InterruptedRun {
             run: run.id.clone(),
             verb: run.verb.clone(),
@@ -90,5 +91,6 @@ fn interrupted(env: &Env) -> Vec<InterruptedRun> {
             steps: (run.count(|state| *state == State::Done), run.items.len()),
             journal: state_dir::journal(env, &run.id),
         })
-        .collect()
+        .collect();
+    Ok(cut_off)
 }

@@ -1,10 +1,11 @@
 //! What the verbs that remove sessions share: who is asked, and what becomes of the trash.
 
 use crate::change::apply::run::Outcome;
+use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash;
 use crate::change::apply::trash::{Purge, Purged};
 use crate::cli::RemovalArgs;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, PathError, Refusal};
 use crate::format::text;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -33,10 +34,10 @@ pub(super) fn ask(sessions: usize, bytes: u64, args: &RemovalArgs, env: &Env, ui
     super::confirm_or_refuse(&question, env, ui)
 }
 
-/// Deletes for good what a run has just taken away.
-pub(super) fn purge(outcome: &mut Outcome, args: &RemovalArgs, env: &Env) -> anyhow::Result<Purged> {
+/// Deletes for good what a run has just taken away; one that keeps something in the trash can still be undone.
+pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> Result<Purged, PathError> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
-    let purged = trash::purge(env, &Purge::Runs(vec![run]), args.change.lock.lock_timeout)?;
+    let purged = trash::purge(state_dir, env, &Purge::Runs(vec![run]))?;
     if purged.failed.is_empty() {
         outcome.run = None;
     }

@@ -35,14 +35,17 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let now = (retention.is_some() && !args.keep_times)
         .then(|| (env.now.as_second(), i64::from(env.now.subsec_nanosecond())));
     check(manifest, &archive)?;
+    restore::check_places(manifest, &archive, agent, &store, env)?;
     let is_missing = restore.add(manifest, &roots, now).map_err(|taken| in_the_way(manifest, &taken))?;
     for made in made_by(manifest, &holdings) {
-        let added = check(made, &archive).and_then(|()| {
+        let mut add = || -> anyhow::Result<bool> {
+            check(made, &archive)?;
+            restore::check_places(made, &archive, agent, &store, env)?;
             let (roots, _) = self::roots(args, made, agent, env)?;
-            restore.add(made, &roots, now).map_err(|taken| in_the_way(made, &taken))
-        });
-        if let Err(refusal) = added {
-            ui.warn(&format!("a sub-agent is left out: {refusal}"));
+            Ok(restore.add(made, &roots, now).map_err(|taken| in_the_way(made, &taken))?)
+        };
+        if let Err(error) = add() {
+            ui.warn(&format!("a sub-agent is left out: {error:#}"));
         }
     }
     let outcome = super::change::apply_with(&restore.change, &args.change, |patience| restore.apply(env, patience))?;

@@ -6,6 +6,7 @@ use super::archive::inner;
 use crate::archive::write as apply;
 use crate::archive::write::{ArchiveOptions, ArchiveResult};
 use crate::archive::{Archive, held};
+use crate::change::apply::state_dir::StateDir;
 use crate::change::plan::change::Item;
 use crate::change::plan::retention::Family;
 use crate::change::removal::Summaries;
@@ -40,6 +41,7 @@ pub(super) fn archive(
     items: &[Item],
     archive: &Archive,
     lock: LockArgs,
+    state_dir: &StateDir,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<(Archived, Vec<Option<String>>)> {
@@ -50,7 +52,7 @@ pub(super) fn archive(
     // Nothing is left of a session to compare with later, so no time is trusted.
     let options = ArchiveOptions { is_dry_run: false, is_full: true, patience: lock.lock_timeout };
     let mut progress = ui.progress("Archiving", scan.sessions.len());
-    let report = apply::archive(&scan.sessions, archive, options, env, &mut |done| progress.at(done))?;
+    let report = apply::archive(&scan.sessions, archive, options, Some(state_dir), env, &mut |done| progress.at(done))?;
     drop(progress);
     let mut archived = Archived::default();
     let mut done: HashMap<Key, Option<String>> = inner.into_iter().map(|key| (key, None)).collect();

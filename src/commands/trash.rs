@@ -1,6 +1,6 @@
 //! `rejoin trash`
 
-use crate::change::apply::state_dir::History;
+use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::trash;
 use crate::change::apply::trash::{Entry, Purge};
 use crate::change::apply::undo;
@@ -20,7 +20,8 @@ pub(crate) fn run(args: &TrashArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 }
 
 fn list(args: &TrashListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let history = History::read(env);
+    let history = History::read(env)?;
+    super::warn_of_problems(ui, &history.problems);
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
     if entries.is_empty() && args.format.is_table() {
         ui.note("The trash is empty.");
@@ -30,7 +31,8 @@ fn list(args: &TrashListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let history = History::read(env);
+    let history = History::read(env)?;
+    super::warn_of_problems(ui, &history.problems);
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
     let entry = find(&args.entry, &entries)?;
     let which = Which::Named(entry.run.id.clone());
@@ -82,9 +84,10 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         None if args.all => Purge::All,
         None => Purge::Runs(args.runs.clone()),
     };
-    let history = History::read(env);
+    let history = History::read(env)?;
+    super::warn_of_problems(ui, &history.problems);
     if let Purge::Runs(names) = &which
-        && let Some(unknown) = names.iter().find(|name| history.runs.iter().all(|run| run.id != **name))
+        && let Some(unknown) = names.iter().find(|name| !history.has(name))
     {
         return Err(Refusal::new(Exit::NotFound, "no-such-run", format!("there is no run {unknown}"))
             .hint("`rejoin undo --list` shows the runs")
@@ -94,7 +97,7 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if doomed > 0 && !args.yes {
         super::confirm_or_refuse(&format!("Delete what {doomed} runs took away for good?"), env, ui)?;
     }
-    let purged = trash::purge(env, &which, args.lock.lock_timeout)?;
+    let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env, &which)?;
     ui.answer(args.format, env, &purged)?;
     Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial })
 }

@@ -43,7 +43,7 @@ pub(super) fn exit(report: &undo::Report) -> Exit {
 }
 
 fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let history = History::read(env);
+    let history = History::read(env)?;
     super::warn_of_problems(ui, &history.problems);
     if history.runs.is_empty() && args.format.is_table() {
         ui.note("No run has changed anything yet.");

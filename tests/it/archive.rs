@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::contract::archive::{Archive, ArchiveResult, Archived, EntryType, FaultCode, List, Show, Verify};
 use crate::contract::changes::{Change, ChangeKind, Cleanup, Undo};
 use crate::facts::{copy_tree, corpus};
+use crate::faults::killed_at_every_point;
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, age_tree, id, put,
 };
@@ -620,15 +621,12 @@ fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_res
         world.rejoin(["archive", "--all"]).code(0);
         archive_of(&world)
     };
-    let mut points = 0;
-    loop {
-        let fault = format!("kill:{}", points + 1);
+    killed_at_every_point(20, |fault, _| {
         let world = world();
         let before = stores(&world);
-        if !world.with("REJOIN_FAULT", &fault).rejoin(["archive", "--all"]).was_killed() {
-            break;
+        if !world.with("REJOIN_FAULT", fault).rejoin(["archive", "--all"]).was_killed() {
+            return false;
         }
-        points += 1;
         assert_same(&before, &stores(&world), &format!("after {fault}"));
         nothing_is_lost(&world, &format!("after {fault}"));
         world.rejoin(["archive", "--all"]).code(0);
@@ -640,8 +638,8 @@ fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_res
         assert_eq!(names(&archive_of(&world)), names(&complete), "completed after {fault}");
         let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(0).json();
         assert_eq!((verdict.sessions, verdict.states, verdict.unneeded_files), (3, 3, 0), "{fault}");
-    }
-    assert!(points > 20, "only {points} points were passed");
+        true
+    });
 }
 
 #[test]
@@ -693,23 +691,20 @@ fn restored(world: &World) -> Picture {
 }
 
 #[track_caller]
-fn a_killed_restore_is_undone_or_completed(state: Option<&Path>) -> u32 {
+fn a_killed_restore_is_undone_or_completed(state: Option<&Path>, at_least: usize) {
     let complete = {
         let world = lost_world();
         restore(&world, state, None).code(0);
         restored(&world)
     };
     assert!(complete.len() >= 4, "{:?}", complete.keys());
-    let mut points = 0;
-    loop {
-        let fault = format!("kill:{}", points + 1);
+    killed_at_every_point(at_least, |fault, _| {
         let (undone, completed) = (lost_world(), lost_world());
         let before = stores(&undone);
         let clean = || state.map(|state| std::fs::remove_dir_all(state.join("rejoin")));
-        if !restore(&undone, state, Some(&fault)).was_killed() {
-            return points;
+        if !restore(&undone, state, Some(fault)).was_killed() {
+            return false;
         }
-        points += 1;
         let mut undo = undone.from(undone.root());
         if let Some(state) = state {
             undo = undo.with("XDG_STATE_HOME", state);
@@ -717,24 +712,23 @@ fn a_killed_restore_is_undone_or_completed(state: Option<&Path>) -> u32 {
         undo.rejoin(["undo"]).code_is_one_of(&[0, 5]);
         assert_same(&before, &stores(&undone), &format!("undone after {fault}"));
         clean();
-        assert!(restore(&completed, state, Some(&fault)).was_killed());
+        assert!(restore(&completed, state, Some(fault)).was_killed());
         restore(&completed, state, None).code(0);
         assert_same(&complete, &restored(&completed), &format!("completed after {fault}"));
         clean();
-    }
+        true
+    });
 }
 
 #[test]
 fn killed_at_any_moment_a_restore_is_undone_or_completed() {
-    let points = a_killed_restore_is_undone_or_completed(None);
-    assert!(points > 20, "only {points} points were passed");
+    a_killed_restore_is_undone_or_completed(None, 20);
 }
 
 #[test]
 fn killed_at_any_moment_a_restore_from_another_file_system_is_undone_or_completed() {
     let Some(elsewhere) = other_file_system() else { return };
-    let points = a_killed_restore_is_undone_or_completed(Some(elsewhere.path()));
-    assert!(points > 30, "only {points} points were passed");
+    a_killed_restore_is_undone_or_completed(Some(elsewhere.path()), 30);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::contract::Kind;
 use crate::contract::changes::{Change, Cleanup, CleanupKind, Guard, KeptFor, Pins, RunList, RunState, Undo};
 use crate::facts::{copy_tree, corpus};
+use crate::faults::killed_at_every_point;
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, START, Vibe, age_tree,
     claude_slug, id, minutes_after, put,
@@ -634,25 +635,22 @@ fn killed_at_any_moment_a_cleanup_leaves_no_half_session_once_the_next_run_or_un
         world.rejoin(["cleanup", "--yes"]).code(0);
         stores(&world)
     };
-    let mut points = 0;
-    loop {
-        let fault = format!("kill:{}", points + 1);
+    killed_at_every_point(12, |fault, _| {
         let (undone, completed) = (world_of_two(), world_of_two());
         let before = stores(&undone);
-        let kill = |world: &World| world.with("REJOIN_FAULT", &fault).rejoin(["cleanup", "--yes"]).was_killed();
+        let kill = |world: &World| world.with("REJOIN_FAULT", fault).rejoin(["cleanup", "--yes"]).was_killed();
         if !kill(&undone) {
-            break;
+            return false;
         }
         assert!(kill(&completed));
-        points += 1;
         undone.rejoin(["undo"]).code_is_one_of(&[0, 5]);
         assert_same(&before, &stores(&undone), &format!("undone after {fault}"));
         completed.rejoin(["cleanup", "--yes"]).code(0);
         assert_same(&complete, &stores(&completed), &format!("completed after {fault}"));
         let runs: RunList = completed.rejoin(["undo", "--list", "--json"]).code(0).json();
         assert!(runs.runs.iter().all(|run| run.state != RunState::Interrupted), "{fault}: {runs:?}");
-    }
-    assert!(points > 12, "only {points} points were passed");
+        true
+    });
 }
 
 #[test]

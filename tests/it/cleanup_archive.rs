@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::cleanup::{stores, world};
 use crate::contract::archive::{List, Verify};
 use crate::contract::changes::{Change, Cleanup, Guard, Undo};
+use crate::faults::killed_at_every_point;
 use crate::fixtures::{Claude, age_tree, id, put};
 use crate::picture::Picture;
 use crate::undo::assert_same;
@@ -141,16 +142,13 @@ fn killed_at_any_moment_a_session_is_in_the_store_or_in_the_archive_and_the_next
         age_tree(&world.home().join(".claude"));
         world
     };
-    let mut points = 0;
-    loop {
-        let fault = format!("kill:{}", points + 1);
+    killed_at_every_point(40, |fault, _| {
         let world = world_of_two();
         let before = stores(&world);
-        if !world.with("REJOIN_FAULT", &fault).rejoin(["cleanup", "--archive", "--yes"]).was_killed() {
-            break;
+        if !world.with("REJOIN_FAULT", fault).rejoin(["cleanup", "--archive", "--yes"]).was_killed() {
+            return false;
         }
-        points += 1;
-        assert_sound(&world, &fault);
+        assert_sound(&world, fault);
         let is_in_store = stores(&world) == before;
         assert!(is_in_store || archived(&world) == [id(1)], "{fault}: neither here nor there");
         world.rejoin(["cleanup", "--archive", "--yes"]).code(0);
@@ -160,6 +158,6 @@ fn killed_at_any_moment_a_session_is_in_the_store_or_in_the_archive_and_the_next
         let restored: Change = world.rejoin(["restore", &id(1), "--keep-times", "--json"]).code(0).json();
         assert_eq!(restored.done, 1, "{fault}");
         assert_same(&before, &stores(&world), &format!("restored after {fault}"));
-    }
-    assert!(points > 40, "only {points} points were passed");
+        true
+    });
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::contract::changes::{Change, ChangeResult, DoctorFix, RunList, RunState, Undo};
 use crate::contract::{DoctorReport, Finding};
+use crate::faults::{killed_at_every_point, nothing_is_lost};
 use crate::fixtures::{Amplifier, Claude, age_tree, id, put};
 use crate::picture::{Picture, picture_of_stores};
 use crate::undo::{assert_same, other_file_system};
@@ -254,21 +255,18 @@ fn killed_at_any_moment_while_the_trash_is_on_another_file_system() {
         world.rejoin(command).code(0);
         fixed(&world)
     };
-    let mut points = 0;
-    loop {
-        let fault = format!("kill:{}", points + 1);
+    killed_at_every_point(20, |fault, point| {
         let world = world();
-        let state = elsewhere.path().join(format!("{points}"));
+        let state = elsewhere.path().join(format!("{point}"));
         let before = stores(&world);
         let run = |args: &[&str], fault: Option<&str>| {
             let call = world.with("XDG_STATE_HOME", &state);
             fault.into_iter().fold(call, |call, fault| call.with("REJOIN_FAULT", fault)).rejoin(args)
         };
-        if !run(&command, Some(&fault)).was_killed() {
-            break;
+        if !run(&command, Some(fault)).was_killed() {
+            return false;
         }
-        points += 1;
-        if points % 2 == 0 {
+        if point % 2 == 0 {
             run(&["undo"], None).code_is_one_of(&[0, 5]);
             assert_same(&before, &stores(&world), &format!("undone after {fault}"));
         } else {
@@ -276,24 +274,21 @@ fn killed_at_any_moment_while_the_trash_is_on_another_file_system() {
             run(&command, None).code_is_one_of(&[0, 5]);
             assert_same(&complete, &fixed(&world), &format!("completed after {fault}"));
         }
-    }
-    assert!(points > 20, "only {points} points were passed");
+        true
+    });
 }
 
 /// Kills a command at each of its steps, and then undoes it or runs it again.
 fn killed_at_any_moment(command: &[&str], complete: &Picture, codes: &[i32]) {
-    let mut points = 0;
-    loop {
-        let fault = format!("kill:{}", points + 1);
+    killed_at_every_point(10, |fault, point| {
         let world = world();
         let before = stores(&world);
-        if !world.with("REJOIN_FAULT", &fault).rejoin(command).was_killed() {
-            break;
+        if !world.with("REJOIN_FAULT", fault).rejoin(command).was_killed() {
+            return false;
         }
-        points += 1;
         // Every transcript is where it was, or in the trash; none is torn.
-        nothing_is_lost(&world, &before, &fault);
-        if points % 2 == 0 {
+        nothing_is_lost(&world, &before, fault);
+        if point % 2 == 0 {
             world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
             assert_same(&before, &stores(&world), &format!("undone after {fault}"));
         } else {
@@ -302,17 +297,8 @@ fn killed_at_any_moment(command: &[&str], complete: &Picture, codes: &[i32]) {
         }
         let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
         assert!(runs.runs.iter().all(|run| run.state != RunState::Interrupted), "{fault}: {runs:?}");
-    }
-    assert!(points > 10, "only {points} points were passed");
-}
-
-/// Every byte that was in a file is still in some file.
-fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
-    let now = crate::picture::picture(&world.home());
-    let everything: std::collections::BTreeSet<&[u8]> = now.values().map(|(_, _, _, bytes)| bytes.as_slice()).collect();
-    for (path, (_, _, _, bytes)) in before {
-        assert!(everything.contains(bytes.as_slice()), "{} is lost after {when}", path.display());
-    }
+        true
+    });
 }
 
 #[test]

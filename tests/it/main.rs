@@ -25,6 +25,7 @@ mod delete;
 mod doctor;
 mod examples;
 mod facts;
+mod faults;
 mod fix;
 mod gemini;
 #[cfg(feature = "sqlite")]

@@ -11,6 +11,7 @@ use crate::archive::{APP, archive_dir, archived, stores, wipe};
 use crate::contract::archive::{Archive, Show};
 use crate::contract::{Message, ShowSummary};
 use crate::facts::{copy_tree, corpus};
+use crate::faults::killed_at_every_point;
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, id, put, sample,
 };
@@ -284,21 +285,20 @@ fn killed_at_any_moment_what_is_left_goes_with_the_next_run() {
     let world = lost_world();
     let (gone, before) = (stores(&world), world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout());
     let next = [vec!["show".to_owned(), id(1), "--messages".to_owned(), "1".to_owned()], vec!["undo".to_owned()]];
-    let (mut points, mut leftovers) = (0, 0);
-    loop {
-        let fault = format!("kill:{}", points + 1);
-        let show = world.with("REJOIN_FAULT", &fault).rejoin(["show", &id(1), "--transcript"]);
+    let mut leftovers = 0;
+    killed_at_every_point(8, |fault, point| {
+        let show = world.with("REJOIN_FAULT", fault).rejoin(["show", &id(1), "--transcript"]);
         if !show.was_killed() {
             assert_eq!(show.code(0).stdout(), before);
-            break;
+            return false;
         }
-        points += 1;
         leftovers += left_in(&state(&world)).len();
-        world.rejoin(&next[points % 2]).code_is_one_of(&[0, 5]);
+        world.rejoin(&next[point % 2]).code_is_one_of(&[0, 5]);
         assert_nothing_is_left(&world);
-        assert_same(&gone, &stores(&world), &fault);
-    }
-    assert!(points > 8 && leftovers > 5, "{points} points, {leftovers} times something was left");
+        assert_same(&gone, &stores(&world), fault);
+        true
+    });
+    assert!(leftovers > 5, "only {leftovers} times something was left");
 }
 
 #[test]

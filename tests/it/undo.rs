@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::contract::Backfill;
 use crate::contract::changes::{Purge, RunList, RunState, TrashList, Undo, UndoResult};
+use crate::faults::killed_at_every_point;
 use crate::fixtures::{Amplifier, age_tree, id};
 use crate::picture::{Picture, differences, picture_of_stores};
 use crate::world::World;
@@ -119,17 +120,14 @@ fn what_was_changed_since_is_in_the_way_and_is_kept() {
 #[test]
 fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
     let complete = after_backfill();
-    let mut points = 0;
-    loop {
-        let fault = format!("kill:{}", points + 1);
+    killed_at_every_point(20, |fault, _| {
         let (undone, completed) = (world(), world());
         let before = stores(&undone);
-        let kill = |world: &World| world.with("REJOIN_FAULT", &fault).rejoin(["backfill", "--all"]).was_killed();
+        let kill = |world: &World| world.with("REJOIN_FAULT", fault).rejoin(["backfill", "--all"]).was_killed();
         if !kill(&undone) {
-            break;
+            return false;
         }
         assert!(kill(&completed));
-        points += 1;
         no_session_info_is_torn(&undone, &before, &complete);
 
         // There may be nothing to undo yet, or nothing left.
@@ -141,8 +139,8 @@ fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
         assert!(runs.runs.iter().all(|run| run.state != RunState::Interrupted), "{fault}: {runs:?}");
         while undo_next(&completed) {}
         assert_same(&before, &stores(&completed), &format!("completed after {fault}, then undone"));
-    }
-    assert!(points > 20, "only {points} points were passed");
+        true
+    });
 }
 
 /// Undoes the newest run that can be, if there is one.
@@ -162,20 +160,17 @@ fn no_session_info_is_torn(world: &World, before: &Picture, after: &Picture) {
 
 #[test]
 fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
-    let mut points = 0;
-    loop {
-        let fault = format!("kill:{}", points + 1);
+    killed_at_every_point(6, |fault, _| {
         let world = world();
         let before = stores(&world);
         world.rejoin(["backfill", "--all"]).code(0);
-        if !world.with("REJOIN_FAULT", &fault).rejoin(["undo"]).was_killed() {
-            break;
+        if !world.with("REJOIN_FAULT", fault).rejoin(["undo"]).was_killed() {
+            return false;
         }
-        points += 1;
         world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
         assert_same(&before, &stores(&world), &format!("undone after {fault}"));
-    }
-    assert!(points > 5, "only {points} points were passed");
+        true
+    });
 }
 
 #[test]

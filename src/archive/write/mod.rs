@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::archive::Archive;
-use crate::archive::store::entries;
+use crate::archive::store::{dirs, entries};
 use crate::archive::verify::blobs;
 use crate::change::apply::fault::Fault;
 use crate::change::apply::lock::Lock;
@@ -85,11 +85,12 @@ pub(crate) struct ArchiveOptions {
 
 /// Archives sessions, and tells `watch` how many are done.
 ///
-/// One that fails does not keep the others from being archived.
+/// One that fails does not keep the others from being archived. Whoever holds the lock already says so with `held`.
 pub(crate) fn archive<'a>(
     sessions: &'a [Session],
     archive: &Archive,
     options: ArchiveOptions,
+    held: Option<&StateDir>,
     env: &Env,
     watch: &mut dyn FnMut(usize),
 ) -> anyhow::Result<Report<'a>> {
@@ -100,9 +101,12 @@ pub(crate) fn archive<'a>(
         return Ok(report);
     }
     refuse_stores(sessions, archive)?;
-    let (state_dir, _lock) = if is_dry_run { (None, None) } else { open(archive, env, patience)? };
+    let own = if is_dry_run || held.is_some() { None } else { Some(StateDir::open(env, "archive", patience)?) };
+    let state_dir = held.or(own.as_ref()).filter(|_| !is_dry_run);
     let no_fault = Fault::default();
-    let fault = state_dir.as_ref().map_or(&no_fault, |state_dir| &state_dir.fault);
+    let fault = state_dir.map_or(&no_fault, |state_dir| &state_dir.fault);
+    // The archive has a lock of its own, for it may be shared.
+    let _lock = state_dir.map(|_| lock(archive, fault, env, patience)).transpose()?;
     let mut writer = Writer::new(archive, fault, options);
     for session in sessions {
         report.items.push(writer.item(session, env, &mut report.warnings));
@@ -130,12 +134,11 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
     }
 }
 
-/// Takes both locks: that of everything which changes sessions, and the archive's own, for it may be shared.
-fn open(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<(Option<StateDir>, Option<Lock>)> {
-    let state_dir = StateDir::open(env, "archive", patience)?;
+/// Makes the archive's directory where it may, and takes its lock.
+fn lock(archive: &Archive, fault: &Fault, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
     let root = archive.root();
     let is_default = *root == *Archive::of(env, None).root();
-    let made = state_dir.fault.point().and_then(|()| {
+    let made = fault.point().and_then(|()| {
         if is_default {
             tree::make_private_dirs(root)
         } else if root.is_dir() {
@@ -146,17 +149,24 @@ fn open(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<(Opt
         }
     });
     made.map_err(|error| PathError::new("make", root, error))?;
-    let lock = Lock::take(&root.join("lock"), "archive", env.now, patience)?;
-    Ok((Some(state_dir), Some(lock)))
+    Lock::take(&root.join("lock"), "archive", env.now, patience)
 }
 
 /// Removes blobs that no manifest needs, and what runs that were cut off have left; returns their bytes.
+///
+/// What needs a blob may be where it cannot be seen. So nothing is removed unless all of the archive is understood.
 fn sweep(archive: &Archive, fault: &Fault) -> Result<u64, String> {
+    if !archive.sessions().is_dir() {
+        return Ok(0);
+    }
     let holdings = archive.holdings();
-    if !holdings.problems.is_empty() {
-        return Err("nothing is removed from the archive while a part of it cannot be read; \
-                    `rejoin archive --verify` says which"
-            .to_owned());
+    if let Some(first) = holdings.problems.first() {
+        return Err(format!(
+            "nothing is removed from the archive, because a part of it cannot be read: {}: {}; \
+             `rejoin archive --verify` names every such part",
+            first.path.display(),
+            first.reason
+        ));
     }
     let chunks = holdings.snapshots().flat_map(|snapshot| snapshot.manifest.files());
     let needed: HashSet<&str> = chunks.flat_map(|(_, _, chunks)| chunks).map(String::as_str).collect();
@@ -164,8 +174,8 @@ fn sweep(archive: &Archive, fault: &Fault) -> Result<u64, String> {
     unneeded.retain(|(_, name)| !needed.contains(name.as_str()));
     let mut unneeded: Vec<PathBuf> = unneeded.into_iter().map(|(path, _)| path).collect();
     let mut problems = Vec::new();
-    for (agent, _) in entries(&archive.root().join("sessions"), &mut problems) {
-        for (session, _) in entries(&agent, &mut problems) {
+    for agent in dirs(&archive.sessions(), &mut problems) {
+        for session in dirs(&agent, &mut problems) {
             let names = entries(&session, &mut problems).into_iter().map(|(path, _)| path);
             unneeded.extend(names.filter(|path| path.extension().is_some_and(|ending| ending == "tmp")));
         }

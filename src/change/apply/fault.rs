@@ -8,12 +8,20 @@ use crate::system::env::Env;
 /// How many points this process has passed; a verb may do several things, each with its own lock.
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
-/// Counts the points that are passed, and fails or dies at the one that was asked for.
+/// Counts the points that are passed, and fails or dies where that was asked for.
 ///
-/// Only builds for development listen; `REJOIN_FAULT` is `kill:N`, or a system's error number and N.
+/// Only builds for development listen. `REJOIN_FAULT` is a list with commas: `kill:N`, a system's error number and N
+/// for an error at this point alone, or `NUMBER:N+` for one at each from there on.
 #[derive(Debug, Default)]
 pub(crate) struct Fault {
-    at: Option<(Kind, u64)>,
+    wishes: Vec<Wish>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    kind: Kind,
+    at: u64,
+    is_lasting: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -22,30 +30,36 @@ enum Kind {
     Error(i32),
 }
 
+impl Wish {
+    fn parse(text: &str) -> Option<Self> {
+        let (kind, at) = text.split_once(':')?;
+        let kind = if kind == "kill" { Kind::Kill } else { Kind::Error(kind.parse().ok()?) };
+        Some(Self { kind, at: at.trim_end_matches('+').parse().ok()?, is_lasting: at.ends_with('+') })
+    }
+}
+
 impl Fault {
     /// Reads what a test asks for.
     pub(crate) fn from_env(env: &Env) -> Self {
-        let wish = env.variable("REJOIN_FAULT").filter(|_| cfg!(debug_assertions));
-        let at = wish.and_then(|wish| wish.to_str()?.split_once(':')).and_then(|(kind, number)| {
-            let kind = if kind == "kill" { Kind::Kill } else { Kind::Error(kind.parse().ok()?) };
-            Some((kind, number.parse().ok()?))
-        });
-        Self { at }
+        let wishes = env.variable("REJOIN_FAULT").filter(|_| cfg!(debug_assertions)).and_then(|wish| wish.to_str());
+        Self { wishes: wishes.into_iter().flat_map(|wishes| wishes.split(',')).filter_map(Wish::parse).collect() }
     }
 
     /// Stands before each system call that changes something.
     pub(crate) fn point(&self) -> io::Result<()> {
-        let Some((kind, at)) = self.at else { return Ok(()) };
-        if PASSED.fetch_add(1, Ordering::Relaxed) + 1 != at {
+        if self.wishes.is_empty() {
             return Ok(());
         }
-        match kind {
-            Kind::Kill => {
+        let point = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
+        let is_due = |wish: &&Wish| wish.at == point || (wish.is_lasting && wish.at < point);
+        match self.wishes.iter().find(is_due).map(|wish| wish.kind) {
+            None => Ok(()),
+            Some(Kind::Kill) => {
                 let own = rustix::process::getpid();
                 let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
                 Ok(())
             }
-            Kind::Error(number) => Err(io::Error::from_raw_os_error(number)),
+            Some(Kind::Error(number)) => Err(io::Error::from_raw_os_error(number)),
         }
     }
 }

@@ -5,16 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::ops::ControlFlow;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::change::apply::fault::Fault;
+use crate::change::apply::state_dir::StateDir;
+use crate::change::apply::tree;
 use crate::error::PathError;
-use crate::format::jsonl::each_line;
+use crate::format::jsonl::Jsonl;
 use crate::format::path_text;
 use crate::session::AgentKind;
 use crate::system::stamp::Stamp;
@@ -46,7 +47,12 @@ pub(super) enum Event {
     /// An item was done in part, which could not be taken back.
     Stuck { item: usize, reason: String },
     /// The run has ended.
-    End { at: Timestamp },
+    End {
+        at: Timestamp,
+        /// Whether something of it was done in part and could not be taken back.
+        #[serde(default)]
+        stuck: bool,
+    },
     /// An item is about to be put back.
     Undoing {
         item: usize,
@@ -140,6 +146,22 @@ impl StepRecord {
             | Self::Put { path, .. } => path,
         }
     }
+
+    /// Returns its name in the run.
+    pub(super) fn kept(&self) -> &str {
+        match self {
+            Self::Trash { kept, .. }
+            | Self::Write { kept, .. }
+            | Self::MakeDir { kept, .. }
+            | Self::Put { kept, .. } => kept,
+        }
+    }
+}
+
+/// The version of a journal, which is looked at before anything else of it.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
 }
 
 /// A journal that is written.
@@ -148,48 +170,65 @@ pub(super) struct Journal<'a> {
     file: File,
     path: PathBuf,
     fault: &'a Fault,
+    /// Whether a line is missing; then none is added, and the next run finds this one cut off.
+    is_broken: bool,
 }
 
 impl<'a> Journal<'a> {
-    /// Starts the journal of a new run.
-    pub(super) fn begin(dir: &Path, verb: &str, at: Timestamp, fault: &'a Fault) -> Result<(Self, String), PathError> {
+    /// Starts the journal of a new run, and makes its directory in the trash.
+    ///
+    /// A name that an earlier run has left in either place is not taken.
+    pub(super) fn begin(state_dir: &'a StateDir, verb: &str, at: Timestamp) -> Result<(Self, String), PathError> {
         let stem = at.strftime("%Y%m%d-%H%M%S").to_string();
-        let mut number = 1_u32;
+        let fault = &state_dir.fault;
+        let mut number = 0_u32;
         loop {
+            number += 1;
             let run = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
-            let path = dir.join(format!("{run}.jsonl"));
+            let path = state_dir.journal_of(&run);
             let fail = |error| PathError::new("write", &path, error);
-            fault.point().map_err(fail)?;
-            match crate::change::apply::tree::create(&path) {
-                Ok(file) => {
-                    let mut journal = Self { file, path, fault };
-                    let pid = std::process::id();
-                    journal.write(&Event::Begin {
-                        format_version: VERSION,
-                        run: run.clone(),
-                        verb: verb.to_owned(),
-                        at,
-                        pid,
-                    })?;
-                    return Ok((journal, run));
+            let file = match fault.point().and_then(|()| tree::create(&path)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                created => created.map_err(fail)?,
+            };
+            let trash = state_dir.trash_of(&run);
+            if let Err(error) = fault.point().and_then(|()| tree::make_private_dir(&trash)) {
+                // It is empty, and this run's own.
+                let _ = tree::remove(&path, fault);
+                match error.kind() {
+                    io::ErrorKind::AlreadyExists => continue,
+                    _ => return Err(PathError::new("make", &trash, error)),
                 }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(fail(error)),
             }
+            let mut journal = Self { file, path, fault, is_broken: false };
+            let pid = std::process::id();
+            let begin = Event::Begin { format_version: VERSION, run: run.clone(), verb: verb.to_owned(), at, pid };
+            return match journal.write(&begin) {
+                Ok(()) => Ok((journal, run)),
+                Err(error) => {
+                    state_dir.forget(&run);
+                    Err(error)
+                }
+            };
         }
     }
 
-    /// Goes on with the journal of an earlier run.
-    pub(super) fn reopen(dir: &Path, run: &str, fault: &'a Fault) -> Result<Self, PathError> {
-        let path = dir.join(format!("{run}.jsonl"));
+    /// Goes on with the journal of an earlier run, which was read.
+    pub(super) fn reopen(state_dir: &'a StateDir, run: &str) -> Result<Self, PathError> {
+        let (path, fault) = (state_dir.journal_of(run), &state_dir.fault);
+        let fail = |error| PathError::new("write", &path, error);
         let mut options = OpenOptions::new();
-        options.append(true);
+        options.read(true).append(true);
         #[expect(clippy::disallowed_methods, reason = "a journal is appended to")]
-        let file = options.open(&path).map_err(|error| PathError::new("write", &path, error))?;
-        let mut journal = Self { file, path, fault };
-        // A line that was cut off must not swallow the next one.
-        journal.line(b"\n")?;
-        Ok(journal)
+        let mut file = options.open(&path).map_err(fail)?;
+        let length = file.metadata().map_err(fail)?.len();
+        let whole = whole_lines(&mut file, length).map_err(fail)?;
+        if whole < length {
+            // A line that was cut off must not swallow the next one.
+            #[expect(clippy::disallowed_methods, reason = "what a cut off run has left of a line is removed")]
+            fault.point().and_then(|()| file.set_len(whole)).map_err(fail)?;
+        }
+        Ok(Self { file, path, fault, is_broken: false })
     }
 
     /// Adds a line.
@@ -200,14 +239,43 @@ impl<'a> Journal<'a> {
     }
 
     fn line(&mut self, line: &[u8]) -> Result<(), PathError> {
+        let fail = |error| PathError::new("write", &self.path, error);
+        if self.is_broken {
+            return Err(fail(io::Error::other("a line before could not be written")));
+        }
         let written = self.fault.point().and_then(|()| self.file.write_all(line));
-        written.map_err(|error| PathError::new("write", &self.path, error))
+        self.is_broken = written.is_err();
+        written.map_err(fail)
+    }
+
+    /// Tells whether everything that was to be written was.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.is_broken
     }
 
     /// Puts what was written on the disk.
-    pub(super) fn sync(&self) -> Result<(), PathError> {
-        self.file.sync_all().map_err(|error| PathError::new("write", &self.path, error))
+    pub(super) fn sync(&mut self) -> Result<(), PathError> {
+        let synced = self.fault.point().and_then(|()| self.file.sync_all());
+        self.is_broken |= synced.is_err();
+        synced.map_err(|error| PathError::new("write", &self.path, error))
     }
+}
+
+/// Returns how many bytes of a journal are lines that came to their end.
+fn whole_lines(file: &mut File, length: u64) -> io::Result<u64> {
+    let mut end = length;
+    let mut piece = vec![0; 64 * 1024];
+    while end > 0 {
+        let start = end.saturating_sub(piece.len() as u64);
+        let piece = &mut piece[..usize::try_from(end - start).unwrap_or_default()];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(piece)?;
+        if let Some(at) = memchr::memrchr(b'\n', piece) {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
 }
 
 /// How far an item came.
@@ -252,14 +320,34 @@ pub(crate) struct Run {
 
 impl Run {
     /// Reads a journal; `None` when it was cut off before it said anything.
+    ///
+    /// A line that is not understood may be the one that says where something is. So a journal with one, and one of a
+    /// later version, is an error: what its run took away is to be left alone.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, PathError> {
+        let fail = |error| PathError::new("read", path, error);
+        let damaged = |number, why: &str| fail(io::Error::other(format!("line {number} of it {why}")));
+        let mut lines = match Jsonl::open_if_present(path)? {
+            Some(file) => file.into_lines().map_err(fail)?,
+            None => return Ok(None),
+        };
         let mut run: Option<Self> = None;
-        each_line(path, &mut |line| {
-            let Some(event) = line.and_then(|line| serde_json::from_slice::<Event>(line).ok()) else {
-                return ControlFlow::Continue(());
-            };
+        while let Some(line) = lines.next_line().map_err(fail)? {
+            if !line.is_ended {
+                break;
+            }
+            let (number, bytes) = (line.number, line.bytes.unwrap_or_default());
+            if let (None, Ok(Version { format_version })) = (&run, serde_json::from_slice(bytes))
+                && format_version != VERSION
+            {
+                let why = format!("it is of version {format_version}, and this rejoin knows only version {VERSION}");
+                return Err(fail(io::Error::other(why)));
+            }
+            let event = serde_json::from_slice::<Event>(bytes).map_err(|_| damaged(number, "is damaged"))?;
             match (event, &mut run) {
                 (Event::Begin { run: id, verb, at, .. }, None) => {
+                    if path.file_stem() != Some(id.as_ref()) {
+                        return Err(damaged(number, "is that of another run"));
+                    }
                     run = Some(Self {
                         id,
                         verb,
@@ -272,12 +360,36 @@ impl Run {
                         undo_times: BTreeMap::new(),
                     });
                 }
-                (event, Some(run)) => run.add(event),
-                (_, None) => {}
+                (event, Some(run)) if run.knows(&event) => run.add(event),
+                _ => return Err(damaged(number, "does not fit those before it")),
             }
-            ControlFlow::Continue(())
-        })?;
+        }
         Ok(run)
+    }
+
+    /// Tells whether an event is about what was planned, under the names that are given here.
+    fn knows(&self, event: &Event) -> bool {
+        match event {
+            Event::Begin { .. } => false,
+            Event::Item(record) => {
+                let is_own = |(number, step): (usize, &StepRecord)| {
+                    step.kept() == format!("{}-{number}", record.item) && step.path().is_absolute()
+                };
+                record.item == self.items.len() && record.steps.iter().enumerate().all(is_own)
+            }
+            Event::Start { item, step, .. } => self.items.get(*item).is_some_and(|(it, _)| *step < it.steps.len()),
+            Event::Made { kept, .. } => {
+                let number = kept.split_once('-').and_then(|(item, _)| item.parse().ok());
+                let record = number.and_then(|item: usize| self.items.get(item));
+                record.is_some_and(|(record, _)| record.steps.iter().any(|step| step.kept() == kept))
+            }
+            Event::Done { item }
+            | Event::Left { item, .. }
+            | Event::Stuck { item, .. }
+            | Event::Undoing { item, .. }
+            | Event::Undone { item, .. } => *item < self.items.len(),
+            Event::End { .. } | Event::Purged { .. } => true,
+        }
     }
 
     fn add(&mut self, event: Event) {
@@ -336,15 +448,11 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_journal_is_read_back_with_paths_of_any_bytes_and_a_cut_off_line_hides_nothing_after_it() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let fault = Fault::default();
+    /// A journal with one item, and where it is.
+    fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
         let at = "2026-03-01T12:00:00Z".parse().expect("a time");
-        let (mut journal, id) = Journal::begin(dir.path(), "cleanup", at, &fault).expect("a journal");
-        assert_eq!(id, "20260301-120000");
-        let odd = PathBuf::from(std::ffi::OsStr::from_bytes(b"/x/\xff\n"));
-        let steps = vec![StepRecord::MakeDir { path: odd.clone(), kept: "0-0".to_owned() }];
+        let (mut journal, id) = Journal::begin(state_dir, "cleanup", at).expect("a journal");
+        let steps = vec![StepRecord::MakeDir { path: odd_path(), kept: "0-0".to_owned() }];
         let record = ItemRecord {
             item: 0,
             label: "claude a".to_owned(),
@@ -355,14 +463,73 @@ mod tests {
             steps,
         };
         journal.write(&Event::Item(record)).expect("a line");
+        let path = state_dir.journal_of(&id);
+        (journal, id, path)
+    }
+
+    fn odd_path() -> PathBuf {
+        PathBuf::from(std::ffi::OsStr::from_bytes(b"/x/\xff\n"))
+    }
+
+    fn state_dir(home: &Path) -> StateDir {
+        let mut env = crate::system::env::tests::fixed();
+        env.home = home.to_owned();
+        StateDir::open(&env, "cleanup", std::time::Duration::ZERO).expect("a state directory")
+    }
+
+    #[test]
+    fn a_journal_is_read_back_with_paths_of_any_bytes_and_a_cut_off_line_hides_nothing_after_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let state_dir = state_dir(dir.path());
+        let (mut journal, id, path) = begun(&state_dir);
+        assert_eq!(id, "20260301-120000");
         journal.line(b"{\"event\":\"sta").expect("a part of a line");
-        let mut journal = Journal::reopen(dir.path(), &id, &fault).expect("a journal");
+        let mut journal = Journal::reopen(&state_dir, &id).expect("a journal");
         journal.write(&Event::Done { item: 0 }).expect("a line");
-        let run = Run::read(&dir.path().join(format!("{id}.jsonl"))).expect("a journal").expect("a run");
-        assert_eq!((run.items[0].0.steps[0].path(), &run.items[0].1), (odd.as_path(), &State::Done));
+        let run = Run::read(&path).expect("a journal").expect("a run");
+        assert_eq!((run.items[0].0.steps[0].path(), &run.items[0].1), (odd_path().as_path(), &State::Done));
         assert!(!run.has_ended && run.is_undoable());
 
-        let (_, next) = Journal::begin(dir.path(), "cleanup", at, &fault).expect("a journal");
+        let (_, next, _) = begun(&state_dir);
         assert_eq!(next, "20260301-120000-2");
+        drop(journal);
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_is_an_error_and_never_passed_over() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let state_dir = state_dir(dir.path());
+        let lines: [&[u8]; 9] = [
+            b"{\"event\":\"sta\n",
+            b"\xff\n",
+            b"\0\0\0\0\n",
+            b"{\"event\":\"done\",\"item\":1}\n",
+            b"{\"event\":\"start\",\"item\":0,\"step\":1,\"dir_times\":null}\n",
+            b"{\"event\":\"made\",\"kept\":\"1-0\",\"device\":1,\"inode\":1}\n",
+            b"{\"event\":\"begin\",\"format_version\":1,\"run\":\"x\",\"verb\":\"x\",\"at\":\"2026-03-01T12:00:00Z\",\"pid\":1}\n",
+            b"{\"event\":\"moved\",\"item\":0}\n",
+            b"{\"event\":\"item\",\"item\":2,\"label\":\"\",\"agent\":null,\"id\":null,\"code\":\"\",\"reason\":\"\",\"steps\":[]}\n",
+        ];
+        for line in lines {
+            let (mut journal, _, path) = begun(&state_dir);
+            journal.line(line).expect("a line");
+            journal.write(&Event::Done { item: 0 }).expect("a line");
+            let error = Run::read(&path).expect_err("a refusal").to_string();
+            assert!(error.contains("line 3 of it"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_journal_of_another_version_or_another_run_is_an_error() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let state_dir = state_dir(dir.path());
+        let (_, _, path) = begun(&state_dir);
+        let text = String::from_utf8(crate::system::fsio::read_bounded(&path, 1 << 20).expect("text")).expect("UTF-8");
+        let later = text.replace("\"format_version\":1", "\"format_version\":2,\"more\":[]");
+        for (text, why) in [(later, "is of version 2"), (text.replace("20260301", "20260302"), "another run")] {
+            crate::system::fsio::replace(&path, text.as_bytes()).expect("a journal");
+            let error = Run::read(&path).expect_err("a refusal").to_string();
+            assert!(error.contains(why), "{error}");
+        }
     }
 }

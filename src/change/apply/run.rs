@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::agent;
-use crate::agent::{Depth, ReadContext};
+use crate::agent::{Agent, Depth, ReadContext};
 use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord, Times};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step;
@@ -13,7 +13,7 @@ use crate::change::apply::step::{StepContext, StepError};
 use crate::change::apply::tree;
 use crate::change::plan::change::{Change, Item, Seen};
 use crate::error::PathError;
-use crate::session::{Liveness, Located};
+use crate::session::{Copy, Liveness, Located};
 use crate::system::env::Env;
 
 /// What became of one item.
@@ -47,51 +47,48 @@ impl Outcome {
 ///
 /// An item that fails does not keep the others from being done. Fails as a whole only before the first change.
 pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
-    run_watched(change, env, patience, &mut |_| {})
+    run_prepared(change, env, patience, |_| Ok(()))
 }
 
-/// Applies a change as [`run`] does, and tells `watch` after each item how many are behind it.
-pub(crate) fn run_watched(
-    change: &Change,
-    env: &Env,
-    patience: Duration,
-    watch: &mut dyn FnMut(usize),
-) -> anyhow::Result<Outcome> {
-    run_prepared(change, env, patience, |_| Ok(()), watch)
-}
-
-/// Applies a change as [`run_watched`] does, once `prepare` has made ready what it puts somewhere.
+/// Applies a change as [`run`] does, once `prepare` has made ready what it puts somewhere.
 pub(crate) fn run_prepared(
     change: &Change,
     env: &Env,
     patience: Duration,
     prepare: impl FnOnce(&StateDir) -> Result<(), PathError>,
-    watch: &mut dyn FnMut(usize),
 ) -> anyhow::Result<Outcome> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
     }
     let state_dir = StateDir::open(env, change.verb, patience)?;
-    let outcome =
-        prepare(&state_dir).map_err(anyhow::Error::from).and_then(|()| run_in(&state_dir, change, env, watch));
+    let outcome = prepare(&state_dir)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| Ok(run_locked(&state_dir, change, env, &mut |_| {})?));
     // What was not put anywhere is of no use; the next run would remove it too.
     let _ = state_dir.clear_ready();
     outcome
 }
 
-fn run_in(state_dir: &StateDir, change: &Change, env: &Env, watch: &mut dyn FnMut(usize)) -> anyhow::Result<Outcome> {
-    let (journal, run) = Journal::begin(&state_dir.runs, change.verb, env.now, &state_dir.fault)?;
+/// Applies a change as [`run`] does under a lock that is held, and tells `watch` after each item how many are behind it.
+pub(crate) fn run_locked(
+    state_dir: &StateDir,
+    change: &Change,
+    env: &Env,
+    watch: &mut dyn FnMut(usize),
+) -> Result<Outcome, PathError> {
+    if change.items.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let (journal, run) = Journal::begin(state_dir, change.verb, env.now)?;
     let trash = state_dir.trash_of(&run);
-    let made = state_dir.fault.point().and_then(|()| tree::make_private_dir(&trash));
     let context = StepContext { run: &run, trash: &trash, fault: &state_dir.fault, made: RefCell::default() };
-    let mut work = Work { journal, context, env, is_broken: None };
-    let begun = made.map_err(|error| PathError::new("make", &trash, error)).and_then(|()| work.plan(change));
-    let records = match begun {
+    let mut work = Work { state_dir, journal, context, env, is_broken: None, is_stuck: false };
+    let records = match work.plan(change) {
         Ok(records) => records,
         Err(error) => {
             // Nothing was changed yet, so nothing needs to be remembered.
-            forget(state_dir, &run);
-            return Err(error.into());
+            state_dir.forget(&run);
+            return Err(error);
         }
     };
     let mut done = Vec::with_capacity(records.len());
@@ -99,28 +96,29 @@ fn run_in(state_dir: &StateDir, change: &Change, env: &Env, watch: &mut dyn FnMu
         done.push(work.item(number, item, planned));
         watch(done.len());
     }
+    let Work { mut journal, is_stuck, .. } = work;
     // A run without its last line counts as cut off, which the next one mends.
-    let _ = work.journal.write(&Event::End { at: env.now }).and_then(|()| work.journal.sync());
-    crate::change::apply::undo::remove_if_empty(&trash);
-    let has_changed = done.contains(&ItemResult::Done) || work.is_broken.is_some();
-    if !has_changed {
-        forget(state_dir, &run);
-    }
-    Ok(Outcome { run: has_changed.then_some(run), done })
-}
-
-/// Forgets a run that changed nothing.
-fn forget(state_dir: &StateDir, run: &str) {
-    let _ = tree::remove(&state_dir.trash_of(run), &state_dir.fault);
-    let _ = tree::remove(&state_dir.runs.join(format!("{run}.jsonl")), &state_dir.fault);
+    let _ = journal.write(&Event::End { at: env.now, stuck: is_stuck }).and_then(|()| journal.sync());
+    let may_be_forgotten = journal.is_whole() && !is_stuck && !done.contains(&ItemResult::Done);
+    let is_forgotten = match may_be_forgotten {
+        true => state_dir.forget(&run),
+        false => {
+            state_dir.remove_if_empty(&trash);
+            false
+        }
+    };
+    Ok(Outcome { run: (!is_forgotten).then_some(run), done })
 }
 
 struct Work<'a> {
+    state_dir: &'a StateDir,
     journal: Journal<'a>,
     context: StepContext<'a>,
     env: &'a Env,
     /// Why nothing more may be changed.
     is_broken: Option<String>,
+    /// Whether something was done in part and could not be taken back.
+    is_stuck: bool,
 }
 
 /// What was written down for an item.
@@ -157,6 +155,11 @@ impl Work<'_> {
             });
         }
         self.journal.sync()?;
+        // The names of the journal and of its trash, which a loss of power may take else.
+        for dir in [&self.state_dir.runs, &self.state_dir.trash] {
+            let synced = self.state_dir.fault.point().and_then(|()| tree::sync_dir(dir));
+            synced.map_err(|error| PathError::new("write", dir, error))?;
+        }
         Ok(planned)
     }
 
@@ -189,7 +192,9 @@ impl Work<'_> {
             let (journal, kept) = (&mut self.journal, format!("{number}-{at}"));
             let mut note = |(device, inode)| {
                 let made = Event::Made { kept: kept.clone(), device, inode };
-                journal.write(&made).map_err(|error| io::Error::other(error.to_string()))
+                // It explains a rename, which may outlive a loss of power.
+                let written = journal.write(&made).and_then(|()| journal.sync());
+                written.map_err(|error| io::Error::other(error.to_string()))
             };
             if let Err(error) = self.context.perform(step, planned, &mut note) {
                 let done = match &error {
@@ -220,7 +225,9 @@ impl Work<'_> {
         for (planned, times) in records.iter().zip(times).rev() {
             if let Err(error) = self.context.revert(planned) {
                 let (ItemResult::Skipped(why) | ItemResult::Failed(why)) = &done else { return done };
-                let reason = format!("{why}; and it could not be put back: {error}");
+                self.is_stuck = true;
+                let again = format!("`rejoin undo {}` tries again", self.context.run);
+                let reason = format!("{why}; and it could not be put back: {error}; {again}");
                 let _ = self.journal.write(&Event::Stuck { item: number, reason: reason.clone() });
                 return ItemResult::Failed(reason);
             }
@@ -246,18 +253,30 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
         return Some("it no longer lies in its store".to_owned());
     }
-    let notes = agent.notes_before_change(&seen.place, env);
-    let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false };
-    let copy = match agent.read(Located::clone(&seen.place), &context) {
+    let copy = match read_again(agent, &seen.place, env) {
         Ok(copy) => copy,
         Err(error) => return Some(error.to_string()),
     };
-    match &copy.liveness {
-        Liveness::Live { pid } => return Some(format!("it is in use by process {pid}")),
-        Liveness::Maybe { why } => return Some(format!("it may be in use: {why}")),
-        Liveness::Idle => {}
+    if let Some(why) = in_use(&copy) {
+        return Some(why);
     }
     let active_at = copy.active_at.as_ref().map(|at| at.value);
     let is_as_seen = active_at == seen.active_at && copy.transcript_bytes == seen.transcript_bytes;
     (!is_as_seen).then(|| "it was used meanwhile".to_owned())
+}
+
+/// Reads a copy right before it is changed.
+pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Result<Copy, PathError> {
+    let notes = agent.notes_before_change(place, env);
+    let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false };
+    agent.read(place.clone(), &context)
+}
+
+/// Says why a copy must be left alone: some process holds it, or may.
+pub(super) fn in_use(copy: &Copy) -> Option<String> {
+    match &copy.liveness {
+        Liveness::Live { pid } => Some(format!("it is in use by process {pid}")),
+        Liveness::Maybe { why } => Some(format!("it may be in use: {why}")),
+        Liveness::Idle => None,
+    }
 }

@@ -1,5 +1,6 @@
 //! Where changes are made: the state directory with its lock, journals and trash.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,6 +50,26 @@ impl StateDir {
         tree::remove(&self.ready, &self.fault)
     }
 
+    /// Returns the journal of a run.
+    pub(super) fn journal_of(&self, run: &str) -> PathBuf {
+        self.runs.join(format!("{run}.jsonl"))
+    }
+
+    /// Forgets a run that changed nothing, and returns whether that is so: as long as anything lies in its trash, it
+    /// stays as it is.
+    pub(super) fn forget(&self, run: &str) -> bool {
+        let is_gone = self.remove_if_empty(&self.trash_of(run));
+        is_gone && self.fault.point().and_then(|()| tree::remove(&self.journal_of(run), &self.fault)).is_ok()
+    }
+
+    /// Removes a run's directory in the trash once nothing is in it; returns whether it is gone.
+    pub(super) fn remove_if_empty(&self, trash: &Path) -> bool {
+        #[expect(clippy::disallowed_methods, reason = "apply keeps the trash")]
+        let removed = self.fault.point().and_then(|()| std::fs::remove_dir(trash));
+        let _ = tree::sync_dir(&self.trash);
+        removed.is_ok() || removed.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    }
+
     /// Returns where a run keeps what it took away.
     pub(crate) fn trash_of(&self, run: &str) -> PathBuf {
         self.trash.join(run)
@@ -60,53 +81,79 @@ impl StateDir {
 pub(crate) struct History {
     /// The runs.
     pub runs: Vec<Run>,
-    /// Journals that could not be read.
+    /// Journals that are not understood, and what lies in the trash without one; all of that is left alone.
     pub problems: Vec<Problem>,
 }
 
 impl History {
     /// Reads the journals; needs no lock and writes nothing.
-    pub(crate) fn read(env: &Env) -> Self {
-        Self::read_dir(&env.state_dir().join("runs"))
+    pub(crate) fn read(env: &Env) -> Result<Self, PathError> {
+        let state = env.state_dir();
+        Self::read_dirs(&state.join("runs"), &state.join("trash"))
     }
 
-    /// Returns the journals that do not end as that of a run which came to its end.
-    pub(crate) fn unsettled(dir: &Path) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = journals(dir).filter(|path| !has_ended(path)).collect();
-        paths.sort();
-        paths
+    /// Tells whether there is a run of this name, be it one that cannot be read.
+    pub(crate) fn has(&self, run: &str) -> bool {
+        let is_its = |problem: &Problem| problem.path.file_stem().is_some_and(|name| name == run);
+        self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)
     }
 
-    pub(crate) fn read_dir(dir: &Path) -> Self {
+    /// Returns the journals that do not end as that of a run which came to its end, with nothing of it stuck.
+    pub(crate) fn unsettled(runs: &Path) -> Result<Vec<PathBuf>, PathError> {
+        let mut paths = journals(runs)?;
+        paths.retain(|path| !is_settled(path));
+        Ok(paths)
+    }
+
+    pub(super) fn read_dirs(runs: &Path, trash: &Path) -> Result<Self, PathError> {
         let mut history = Self::default();
-        for path in journals(dir) {
-            match Run::read(&path) {
+        let journals = journals(runs)?;
+        for path in &journals {
+            match Run::read(path) {
                 Ok(run) => history.runs.extend(run),
                 Err(error) => history.problems.push(Problem { reason: error.reason(), path: error.path }),
+            }
+        }
+        let known: HashSet<_> = journals.iter().filter_map(|path| path.file_stem()).collect();
+        for path in entries(trash)? {
+            if path.file_name().is_some_and(|name| !known.contains(name)) {
+                history.problems.push(Problem { path, reason: "there is no journal of it".to_owned() });
             }
         }
         // Runs of one second have numbers, of which a longer one is the later.
         history.runs.sort_by_key(|run| (run.at, run.id.len(), run.id.clone()));
         history.runs.reverse();
-        history
+        Ok(history)
     }
 }
 
-fn journals(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten();
-    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-    paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+/// Lists a directory by name; one that is not there is empty.
+fn entries(dir: &Path) -> Result<Vec<PathBuf>, PathError> {
+    let fail = |error| PathError::new("read", dir, error);
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(fail)?,
+    };
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>().map_err(fail)?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn journals(runs: &Path) -> Result<Vec<PathBuf>, PathError> {
+    let mut paths = entries(runs)?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    Ok(paths)
 }
 
 /// Tells by its last line whether a journal is that of a run which came to its end.
-fn has_ended(path: &Path) -> bool {
+fn is_settled(path: &Path) -> bool {
     let Ok(file) = Jsonl::open(path) else { return false };
-    let mut has_ended = false;
-    let read = file.lines_backward(|line, _| {
-        has_ended = matches!(serde_json::from_slice(line), Ok(Event::End { .. }));
+    let mut is_settled = false;
+    let read = file.lines_backward(|line, is_ended| {
+        is_settled = is_ended && matches!(serde_json::from_slice(line), Ok(Event::End { stuck: false, .. }));
         true
     });
-    read.is_ok() && has_ended
+    read.is_ok() && is_settled
 }
 
 /// Returns the journal of a run.

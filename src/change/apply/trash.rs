@@ -1,7 +1,5 @@
 //! The trash: what runs took away, until it is purged.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 
 use crate::change::apply::journal::{Event, Journal, Run, State, StepRecord};
@@ -50,21 +48,29 @@ pub(crate) struct Purged {
 }
 
 /// Deletes for good what runs before a time took away, or what the named runs did.
-pub(crate) fn purge(env: &Env, which: &Purge, patience: Duration) -> anyhow::Result<Purged> {
-    let state_dir = StateDir::open(env, "trash purge", patience)?;
-    let history = History::read_dir(&state_dir.runs);
+///
+/// What still lies in the trash afterwards is said to, whatever the reason.
+pub(crate) fn purge(state_dir: &StateDir, env: &Env, which: &Purge) -> Result<Purged, PathError> {
+    let history = History::read_dirs(&state_dir.runs, &state_dir.trash)?;
     let mut purged = Purged::default();
-    for run in &history.runs {
-        if !which.means(run) {
-            continue;
+    for problem in &history.problems {
+        let name = problem.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        if which.names(name, None) {
+            purged.failed.push(format!("run {name} is left as it is: {}", problem.reason));
         }
-        let size = crate::agent::tree_size(&state_dir.trash_of(&run.id));
-        match purge_run(&state_dir, run, env) {
-            Ok(()) => {
-                purged.runs.push(run.id.clone());
-                purged.freed_bytes += size;
-            }
-            Err(error) => purged.failed.push(error.to_string()),
+    }
+    for run in history.runs.iter().filter(|run| which.names(&run.id, Some(run.at))) {
+        let trash = state_dir.trash_of(&run.id);
+        let size = crate::agent::tree_size(&trash);
+        let done = match obstacle(run) {
+            Some(why) => Err(why.to_owned()),
+            None => purge_run(state_dir, run, env).map_err(|error| error.to_string()),
+        };
+        let left = crate::agent::tree_size(&trash);
+        purged.freed_bytes += size.saturating_sub(left);
+        match done {
+            Ok(()) => purged.runs.push(run.id.clone()),
+            Err(why) => purged.failed.push(format!("run {} keeps {left} bytes in the trash: {why}", run.id)),
         }
     }
     Ok(purged)
@@ -82,20 +88,34 @@ pub(crate) enum Purge {
 }
 
 impl Purge {
-    /// Tells whether a run's trash is meant; one that was cut off, or could not be put back, keeps it.
+    /// Tells whether a run's trash is meant and can be purged.
     pub(crate) fn means(&self, run: &Run) -> bool {
-        let is_named = match self {
+        self.names(&run.id, Some(run.at)) && obstacle(run).is_none()
+    }
+
+    fn names(&self, name: &str, at: Option<Timestamp>) -> bool {
+        match self {
             Self::All => true,
-            Self::Before(time) => run.at < *time,
-            Self::Runs(names) => names.contains(&run.id),
-        };
-        is_named && run.has_ended && !run.is_stuck()
+            Self::Before(time) => at.is_some_and(|at| at < *time),
+            Self::Runs(names) => names.iter().any(|wanted| wanted == name),
+        }
+    }
+}
+
+/// Says why a run keeps its trash.
+fn obstacle(run: &Run) -> Option<&'static str> {
+    if run.is_stuck() {
+        Some("it could not be put back whole; undo it first")
+    } else if !run.has_ended && !run.is_purged {
+        Some("it was cut off; undo it first")
+    } else {
+        None
     }
 }
 
 fn purge_run(state_dir: &StateDir, run: &Run, env: &Env) -> Result<(), PathError> {
     if !run.is_purged {
-        let mut journal = Journal::reopen(&state_dir.runs, &run.id, &state_dir.fault)?;
+        let mut journal = Journal::reopen(state_dir, &run.id)?;
         journal.write(&Event::Purged { at: env.now })?;
         journal.sync()?;
     }
@@ -106,6 +126,6 @@ fn purge_run(state_dir: &StateDir, run: &Run, env: &Env) -> Result<(), PathError
 pub(super) fn finish_purge(state_dir: &StateDir, run: &str) -> Result<(), PathError> {
     let trash = state_dir.trash_of(run);
     tree::remove(&trash, &state_dir.fault).map_err(|error| PathError::new("remove", &trash, error))?;
-    let journal = state_dir.runs.join(format!("{run}.jsonl"));
+    let journal = state_dir.journal_of(run);
     tree::remove(&journal, &state_dir.fault).map_err(|error| PathError::new("remove", &journal, error))
 }

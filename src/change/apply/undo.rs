@@ -1,14 +1,19 @@
 //! Puts runs back: whole ones when somebody asks, and what was cut off before anything else is changed.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::agent;
 use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
+use crate::change::apply::run;
 use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::step::{StepContext, StepState, dir_times, restore_dir_times};
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
+use crate::session::{AgentKind, Located, Problem};
 use crate::system::env::Env;
 
 /// What undoing did with one item.
@@ -54,7 +59,7 @@ pub(crate) fn undo(
     patience: Duration,
 ) -> anyhow::Result<Report> {
     let state_dir = StateDir::open(env, "undo", patience)?;
-    let history = History::read_dir(&state_dir.runs);
+    let history = History::read_dirs(&state_dir.runs, &state_dir.trash)?;
     let run = match find(&history, which) {
         Ok(run) => run.clone(),
         Err(refusal) => {
@@ -62,15 +67,16 @@ pub(crate) fn undo(
             return Err(refusal.into());
         }
     };
-    let mut mended = Vec::new();
+    let mut in_use = InUse::default();
+    let mut mended: Vec<String> = history.problems.iter().map(|problem| not_understood(problem, &state_dir)).collect();
     for other in history.runs.iter().filter(|other| other.id != run.id) {
-        mended.extend(recover_run(&state_dir, other, env)?);
+        mended.extend(recover_run(&state_dir, other, &mut in_use, env));
     }
     let trash = state_dir.trash_of(&run.id);
     let context =
         StepContext { run: &run.id, trash: &trash, fault: &state_dir.fault, made: RefCell::new(run.made.clone()) };
     make_if_missing(&trash)?;
-    let mut journal = Journal::reopen(&state_dir.runs, &run.id, &state_dir.fault)?;
+    let mut journal = Journal::reopen(&state_dir, &run.id)?;
     let mut items = vec![UndoResult::NotDone; run.items.len()];
     // The last thing done is the first to be put back, as one may stand in the way of another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
@@ -82,31 +88,53 @@ pub(crate) fn undo(
                 UndoResult::Refused("what it took away is no longer in the trash".to_owned())
             }
             State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
-            _ => match put_back(&context, &run, record, Some(&mut journal)) {
-                Ok(()) => {
-                    journal.write(&Event::Undone { item: record.item, at: env.now })?;
-                    UndoResult::Undone
-                }
-                Err(why) => UndoResult::Refused(why),
+            _ => match in_use.why(record, env) {
+                Some(why) => UndoResult::Refused(why),
+                None => match put_back(&context, &run, record, Some(&mut journal)) {
+                    Ok(()) => {
+                        journal.write(&Event::Undone { item: record.item, at: env.now })?;
+                        UndoResult::Undone
+                    }
+                    Err(why) => UndoResult::Refused(why),
+                },
             },
         };
     }
     // One that was cut off stays so while something of it stands in the way.
     if run.has_ended || items.iter().all(|item| !matches!(item, UndoResult::Refused(_))) {
-        journal.write(&Event::End { at: env.now })?;
+        let is_left = |((_, state), now): (&(_, State), &UndoResult)| {
+            matches!(state, State::Begun | State::Stuck(_)) && *now != UndoResult::Undone
+        };
+        let stuck = run.items.iter().zip(&items).any(is_left);
+        journal.write(&Event::End { at: env.now, stuck })?;
     }
     journal.sync()?;
-    remove_if_empty(&trash);
+    state_dir.remove_if_empty(&trash);
     Ok(Report { run, items, mended, warnings: Vec::new() })
 }
 
 fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
+    let unreadable = |problem: &Problem| {
+        let message = format!("cannot read {}: {}", problem.path.display(), problem.reason);
+        Refusal::new(Exit::Refused, "unreadable-run", message).hint("`rejoin undo --list` shows the other runs")
+    };
     match which {
-        Which::Newest => history.runs.iter().find(|run| run.is_undoable()).ok_or_else(|| {
-            Refusal::new(Exit::NotFound, "nothing-to-undo", "there is no run that could be undone")
-                .hint("`rejoin undo --list` shows the runs")
-        }),
+        Which::Newest => {
+            let newest = history.runs.iter().find(|run| run.is_undoable());
+            // What cannot be read may have been the newest.
+            let is_later = |problem: &&Problem| newest.is_none_or(|run| name_of(problem) > run.id.as_str());
+            if let Some(problem) = history.problems.iter().find(is_later) {
+                return Err(unreadable(problem));
+            }
+            newest.ok_or_else(|| {
+                Refusal::new(Exit::NotFound, "nothing-to-undo", "there is no run that could be undone")
+                    .hint("`rejoin undo --list` shows the runs")
+            })
+        }
         Which::Named(name) => {
+            if let Some(problem) = history.problems.iter().find(|problem| name_of(problem) == name) {
+                return Err(unreadable(problem));
+            }
             let run = history.runs.iter().find(|run| run.id == *name).ok_or_else(|| {
                 Refusal::new(Exit::NotFound, "no-such-run", format!("there is no run {name}"))
                     .hint("`rejoin undo --list` shows the runs")
@@ -141,9 +169,11 @@ fn put_back(
     }
     for (at, step) in record.steps.iter().enumerate().rev() {
         context.revert(step).map_err(|error| error.to_string())?;
-        // What was cut off may not have come to putting the directory's times back itself.
-        let cut_off = run.dir_times.get(&(record.item, at)).filter(|_| !run.has_ended);
-        if let Some(times) = run.undo_times.get(&(record.item, at)).or(cut_off) {
+        // What was never done whole may not have come to putting the directory's times back itself.
+        let place = (record.item, at);
+        let is_done = run.items.get(record.item).is_some_and(|(_, state)| *state == State::Done);
+        let half_done = run.dir_times.get(&place).filter(|_| !is_done);
+        if let Some(times) = half_done.or(run.undo_times.get(&place)) {
             restore_dir_times(step.path(), *times);
         }
     }
@@ -155,43 +185,106 @@ fn is_touched(context: &StepContext<'_>, record: &ItemRecord) -> bool {
     record.steps.iter().any(|step| !matches!(context.standing(step), Ok(StepState::Before)))
 }
 
+/// Returns the name of the run that cannot be read.
+fn name_of(problem: &Problem) -> &str {
+    problem.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// Says what is left alone because nobody knows what it is, and where that lies.
+fn not_understood(problem: &Problem, state_dir: &StateDir) -> String {
+    let trash = state_dir.trash_of(name_of(problem));
+    let path = problem.path.display();
+    let rest = if trash == problem.path { String::new() } else { format!("; {} is left as it is", trash.display()) };
+    format!("cannot read {path}: {}{rest}", problem.reason)
+}
+
+/// Tells which sessions a process holds, having looked for all of an agent's at once.
+#[derive(Default)]
+struct InUse {
+    places: HashMap<AgentKind, HashMap<String, Vec<Located>>>,
+}
+
+impl InUse {
+    /// Says why the session that an item is about must be left alone.
+    fn why(&mut self, record: &ItemRecord, env: &Env) -> Option<String> {
+        let (kind, id) = (record.agent?, record.id.as_ref()?);
+        let agent = agent::by_kind(kind)?;
+        let places = self.places.entry(kind).or_insert_with(|| {
+            let mut places: HashMap<String, Vec<Located>> = HashMap::new();
+            for store in agent.stores(env) {
+                for place in agent.locate(&Arc::new(store)).places {
+                    places.entry(place.id.clone()).or_default().push(place);
+                }
+            }
+            places
+        });
+        let copies = places.get(id)?.iter().filter_map(|place| run::read_again(agent, place, env).ok());
+        copies.into_iter().find_map(|copy| run::in_use(&copy))
+    }
+}
+
 /// Puts back what runs that were cut off had half done, before a plan is made of what is there.
 ///
 /// Returns a line for each such item. Where no run was cut off, nothing is locked and nothing written.
 pub(crate) fn recover_first(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Vec<String>> {
-    if History::unsettled(&env.state_dir().join("runs")).is_empty() {
+    if History::unsettled(&env.state_dir().join("runs"))?.is_empty() {
         return Ok(Vec::new());
     }
     recover(&StateDir::open(env, verb, patience)?, env)
 }
 
 /// Puts back what runs that were cut off had half done; what they had done whole stays, and can be undone.
+///
+/// A run that cannot be put back, or is not understood, keeps everything and is named.
 fn recover(state_dir: &StateDir, env: &Env) -> anyhow::Result<Vec<String>> {
-    let mut mended = Vec::new();
-    for path in History::unsettled(&state_dir.runs) {
-        match Run::read(&path)? {
-            Some(run) => mended.extend(recover_run(state_dir, &run, env)?),
+    let (mut mended, mut in_use) = (Vec::new(), InUse::default());
+    for path in History::unsettled(&state_dir.runs)? {
+        match Run::read(&path) {
+            Ok(Some(run)) => mended.extend(recover_run(state_dir, &run, &mut in_use, env)),
             // It was cut off before it said anything, so it did nothing.
-            None => tree::remove(&path, &state_dir.fault).map_err(|error| PathError::new("remove", &path, error))?,
+            Ok(None) => {
+                let problem = Problem { path, reason: "it is empty, but something lies in its trash".to_owned() };
+                if !state_dir.forget(name_of(&problem)) {
+                    mended.push(not_understood(&problem, state_dir));
+                }
+            }
+            Err(error) => {
+                let problem = Problem { reason: error.reason(), path: error.path };
+                mended.push(not_understood(&problem, state_dir));
+            }
         }
     }
     Ok(mended)
 }
 
-fn recover_run(state_dir: &StateDir, run: &Run, env: &Env) -> anyhow::Result<Vec<String>> {
-    if run.is_purged {
-        crate::change::apply::trash::finish_purge(state_dir, &run.id)?;
-        return Ok(Vec::new());
-    }
-    if run.has_ended {
-        return Ok(Vec::new());
-    }
+fn recover_run(state_dir: &StateDir, run: &Run, in_use: &mut InUse, env: &Env) -> Vec<String> {
+    let Run { id, verb, .. } = run;
+    let recovered = if run.is_purged {
+        crate::change::apply::trash::finish_purge(state_dir, id).map(|()| Vec::new())
+    } else if run.has_ended {
+        let stuck = run.items.iter().filter_map(|(record, state)| match state {
+            State::Stuck(why) => Some((record, why.as_str())),
+            State::Begun => Some((record, "it was begun, and nothing tells how it ended")),
+            _ => None,
+        });
+        let line = |(record, why): (&ItemRecord, &str)| {
+            format!("run {id} ({verb}) is stuck at {}: {why}; `rejoin undo {id}` tries again", record.label)
+        };
+        Ok(stuck.map(line).collect())
+    } else {
+        put_back_cut_off(state_dir, run, in_use, env)
+    };
+    recovered
+        .unwrap_or_else(|error| vec![format!("run {id} ({verb}) is stuck: {error}; `rejoin undo {id}` tries again")])
+}
+
+fn put_back_cut_off(state_dir: &StateDir, run: &Run, in_use: &mut InUse, env: &Env) -> Result<Vec<String>, PathError> {
     let trash = state_dir.trash_of(&run.id);
     let context =
         StepContext { run: &run.id, trash: &trash, fault: &state_dir.fault, made: RefCell::new(run.made.clone()) };
     make_if_missing(&trash)?;
-    let mut journal = Journal::reopen(&state_dir.runs, &run.id, &state_dir.fault)?;
-    let mut mended = Vec::new();
+    let mut journal = Journal::reopen(state_dir, &run.id)?;
+    let (mut mended, mut stuck, mut is_waiting) = (Vec::new(), run.is_stuck(), false);
     for (record, state) in run.items.iter().rev() {
         if !matches!(state, State::Begun | State::Planned) {
             continue;
@@ -200,31 +293,33 @@ fn recover_run(state_dir: &StateDir, run: &Run, env: &Env) -> anyhow::Result<Vec
             continue;
         }
         let what = format!("run {} ({}) was cut off at {}", run.id, run.verb, record.label);
+        if let Some(why) = in_use.why(record, env) {
+            is_waiting = true;
+            mended.push(format!("{what}, which is left as it is: {why}; `rejoin undo {}` puts it back later", run.id));
+            continue;
+        }
         match put_back(&context, run, record, None) {
             Ok(()) => {
                 journal.write(&Event::Left { item: record.item, reason: "the run was cut off".to_owned() })?;
                 mended.push(format!("{what}, which was put back"));
             }
             Err(reason) => {
-                journal.write(&Event::Stuck { item: record.item, reason: reason.clone() })?;
-                mended.push(format!("{what}, which could not be put back: {reason}"));
+                stuck = true;
+                let again = format!("`rejoin undo {}` tries again", run.id);
+                mended.push(format!("{what}, which could not be put back: {reason}; {again}"));
+                journal.write(&Event::Stuck { item: record.item, reason })?;
             }
         }
     }
-    journal.write(&Event::End { at: env.now })?;
+    if !is_waiting {
+        journal.write(&Event::End { at: env.now, stuck })?;
+    }
     journal.sync()?;
-    remove_if_empty(&trash);
+    state_dir.remove_if_empty(&trash);
     Ok(mended)
 }
 
 /// Makes a run's directory in the trash anew, for what is taken back to it.
 fn make_if_missing(trash: &Path) -> Result<(), PathError> {
     tree::make_private_dirs(trash).map_err(|error| PathError::new("make", trash, error))
-}
-
-/// Removes a run's directory in the trash once nothing is in it.
-pub(super) fn remove_if_empty(trash: &Path) {
-    #[expect(clippy::disallowed_methods, reason = "apply keeps the trash")]
-    let _ = std::fs::remove_dir(trash);
-    let _ = tree::sync_dir(trash.parent().unwrap_or(trash));
 }

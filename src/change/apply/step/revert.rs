@@ -44,7 +44,10 @@ impl StepContext<'_> {
             StepRecord::Write { path, kept, stamp, sha256 } => {
                 let (made, target) = (self.made(kept), self.trash.join(kept));
                 match (made, identity(path)) {
-                    (None, _) => StepState::Before,
+                    // Nothing was put in place, so the old file must be there.
+                    (None, _) if !exists(&target) => StepState::Before,
+                    (None, _) if stamp.as_ref().is_some_and(|stamp| is_like(path, stamp)) => StepState::Before,
+                    (None, _) => StepState::Blocked(changed_since(path)),
                     // The new file is still where it was made.
                     (Some(_), _) if identity(&self.beside(path, kept, "tmp")) == made => StepState::Before,
                     (Some(_), None) if stamp.is_some() && exists(&target) => StepState::After,
