@@ -60,14 +60,9 @@ pub(super) fn stores(kind: AgentKind, name: &str, env: &Env) -> Vec<Store> {
     let usual = env.home.join(".local/share");
     let chosen =
         env.agent_variable("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute() && *dir != usual);
-    let store = |base: &Path, unset| Store {
-        agent: kind,
-        root: base.join(name),
-        is_default: unset == Vec::<&str>::new() || chosen.is_none(),
-        set: BTreeMap::new(),
-        unset,
-    };
-    chosen.iter().map(|dir| store(dir, Vec::new())).chain([store(&usual, vec!["XDG_DATA_HOME"])]).collect()
+    let usual =
+        Store { is_default: chosen.is_none(), unset: vec!["XDG_DATA_HOME"], ..Store::usual(kind, usual.join(name)) };
+    chosen.map(|dir| Store::usual(kind, dir.join(name))).into_iter().chain([usual]).collect()
 }
 
 /// Tells whether an id may be handed to a program: none that could be an option or a path.
@@ -93,17 +88,7 @@ pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only:
             for (id, parent_id) in rows {
                 if is_session_id(&id) {
                     let is_subagent = parent_id.is_some();
-                    let path = path.to_owned();
-                    let store = Arc::clone(store);
-                    found.places.push(Located {
-                        store,
-                        project: None,
-                        id,
-                        path: path.into(),
-                        side_dir: None,
-                        parent_id,
-                        is_subagent,
-                    });
+                    found.places.push(Located { parent_id, is_subagent, ..Located::new(store, id, path) });
                 } else {
                     found.problem(path, "it holds a session whose id no agent makes");
                 }

@@ -14,6 +14,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::error::{PathError, reason};
 use crate::format::compare::compare;
+use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
 };
@@ -40,6 +41,7 @@ mod opencode;
 mod pi;
 mod qwen;
 mod registry;
+mod stores;
 pub(crate) mod upkeep;
 mod vibe;
 
@@ -100,7 +102,9 @@ pub(crate) trait Agent: Sync {
     fn count(&self, copy: &mut Copy) -> Result<(), PathError>;
 
     /// Returns the line-wise file that holds a copy's conversation, where there is one to compare.
-    fn transcript(&self, place: &Located) -> Option<PathBuf>;
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
+    }
 
     /// Tells what two copies of one session have in common; `None` where they cannot be compared.
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
@@ -130,7 +134,9 @@ pub(crate) trait Agent: Sync {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 
     /// Tells whether the agent files the sessions of a directory under this project.
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool;
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
+        true
+    }
 
     /// Tells whether a project is named after a hash of its directory, so that every directory that is known
     /// anywhere is worth trying.
@@ -139,7 +145,9 @@ pub(crate) trait Agent: Sync {
     }
 
     /// Decides the launch directory anew after evidence was added.
-    fn decide_launch_dir(&self, copy: &mut Copy);
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
 
     /// Returns the command that resumes a copy, with one prompt to answer without a terminal or without, or why
     /// there is none.

@@ -119,12 +119,10 @@ pub(crate) fn is_object(line: &[u8]) -> bool {
         && serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Node<'a> {
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     parent_id: Text<'a>,
 }
 

@@ -2,21 +2,18 @@
 
 use std::path::Path;
 
-use super::jsonl::{Jsonl, Lines};
+use super::jsonl::Jsonl;
 use crate::error::PathError;
 use crate::session::Comparison;
 
 /// Compares two line-wise files; a last line without a newline does not count, for it may be half written.
 pub(crate) fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
-    let open = |path: &Path| -> Result<Lines, PathError> {
-        Jsonl::open(path)?.into_lines().map_err(|error| PathError::new("read", path, error))
-    };
-    let (mut ours, mut theirs) = (open(a)?, open(b)?);
+    let (mut ours, mut theirs) = (Jsonl::open(a)?.into_lines()?, Jsonl::open(b)?.into_lines()?);
     let mut record = 0;
     loop {
         record += 1;
-        let our = ours.next_line().map_err(|error| PathError::new("read", a, error))?.filter(|line| line.is_ended);
-        let their = theirs.next_line().map_err(|error| PathError::new("read", b, error))?.filter(|line| line.is_ended);
+        let our = ours.next_line()?.filter(|line| line.is_ended);
+        let their = theirs.next_line()?.filter(|line| line.is_ended);
         match (our, their) {
             (None, None) => return Ok(Comparison::Identical),
             (Some(_), None) => return Ok(Comparison::Longer { common: record - 1 }),

@@ -4,10 +4,12 @@
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::Text;
+use crate::session::{Message, Role};
 
 /// One part of a message's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,19 +29,37 @@ pub(crate) enum Block<'a> {
     Other,
 }
 
-#[derive(Deserialize)]
+impl Block<'_> {
+    /// Tells whether the block says or calls something.
+    pub(crate) fn says_something(&self) -> bool {
+        match self {
+            Self::Text(text) => !text.trim().is_empty(),
+            Self::ToolCall { .. } => true,
+            Self::ToolResult(_) | Self::Other => false,
+        }
+    }
+
+    /// Puts the block in words; calls and results are the tool's, text is said by `role`.
+    pub(crate) fn message(self, role: Role, at: Option<Timestamp>) -> Option<Message> {
+        let (role, text) = match self {
+            Self::Text(text) => (role, text.into_owned()),
+            Self::ToolCall { name, arguments } => (Role::Tool, format!("{name} {arguments}")),
+            Self::ToolResult(text) => (Role::Tool, format!("→ {text}")),
+            Self::Other => return None,
+        };
+        Some(Message { role, text, at })
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawBlock<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
 }
 

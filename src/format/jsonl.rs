@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _};
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use memchr::{memchr, memmem, memrchr};
@@ -38,6 +38,7 @@ const KEPT_END: usize = 2 * LAST_WINDOW;
 /// A line-wise file that is open for reading.
 #[derive(Debug)]
 pub(crate) struct Jsonl {
+    path: PathBuf,
     file: File,
     /// What was unpacked of a packed file.
     unpacked: Option<Unpacked>,
@@ -71,7 +72,8 @@ impl Jsonl {
             end = ends.len;
             unpacked = Some(ends);
         }
-        Ok(Self { file, unpacked, len, end, modified, head: Vec::new(), tail: FIRST_WINDOW })
+        let path = path.to_owned();
+        Ok(Self { path, file, unpacked, len, end, modified, head: Vec::new(), tail: FIRST_WINDOW })
     }
 
     /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
@@ -110,8 +112,8 @@ impl Jsonl {
     }
 
     /// Reads the whole file at once, for one that is known to be small.
-    pub(crate) fn whole(&mut self) -> io::Result<&[u8]> {
-        let wanted = usize::try_from(self.end).map_err(io::Error::other)?;
+    pub(crate) fn whole(&mut self) -> Result<&[u8], PathError> {
+        let wanted = self.in_memory(self.end)?;
         if self.head.len() < wanted {
             self.grow_head(wanted)?;
         }
@@ -121,7 +123,7 @@ impl Jsonl {
     /// Shows lines from the start until `see` returns `true` or the window is at its limit.
     ///
     /// Returns whether every line of the file was shown.
-    pub(crate) fn lines_forward(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> io::Result<bool> {
+    pub(crate) fn lines_forward(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
         let mut start = 0;
         loop {
             while let Some(length) = memchr(b'\n', &self.head[start..]) {
@@ -150,7 +152,7 @@ impl Jsonl {
     /// Shows lines from the end backwards until `see` returns `true` or the window is at its limit.
     ///
     /// The second argument of `see` tells whether the line was ended by a newline.
-    pub(crate) fn lines_backward(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> io::Result<()> {
+    pub(crate) fn lines_backward(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> Result<(), PathError> {
         if self.is_cut() {
             return Ok(());
         }
@@ -194,7 +196,7 @@ impl Jsonl {
 
     /// Returns the last line that holds some bytes, where the windows from the end did not reach it: it looks at no
     /// more than `limit` bytes of the end, and finds no line of more than 128 KiB.
-    pub(crate) fn last_line_with(&self, bytes: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn last_line_with(&self, bytes: &[u8], limit: u64) -> Result<Option<Vec<u8>>, PathError> {
         let (lowest, reach) = (self.end.saturating_sub(limit), 64 * 1024);
         let mut start = self.end;
         while start > lowest && self.unpacked.is_none() {
@@ -205,7 +207,7 @@ impl Jsonl {
             let found = start + found as u64;
             let from = found.saturating_sub(reach);
             let around = self.read_range(from, (found + reach).min(self.end))?;
-            let (before, after) = around.split_at(usize::try_from(found - from).map_err(io::Error::other)?);
+            let (before, after) = around.split_at(self.in_memory(found - from)?);
             let line_start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
             let line_end = before.len() + memchr(b'\n', after).unwrap_or(after.len());
             return Ok(Some(around[line_start..line_end].to_vec()));
@@ -214,24 +216,36 @@ impl Jsonl {
     }
 
     /// Turns to reading the whole file from its start, line by line.
-    pub(crate) fn into_lines(self) -> io::Result<Lines> {
+    pub(crate) fn into_lines(self) -> Result<Lines, PathError> {
         self.lines_within(u64::MAX)
     }
 
     /// Reads the file from its start, line by line, but no more bytes than `limit`.
-    pub(crate) fn lines_within(&self, limit: u64) -> io::Result<Lines> {
+    pub(crate) fn lines_within(&self, limit: u64) -> Result<Lines, PathError> {
+        let source = self.source().map_err(|error| self.fail(error))?;
+        let reader = BufReader::with_capacity(128 * 1024, source.take(limit));
+        Ok(Lines { path: self.path.clone(), reader, line: Vec::new(), number: 0, offset: 0 })
+    }
+
+    fn source(&self) -> io::Result<Source> {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
-        let source = match self.unpacked {
+        Ok(match self.unpacked {
             Some(_) => Source::Packed(Decoder::new(file)?),
             None => Source::Plain(file),
-        };
-        let reader = BufReader::with_capacity(128 * 1024, source.take(limit));
-        Ok(Lines { reader, line: Vec::new(), number: 0, offset: 0 })
+        })
+    }
+
+    fn fail(&self, error: io::Error) -> PathError {
+        PathError::new("read", &self.path, error)
+    }
+
+    fn in_memory(&self, length: u64) -> Result<usize, PathError> {
+        usize::try_from(length).map_err(|error| self.fail(io::Error::other(error)))
     }
 
     /// Returns the bytes of a line that [`Lines`] showed before; fewer when the file shrank since.
-    pub(crate) fn again(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
+    pub(crate) fn again(&self, start: u64, length: usize) -> Result<Vec<u8>, PathError> {
         self.read_range(start, start.saturating_add(length as u64))
     }
 
@@ -239,7 +253,7 @@ impl Jsonl {
         self.unpacked.as_ref().is_some_and(|unpacked| unpacked.is_cut)
     }
 
-    fn grow_head(&mut self, wanted: usize) -> io::Result<()> {
+    fn grow_head(&mut self, wanted: usize) -> Result<(), PathError> {
         let end = (wanted as u64).min(self.end);
         let more = self.read_range(self.head.len() as u64, end)?;
         if more.is_empty() {
@@ -250,11 +264,11 @@ impl Jsonl {
         Ok(())
     }
 
-    fn read_range(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
+    fn read_range(&self, start: u64, end: u64) -> Result<Vec<u8>, PathError> {
         if let Some(unpacked) = &self.unpacked {
             return Ok(unpacked.range(start, end).to_vec());
         }
-        let length = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
+        let length = self.in_memory(end.saturating_sub(start))?;
         let mut bytes = vec![0; length];
         let mut filled = 0;
         while filled < length {
@@ -262,7 +276,7 @@ impl Jsonl {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(self.fail(error)),
             }
         }
         bytes.truncate(filled);
@@ -348,9 +362,8 @@ impl std::fmt::Debug for Source {
 /// A file that is not there has no lines.
 pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(()) };
-    let fail = |error| PathError::new("read", path, error);
-    let mut lines = file.into_lines().map_err(fail)?;
-    while let Some(line) = lines.next_line().map_err(fail)? {
+    let mut lines = file.into_lines()?;
+    while let Some(line) = lines.next_line()? {
         if see(line.bytes).is_break() {
             break;
         }
@@ -361,6 +374,7 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> Contr
 /// A whole file, one line at a time; it holds one line at most.
 #[derive(Debug)]
 pub(crate) struct Lines {
+    path: PathBuf,
     reader: BufReader<io::Take<Source>>,
     line: Vec<u8>,
     number: u64,
@@ -382,7 +396,7 @@ pub(crate) struct Line<'a> {
 
 impl Lines {
     /// Returns the next line that is not empty.
-    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, PathError> {
         loop {
             self.line.clear();
             self.line.shrink_to(MAX_LINE / 8);
@@ -395,7 +409,7 @@ impl Lines {
                     Ok([]) => break,
                     Ok(available) => available,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) => return Err(error),
+                    Err(error) => return Err(PathError::new("read", &self.path, error)),
                 };
                 was_read = true;
                 let (part, used) = match memchr(b'\n', available) {
@@ -431,7 +445,7 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn file(contents: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+    fn file(contents: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.jsonl");
         std::fs::write(&path, contents).expect("a file");

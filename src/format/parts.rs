@@ -8,24 +8,19 @@ use serde_json::value::RawValue;
 use super::content::Block;
 use super::json::{Flag, Text};
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct RawPart<'a> {
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(default)]
     thought: Flag,
-    #[serde(borrow, default)]
     function_call: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     function_response: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Call<'a> {
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     args: Option<&'a RawValue>,
 }
 
@@ -80,10 +75,9 @@ pub(crate) fn tool_call(raw: &RawValue) -> Block<'_> {
 /// Returns what a tool answered: its `output` or `error`, or else the whole answer as JSON.
 fn result_text(raw: &RawValue) -> String {
     #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Answer<'a> {
-        #[serde(borrow, default)]
         output: Text<'a>,
-        #[serde(borrow, default)]
         error: Text<'a>,
     }
     let response: Response<'_> = serde_json::from_str(raw.get()).unwrap_or_default();

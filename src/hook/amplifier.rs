@@ -24,13 +24,11 @@ pub(crate) struct Save<'a> {
     pub messages: &'a RawValue,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Input<'a> {
-    #[serde(borrow, default)]
     event: Text<'a>,
-    #[serde(borrow, default)]
     session_dir: Text<'a>,
-    #[serde(borrow, default)]
     messages: Option<&'a RawValue>,
 }
 

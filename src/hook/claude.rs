@@ -42,27 +42,19 @@ pub(crate) enum Task {
     Forget,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Input<'a> {
-    #[serde(borrow, default)]
     hook_event_name: Text<'a>,
-    #[serde(borrow, default)]
     session_id: Text<'a>,
-    #[serde(borrow, default)]
     transcript_path: Text<'a>,
-    #[serde(borrow, default)]
     cwd: Text<'a>,
-    #[serde(borrow, default, rename = "workingDirectory")]
+    #[serde(rename = "workingDirectory")]
     working_directory: Text<'a>,
-    #[serde(borrow, default)]
     new_cwd: Text<'a>,
-    #[serde(borrow, default)]
     tool_name: Text<'a>,
-    #[serde(borrow, default)]
     source: Text<'a>,
-    #[serde(borrow, default)]
     reason: Text<'a>,
-    #[serde(borrow, default)]
     agent_id: Option<&'a RawValue>,
 }
 

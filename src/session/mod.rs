@@ -115,6 +115,18 @@ pub(crate) struct Store {
     pub unset: Vec<&'static str>,
 }
 
+impl Store {
+    /// Makes the store that an agent uses when nobody tells it otherwise.
+    pub(crate) fn usual(agent: AgentKind, root: impl Into<PathBuf>) -> Self {
+        Self { agent, root: root.into(), is_default: true, set: BTreeMap::new(), unset: Vec::new() }
+    }
+
+    /// Makes the store that a variable leads the agent to.
+    pub(crate) fn named(agent: AgentKind, root: impl Into<PathBuf>, variable: &'static str, value: &Path) -> Self {
+        Self { set: BTreeMap::from([(variable, value.into())]), ..Self::usual(agent, root) }
+    }
+}
+
 /// One place where a session is stored, found by names alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
@@ -135,6 +147,19 @@ pub(crate) struct Located {
 }
 
 impl Located {
+    /// Makes a place of which nothing but the id and the path is known.
+    pub(crate) fn new(store: &Arc<Store>, id: impl Into<String>, path: impl Into<Arc<Path>>) -> Self {
+        Self {
+            store: Arc::clone(store),
+            project: None,
+            id: id.into(),
+            path: path.into(),
+            side_dir: None,
+            parent_id: None,
+            is_subagent: false,
+        }
+    }
+
     /// Returns whose session it is.
     pub(crate) fn agent(&self) -> AgentKind {
         self.store.agent
@@ -235,6 +260,13 @@ impl Copy {
             health: BTreeSet::new(),
             evidence: Vec::new(),
             notes: Vec::new(),
+        }
+    }
+
+    /// Notes whether there are lines that cannot be read; a last one that was cut off is known already.
+    pub(crate) fn note_bad_lines(&mut self, has_bad_lines: bool) {
+        if has_bad_lines && !self.health.contains(&Health::TornTranscript) {
+            self.health.insert(Health::BadLines);
         }
     }
 

@@ -11,7 +11,7 @@ mod about;
 mod reader;
 mod upkeep;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Located, Message, Problem, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{Entry, Event, PointerRecord};
@@ -48,13 +48,7 @@ impl Agent for Amplifier {
 
     fn stores(&self, env: &Env) -> Vec<Store> {
         // The client ignores AMPLIFIER_HOME for sessions: HOME alone decides.
-        vec![Store {
-            agent: self.kind(),
-            root: env.home.join(".amplifier"),
-            is_default: true,
-            set: BTreeMap::new(),
-            unset: Vec::new(),
-        }]
+        vec![Store::usual(self.kind(), env.home.join(".amplifier"))]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
@@ -168,9 +162,7 @@ impl Agent for Amplifier {
         }
         copy.prompts = Some(prompts);
         copy.replies = Some(replies);
-        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(has_bad_lines);
         Ok(())
     }
 
@@ -255,14 +247,10 @@ fn add(found: &mut Found, store: &Arc<Store>, project: Option<&Arc<str>>, path: 
         return;
     }
     found.places.push(Located {
-        store: Arc::clone(store),
         project: project.cloned(),
         // Top-level ids have no underscore (amplifier-app-cli, is_top_level_session); metadata may say otherwise.
         is_subagent: id.contains('_'),
-        id,
-        path: path.into(),
-        side_dir: None,
-        parent_id: None,
+        ..Located::new(store, id, path)
     });
 }
 

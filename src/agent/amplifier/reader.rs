@@ -108,21 +108,18 @@ impl<'a> Reader<'a> {
         let names = ["transcript.jsonl", "transcript.jsonl.backup"];
         let Some(name) = names.into_iter().find(|name| self.files.contains_key(*name)) else { return Ok(()) };
         let path = self.path(name);
-        let fail = |error| PathError::new("read", &path, error);
         let mut file = Jsonl::open(&path)?;
         self.note_size(name, file.len());
         self.copy.transcript_bytes = file.len();
         let (mut prompt, mut first_at, mut has_reply) = (None, None, false);
-        let is_whole = file
-            .lines_forward(|line| {
-                if let Ok(entry) = serde_json::from_slice::<Entry<'_>>(line) {
-                    first_at = first_at.or_else(|| entry.at());
-                    has_reply |= entry.is_reply();
-                    prompt = entry.prompt();
-                }
-                prompt.is_some()
-            })
-            .map_err(fail)?;
+        let is_whole = file.lines_forward(|line| {
+            if let Ok(entry) = serde_json::from_slice::<Entry<'_>>(line) {
+                first_at = first_at.or_else(|| entry.at());
+                has_reply |= entry.is_reply();
+                prompt = entry.prompt();
+            }
+            prompt.is_some()
+        })?;
         self.is_empty = is_whole && prompt.is_none() && !has_reply;
         self.copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "transcript"));
         self.created.extend(first_at.map(|at| Fact::new(at, "transcript")));
@@ -136,8 +133,7 @@ impl<'a> Reader<'a> {
             seen += 1;
             // Messages are in order, but a tool's answer may carry no time.
             newest.is_some() || seen >= 64
-        })
-        .map_err(fail)?;
+        })?;
         if is_torn {
             self.copy.health.insert(Health::TornTranscript);
         }
@@ -150,7 +146,6 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let path = self.path("events.jsonl");
-        let fail = |error| PathError::new("read", &path, error);
         let mut file = Jsonl::open(&path)?;
         self.note_size("events.jsonl", file.len());
         let modified = file.modified();
@@ -158,17 +153,15 @@ impl<'a> Reader<'a> {
         let wants_dir = self.context.depth == Depth::Thorough || !self.copy.evidence.iter().any(|found| found.counts);
         if !has_transcript || wants_dir {
             let (mut prompt, mut first_at, mut has_reply, mut dir) = (None, None, false, None);
-            let is_whole = file
-                .lines_forward(|line| {
-                    if let Ok(event) = serde_json::from_slice::<Event<'_>>(line) {
-                        first_at = first_at.or_else(|| event.at());
-                        has_reply |= event.reply().is_some();
-                        prompt = prompt.take().or_else(|| event.prompt());
-                        dir = dir.take().or_else(|| event.working_dir());
-                    }
-                    prompt.is_some() && (dir.is_some() || !wants_dir)
-                })
-                .map_err(fail)?;
+            let is_whole = file.lines_forward(|line| {
+                if let Ok(event) = serde_json::from_slice::<Event<'_>>(line) {
+                    first_at = first_at.or_else(|| event.at());
+                    has_reply |= event.reply().is_some();
+                    prompt = prompt.take().or_else(|| event.prompt());
+                    dir = dir.take().or_else(|| event.working_dir());
+                }
+                prompt.is_some() && (dir.is_some() || !wants_dir)
+            })?;
             if !has_transcript {
                 self.is_empty = is_whole && prompt.is_none() && !has_reply;
                 self.copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "events"));
@@ -184,8 +177,7 @@ impl<'a> Reader<'a> {
             newest = event.as_ref().and_then(Event::at);
             has_ended = event.is_some_and(|event| event.is_end());
             newest.is_some()
-        })
-        .map_err(fail)?;
+        })?;
         self.note_activity(newest, "events");
 
         // The times inside are asked first: a copy or a backup has new file times.

@@ -8,33 +8,26 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Text, instant};
+use crate::format::json::{Text, inner, instant};
 use crate::session::{Message, Role};
 
 /// `metadata.json`.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Metadata<'a> {
     /// When the first turn ended.
-    #[serde(borrow, default)]
     pub created: Text<'a>,
     /// The title that the naming hook or `/rename` gave.
-    #[serde(borrow, default)]
     pub name: Text<'a>,
     /// The model.
-    #[serde(borrow, default)]
     pub model: Text<'a>,
     /// The directory of the last save.
-    #[serde(borrow, default)]
     pub working_dir: Text<'a>,
     /// Set for sub-sessions and forks alike.
-    #[serde(borrow, default)]
     pub parent_id: Text<'a>,
     /// Set for sub-sessions.
-    #[serde(borrow, default)]
     pub agent_name: Text<'a>,
-    #[serde(borrow, default)]
     forked_at: Text<'a>,
-    #[serde(borrow, default)]
     forked_from_turn: Option<&'a RawValue>,
 }
 
@@ -46,21 +39,15 @@ impl Metadata<'_> {
 }
 
 /// A line of `transcript.jsonl`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Entry<'a> {
-    #[serde(borrow, default)]
     role: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_call_id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_calls: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     metadata: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     timestamp: Text<'a>,
 }
 
@@ -71,15 +58,12 @@ struct EntryMetadata<'a> {
 }
 
 /// A call in `tool_calls`; there are two shapes.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ToolCall<'a> {
-    #[serde(borrow, default)]
     tool: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     function: Option<&'a RawValue>,
 }
 
@@ -102,16 +86,11 @@ impl Entry<'_> {
     /// Tells whether the model says or calls something in it.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
-            && (!self.calls().is_empty()
-                || blocks(self.content).iter().any(|block| match block {
-                    Block::Text(text) => !text.trim().is_empty(),
-                    Block::ToolCall { .. } => true,
-                    _ => false,
-                }))
+            && (!self.calls().is_empty() || blocks(self.content).iter().any(Block::says_something))
     }
 
     fn calls(&self) -> Vec<ToolCall<'_>> {
-        self.tool_calls.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+        inner(self.tool_calls)
     }
 
     /// Puts the entry in words: what is said first, then each call.
@@ -142,38 +121,29 @@ impl Entry<'_> {
             messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at });
         }
         if calls.is_empty() {
-            for block in blocks(self.content) {
-                if let Block::ToolCall { name, arguments } = block {
-                    messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at });
-                }
-            }
+            let called = blocks(self.content).into_iter().filter(|block| matches!(block, Block::ToolCall { .. }));
+            messages.extend(called.filter_map(|block| block.message(Role::Tool, at)));
         }
         messages
     }
 }
 
 /// A line of `events.jsonl`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Event<'a> {
-    #[serde(borrow, default)]
     ts: Text<'a>,
-    #[serde(borrow, default)]
     event: Text<'a>,
-    #[serde(borrow, default)]
     data: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct EventData<'a> {
-    #[serde(borrow, default)]
     prompt: Text<'a>,
-    #[serde(borrow, default)]
     response: Text<'a>,
-    #[serde(borrow, default)]
     timestamp: Text<'a>,
-    #[serde(borrow, default)]
     working_dir: Text<'a>,
-    #[serde(borrow, default)]
     cwd: Text<'a>,
 }
 
@@ -184,7 +154,7 @@ impl Event<'_> {
     }
 
     fn data(&self) -> EventData<'_> {
-        self.data.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+        inner(self.data)
     }
 
     /// Tells whether the client ended with it.
@@ -231,13 +201,12 @@ impl Event<'_> {
 }
 
 /// An item of `server/slack-sessions.json` and its like.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct PointerRecord {
     /// The session that it names.
-    #[serde(default)]
     pub session_id: Option<String>,
     /// Where that session works.
-    #[serde(default)]
     pub working_dir: Option<String>,
 }
 

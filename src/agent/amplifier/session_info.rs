@@ -47,11 +47,10 @@ pub(crate) enum Unusable {
     Relative,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Raw<'a> {
-    #[serde(borrow, default)]
     working_dir: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     created_at: Text<'a>,
 }
 

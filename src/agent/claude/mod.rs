@@ -116,13 +116,10 @@ impl Agent for Claude {
                 }
                 let side_dir = (!is_subagent && side_dirs.contains(&stem)).then(|| dir.join(&stem));
                 found.places.push(Located {
-                    store: Arc::clone(store),
                     project: Some(Arc::clone(project)),
-                    id: stem,
-                    path: path.into(),
                     side_dir,
-                    parent_id: None,
                     is_subagent,
+                    ..Located::new(store, stem, path)
                 });
             }
             for parent in side_dirs.into_iter().filter(|name| is_session_id(name)) {
@@ -140,13 +137,9 @@ impl Agent for Claude {
             if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
                 let side_dir = Some(dir.join(id)).filter(|side_dir| side_dir.is_dir());
                 found.places.push(Located {
-                    store: Arc::clone(store),
                     project: Some(Arc::clone(project)),
-                    id: id.to_owned(),
-                    path: path.into(),
                     side_dir,
-                    parent_id: None,
-                    is_subagent: false,
+                    ..Located::new(store, id, path)
                 });
             }
         })
@@ -177,8 +170,6 @@ impl Agent for Claude {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
-        let path = place.path.clone();
-        let fail = |error| PathError::new("read", &path, error);
         let mut copy = Copy::new(place);
         copy.transcript_bytes = file.len();
         copy.size_bytes = file.len() + context.tree_size(copy.place.side_dir.as_deref());
@@ -189,12 +180,12 @@ impl Agent for Claude {
             ends.see_from_start(line);
             ends.knows_start()
         });
-        ends.is_whole = is_whole.map_err(fail)?;
+        ends.is_whole = is_whole?;
         let seen = file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()
         });
-        seen.map_err(fail)?;
+        seen?;
         let relocated = ends.fill(&mut copy);
 
         if copy.active_at.is_none() {
@@ -227,9 +218,7 @@ impl Agent for Claude {
         })?;
         let replies = replies.len() as u64;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(has_bad_lines);
         // What lies between the two windows of a glance may name the session, or show how it was started.
         copy.title = whole.late.title().or_else(|| copy.title.take());
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
@@ -240,10 +229,6 @@ impl Agent for Claude {
             };
         }
         Ok(())
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
@@ -363,13 +348,10 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
         let Some(stem) = name.strip_suffix(".jsonl").filter(|stem| stem.starts_with("agent-")) else { continue };
         if kind.is_file() {
             found.places.push(Located {
-                store: Arc::clone(store),
                 project: Some(Arc::clone(project)),
-                id: stem.to_owned(),
-                path: path.into(),
-                side_dir: None,
                 parent_id: Some(parent.to_owned()),
                 is_subagent: true,
+                ..Located::new(store, stem, path)
             });
         }
     }

@@ -7,77 +7,57 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::{Block, blocks};
-use crate::format::json::{Flag, Text};
+use crate::format::json::{Flag, Text, inner};
 use crate::session::{Message, Role};
 
 /// A line of a transcript. Only conversation records carry `cwd`, `uuid` and their like.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
     /// What sort of record it is.
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     pub kind: Text<'a>,
     /// When it was written.
-    #[serde(borrow, default)]
     pub timestamp: Text<'a>,
     /// The directory at that time; it follows `cd`.
-    #[serde(borrow, default)]
     pub cwd: Text<'a>,
     /// The branch; `HEAD` outside a repository.
-    #[serde(borrow, default)]
     pub git_branch: Text<'a>,
     /// How the program was started: `cli`, `sdk-cli`, …
-    #[serde(borrow, default)]
     pub entrypoint: Text<'a>,
     /// The record's own id.
-    #[serde(borrow, default)]
     pub uuid: Text<'a>,
     /// The session that a sub-agent's record belongs to.
-    #[serde(borrow, default)]
     pub session_id: Text<'a>,
     /// Whether it is part of a sub-agent's conversation.
-    #[serde(default)]
     pub is_sidechain: Flag,
-    #[serde(default)]
     is_meta: Flag,
-    #[serde(default)]
     is_compact_summary: Flag,
-    #[serde(default)]
     is_visible_in_transcript_only: Flag,
-    #[serde(default)]
     is_api_error_message: Flag,
-    #[serde(borrow, default)]
     message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     forked_from: Option<&'a RawValue>,
     /// The title that a person gave.
-    #[serde(borrow, default)]
     pub custom_title: Text<'a>,
     /// The title that the program made.
-    #[serde(borrow, default)]
     pub ai_title: Text<'a>,
     /// The title of older versions.
-    #[serde(borrow, default)]
     pub summary: Text<'a>,
     /// Where the session was moved.
-    #[serde(borrow, default)]
     pub relocated_cwd: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Body<'a> {
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     model: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct ForkedFrom<'a> {
-    #[serde(borrow, default)]
     session_id: Text<'a>,
 }
 
@@ -147,11 +127,7 @@ impl Record<'_> {
             return None;
         }
         let body = self.body();
-        let says_something = blocks(body.content).iter().any(|block| match block {
-            Block::Text(text) => !text.trim().is_empty(),
-            Block::ToolCall { .. } => true,
-            _ => false,
-        });
+        let says_something = blocks(body.content).iter().any(Block::says_something);
         let id = body.id.filled().or_else(|| self.uuid.filled()).unwrap_or_default();
         says_something.then(|| id.to_owned())
     }
@@ -180,38 +156,25 @@ impl Record<'_> {
             Some("assistant") => Role::Assistant,
             _ => return Vec::new(),
         };
-        let mut messages = Vec::new();
-        for block in blocks(self.body().content) {
-            match block {
-                Block::Text(text) if role == Role::User && is_injected(&text) => {}
-                Block::Text(text) => messages.push(Message { role, text: text.into_owned(), at }),
-                Block::ToolCall { name, arguments } => {
-                    messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at });
-                }
-                Block::ToolResult(text) => messages.push(Message { role: Role::Tool, text: format!("→ {text}"), at }),
-                Block::Other => {}
-            }
-        }
-        messages
+        let mut blocks = blocks(self.body().content);
+        blocks.retain(|block| !matches!(block, Block::Text(text) if role == Role::User && is_injected(text)));
+        blocks.into_iter().filter_map(|block| block.message(role, at)).collect()
     }
 
     fn body(&self) -> Body<'_> {
-        self.message.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+        inner(self.message)
     }
 }
 
 /// A file in `sessions/`: one running client (measured on 2.1.330).
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Registration<'a> {
     /// The process.
-    #[serde(default)]
     pub pid: u32,
     /// The session that it is in now.
-    #[serde(borrow, default)]
     pub session_id: Text<'a>,
     /// The start time of the process, field 22 of `/proc/PID/stat`.
-    #[serde(borrow, default)]
     pub proc_start: Text<'a>,
 }
 

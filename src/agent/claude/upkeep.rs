@@ -125,12 +125,10 @@ fn after(days: i64, path: PathBuf, is_set: bool) -> Retention {
     Retention { period, setting: (path, RETENTION_KEY), is_set }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Chained<'a> {
-    #[serde(borrow, default)]
     uuid: Text<'a>,
-    #[serde(borrow, default)]
     parent_uuid: Text<'a>,
 }
 

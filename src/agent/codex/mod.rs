@@ -9,7 +9,6 @@ mod ends;
 mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,9 +19,9 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use super::claude::is_session_id;
 use super::{Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::agent::about::About;
+use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
 };
@@ -60,21 +59,15 @@ impl Agent for Codex {
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let default = env.home.join(".codex");
-        let chosen = env.agent_variable("CODEX_HOME").map(|dir| env.absolute(Path::new(dir)));
-        let mut stores = Vec::new();
-        if let Some(root) = chosen.clone().filter(|root| *root != default) {
-            let set = BTreeMap::from([("CODEX_HOME", OsString::from(&root))]);
-            stores.push(Store { agent: self.kind(), root, is_default: true, set, unset: Vec::new() });
+        let mut stores = stores::by_variable(self.kind(), "CODEX_HOME", &env.home.join(".codex"), env, Path::to_owned);
+        if let Some(usual) = stores.last_mut() {
+            usual.unset = match (env.foreign_home, usual.is_default) {
+                // Neither may lead the agent away from a home that was named.
+                (true, _) => vec!["CODEX_HOME", "CODEX_SQLITE_HOME"],
+                (false, false) => vec!["CODEX_HOME"],
+                (false, true) => Vec::new(),
+            };
         }
-        let is_default = stores.is_empty();
-        let unset = match (env.foreign_home, is_default) {
-            // Neither may lead the agent away from a home that was named.
-            (true, _) => vec!["CODEX_HOME", "CODEX_SQLITE_HOME"],
-            (false, false) => vec!["CODEX_HOME"],
-            (false, true) => Vec::new(),
-        };
-        stores.push(Store { agent: self.kind(), root: default, is_default, set: BTreeMap::new(), unset });
         stores
     }
 
@@ -121,25 +114,23 @@ impl Agent for Codex {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
         let path = place.path.clone();
-        let fail = |error| PathError::new("read", &path, error);
         let mut copy = Copy::new(place);
         copy.transcript_bytes = file.len();
         copy.size_bytes =
             file.len() + packed_twin(&path).and_then(|twin| twin.metadata().ok()).map_or(0, |twin| twin.len());
         let modified = file.modified();
 
-        let mut ends = read_start(&mut file).map_err(fail)?;
+        let mut ends = read_start(&mut file)?;
         file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()
-        })
-        .map_err(fail)?;
+        })?;
         let row = context.notes.dirs.get(&copy.place.id).and_then(|dirs| dirs.first());
         if !ends.knows_last_turn() && !ends.is_whole {
             ends.see_row(row);
         }
         if !ends.knows_last_turn() && !ends.is_whole {
-            match Jsonl::open(&path)?.last_line_with(TURN, MAX_TURN).map_err(fail)? {
+            match Jsonl::open(&path)?.last_line_with(TURN, MAX_TURN)? {
                 Some(line) => ends.see_last_turn(&line),
                 None if copy.transcript_bytes > MAX_TURN => {
                     copy.notes.push("its last turn is too long to see where it began".to_owned());
@@ -189,14 +180,8 @@ impl Agent for Codex {
         })?;
         let prompts = if typed > 0 { typed } else { sent };
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(has_bad_lines);
         Ok(())
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
@@ -213,9 +198,8 @@ impl Agent for Codex {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        let fail = |error| PathError::new("read", &copy.place.path, error);
         let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(()) };
-        let lacks_events = read_start(&mut file).map_err(fail)?.lacks_events();
+        let lacks_events = read_start(&mut file)?.lacks_events();
         each_line(&copy.place.path, &mut |line| {
             let Some(record) = line.and_then(Record::parse) else { return ControlFlow::Continue(()) };
             let prompt = match record.prompt() {
@@ -226,14 +210,6 @@ impl Agent for Codex {
             let prompt = prompt.map(|text| Message { role: Role::User, text, at: record.at() });
             prompt.or_else(|| record.message()).map_or(ControlFlow::Continue(()), &mut *see)
         })
-    }
-
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        true
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -355,15 +331,7 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
             found.problem(path, "it is not a regular file");
             continue;
         }
-        found.places.push(Located {
-            store: Arc::clone(store),
-            project: None,
-            id: id.to_owned(),
-            path: path.as_path().into(),
-            side_dir: None,
-            parent_id: None,
-            is_subagent: false,
-        });
+        found.places.push(Located::new(store, id, path.as_path()));
     }
     if levels > 0 {
         let below: Vec<Found> = dirs.into_par_iter().map(|dir| rollouts(store, &dir, levels - 1, is_wanted)).collect();
@@ -390,7 +358,7 @@ fn is_archived(path: &Path) -> bool {
 }
 
 /// Reads the start of a rollout, past a first line of any size.
-fn read_start(file: &mut Jsonl) -> std::io::Result<Ends> {
+fn read_start(file: &mut Jsonl) -> Result<Ends, PathError> {
     let mut ends = Ends::default();
     let mut has_line = false;
     ends.is_whole = file.lines_forward(|line| {

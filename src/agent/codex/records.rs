@@ -18,12 +18,13 @@ use crate::session::{Message, Role};
 
 /// A line of a rollout.
 #[derive(Debug, Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
-    #[serde(borrow, default)]
+    #[serde(default)]
     timestamp: Text<'a>,
-    #[serde(borrow, default, rename = "type")]
+    #[serde(default, rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     payload: Option<&'a RawValue>,
     /// Whether it is an item without an envelope, and so its own payload.
     #[serde(skip)]
@@ -32,35 +33,24 @@ pub(crate) struct Record<'a> {
 
 /// What a record is about: its payload, or the whole line where there is no envelope.
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Payload<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     cwd: Text<'a>,
-    #[serde(borrow, default)]
     model: Text<'a>,
-    #[serde(borrow, default)]
     role: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     message: Text<'a>,
     /// What sort of user message it is; only some versions of 2025 tell.
-    #[serde(borrow, default, rename = "kind")]
+    #[serde(rename = "kind")]
     message_kind: Text<'a>,
-    #[serde(borrow, default)]
     item: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     arguments: Text<'a>,
-    #[serde(borrow, default)]
     input: Text<'a>,
-    #[serde(borrow, default)]
     action: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     output: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
 
@@ -393,11 +383,10 @@ fn branch(git: &RawValue) -> Option<String> {
 
 /// Reads `"exec"`, `{"subagent":"review"}`, `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}` and their like.
 fn source(raw: &RawValue) -> Source {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Kinds<'a> {
-        #[serde(borrow, default)]
         subagent: Option<&'a RawValue>,
-        #[serde(borrow, default)]
         internal: Option<&'a RawValue>,
     }
     #[derive(Deserialize)]
@@ -422,13 +411,12 @@ fn source(raw: &RawValue) -> Source {
 }
 
 /// A line of `session_index.jsonl`: a name that a session was given (0.169.0).
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Named<'a> {
     /// The session.
-    #[serde(borrow, default)]
     pub id: Text<'a>,
     /// Its name.
-    #[serde(borrow, default)]
     pub thread_name: Text<'a>,
 }
 

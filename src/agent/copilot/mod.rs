@@ -8,8 +8,7 @@ pub(super) mod records;
 mod about;
 mod ends;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsString;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,14 +18,12 @@ use ends::{Ends, Workspace};
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, each_file_below, is_there};
 use crate::agent::about::About;
+use crate::agent::stores;
 use crate::agent::upkeep;
 use crate::agent::upkeep::Link;
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::session::evidence;
-use crate::session::{
-    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
-};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process;
@@ -48,23 +45,7 @@ impl Agent for Copilot {
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let default = env.home.join(".copilot");
-        let chosen = env.agent_variable("COPILOT_HOME").map(|dir| env.absolute(Path::new(dir)));
-        let usual = Store {
-            agent: self.kind(),
-            is_default: chosen.as_ref().is_none_or(|chosen| *chosen == default),
-            root: default.clone(),
-            set: BTreeMap::new(),
-            unset: vec!["COPILOT_HOME"],
-        };
-        let chosen = chosen.filter(|chosen| *chosen != default).map(|root| Store {
-            agent: self.kind(),
-            is_default: true,
-            set: BTreeMap::from([("COPILOT_HOME", OsString::from(&root))]),
-            root,
-            unset: Vec::new(),
-        });
-        chosen.into_iter().chain([usual]).collect()
+        stores::by_variable(self.kind(), "COPILOT_HOME", &env.home.join(".copilot"), env, Path::to_owned)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
@@ -72,7 +53,7 @@ impl Agent for Copilot {
         for (entry, kind) in found.entries(&store.root.join("session-state")) {
             let Ok(name) = entry.file_name().into_string() else { continue };
             if kind.is_dir() && is_session_id(&name) {
-                found.places.push(place(store, name, entry.path()));
+                found.places.push(Located::new(store, name, entry.path()));
             }
         }
         found
@@ -82,7 +63,7 @@ impl Agent for Copilot {
         let mut found = Found::default();
         let path = store.root.join("session-state").join(id);
         if is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            found.places.push(place(store, id.to_owned(), path));
+            found.places.push(Located::new(store, id.to_owned(), path));
         }
         found
     }
@@ -101,9 +82,8 @@ impl Agent for Copilot {
                 let mut file = file.with_tail(TAIL);
                 copy.transcript_bytes = file.len();
                 let modified = file.modified();
-                let fail = |error| PathError::new("read", &path, error);
-                ends.is_whole = file.lines_forward(|line| ends.see_from_start(line)).map_err(fail)?;
-                file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended)).map_err(fail)?;
+                ends.is_whole = file.lines_forward(|line| ends.see_from_start(line))?;
+                file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended))?;
                 copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
             }
             // A client that was opened and left at once writes everything but this.
@@ -130,9 +110,7 @@ impl Agent for Copilot {
         })?;
         let replies = replies.len() as u64;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(has_bad_lines);
         copy.kind = if prompts + replies == 0 { SessionKind::Empty } else { SessionKind::Main };
         // A long session may have been resumed elsewhere before what a glance sees.
         if let Some(last) =
@@ -164,14 +142,6 @@ impl Agent for Copilot {
         })
     }
 
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        true
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
-    }
-
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         // The client takes the beginning of an id, and a name, too: only a whole id means one session.
         if !is_session_id(&copy.place.id) {
@@ -188,18 +158,6 @@ impl Agent for Copilot {
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::node(line)
-    }
-}
-
-fn place(store: &Arc<Store>, id: String, path: PathBuf) -> Located {
-    Located {
-        store: Arc::clone(store),
-        project: None,
-        id,
-        path: path.into(),
-        side_dir: None,
-        parent_id: None,
-        is_subagent: false,
     }
 }
 

@@ -7,51 +7,35 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::json::{Flag, Text};
+use crate::format::json::{Flag, Text, inner};
 use crate::session::{Message, Role};
 
 /// A line of `events.jsonl`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Event<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     timestamp: Text<'a>,
-    #[serde(borrow, default)]
     agent_id: Text<'a>,
-    #[serde(borrow, default)]
     data: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Data<'a> {
-    #[serde(borrow, default)]
     content: Text<'a>,
-    #[serde(borrow, default)]
     message_id: Text<'a>,
-    #[serde(borrow, default)]
     parent_tool_call_id: Text<'a>,
-    #[serde(borrow, default)]
     source: Text<'a>,
-    #[serde(borrow, default)]
     model: Text<'a>,
-    #[serde(borrow, default)]
     message: Text<'a>,
-    #[serde(borrow, default)]
     summary_content: Text<'a>,
-    #[serde(default)]
     success: Flag,
-    #[serde(borrow, default)]
     tool_requests: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     context: Option<&'a RawValue>,
 }
 
@@ -65,27 +49,24 @@ pub(crate) struct Context {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawContext<'a> {
-    #[serde(borrow, default)]
     cwd: Text<'a>,
-    #[serde(borrow, default)]
     branch: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ToolRequest<'a> {
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
 
 /// What a tool answered, or why it did not.
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Answer<'a> {
-    #[serde(borrow, default)]
     content: Text<'a>,
-    #[serde(borrow, default)]
     message: Text<'a>,
 }
 
@@ -176,8 +157,7 @@ impl Event<'_> {
             }
             Some("tool.execution_complete") => {
                 let answer = data.result.or(data.error);
-                let answer: Answer<'_> =
-                    answer.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+                let answer: Answer<'_> = inner(answer);
                 let text = answer.content.filled().or_else(|| answer.message.filled()).unwrap_or_default();
                 vec![say(Role::Tool, &format!("→ {text}"))]
             }
@@ -195,13 +175,12 @@ impl Event<'_> {
     }
 
     fn data(&self) -> Data<'_> {
-        self.data.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+        inner(self.data)
     }
 }
 
 fn tool_requests<'a>(data: &Data<'a>) -> Vec<ToolRequest<'a>> {
-    let list: Vec<&RawValue> =
-        data.tool_requests.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let list: Vec<&RawValue> = inner(data.tool_requests);
     list.into_iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect()
 }
 

@@ -7,7 +7,7 @@ pub(super) mod records;
 
 mod about;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,6 @@ use crate::agent::database::{MAX_BYTES, Queries, Schema};
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
-use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -112,9 +111,8 @@ impl Agent for Crush {
         stores.iter_mut().for_each(|store| store.unset.push("CRUSH_GLOBAL_DATA"));
         if let Some(root) = env.agent_variable("CRUSH_GLOBAL_DATA") {
             let root = env.absolute(Path::new(root));
-            let set = BTreeMap::from([("CRUSH_GLOBAL_DATA", root.clone().into_os_string())]);
             stores.iter_mut().for_each(|store| store.is_default = false);
-            stores.insert(0, Store { agent: self.kind(), root, is_default: true, set, unset: Vec::new() });
+            stores.insert(0, Store::named(self.kind(), &root, "CRUSH_GLOBAL_DATA", &root));
         }
         stores
     }
@@ -172,10 +170,6 @@ impl Agent for Crush {
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         Path::new(project) == dir
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

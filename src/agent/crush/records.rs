@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::json::Text;
+use crate::format::json::{Text, inner};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
@@ -27,10 +27,9 @@ struct Registry<'a> {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Entry<'a> {
-    #[serde(borrow, default)]
     path: Text<'a>,
-    #[serde(borrow, default)]
     data_dir: Text<'a>,
 }
 
@@ -64,14 +63,11 @@ struct Part<'a> {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct PartData<'a> {
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     input: Text<'a>,
-    #[serde(borrow, default)]
     content: Text<'a>,
 }
 
@@ -88,7 +84,7 @@ pub(crate) fn turn(place: (i64, String), role: &str, parts: &str, created: Optio
     let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();
     for part in parts {
         let part: Part<'_> = serde_json::from_str(part.get()).unwrap_or_default();
-        let data: PartData<'_> = part.data.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let data: PartData<'_> = inner(part.data);
         match part.kind.get() {
             Some("text") => turn.say(data.text.get().unwrap_or_default()),
             Some("tool_call") => {

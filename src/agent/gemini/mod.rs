@@ -10,7 +10,6 @@ pub(super) mod records;
 mod about;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::ops::ControlFlow;
@@ -23,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
 use crate::agent::about::About;
+use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
@@ -62,22 +62,7 @@ impl Agent for Gemini {
 
     fn stores(&self, env: &Env) -> Vec<Store> {
         // The variable stands for the home directory.
-        let chosen = env.agent_variable("GEMINI_CLI_HOME").map(|dir| env.absolute(Path::new(dir)));
-        let chosen = chosen.filter(|home| *home != env.home);
-        let store = |home: &Path, is_default, set: BTreeMap<_, _>, unset| Store {
-            agent: self.kind(),
-            root: home.join(".gemini"),
-            is_default,
-            set,
-            unset,
-        };
-        let mut stores = Vec::new();
-        if let Some(home) = &chosen {
-            let set = BTreeMap::from([("GEMINI_CLI_HOME", OsString::from(home))]);
-            stores.push(store(home, true, set, Vec::new()));
-        }
-        stores.push(store(&env.home, chosen.is_none(), BTreeMap::new(), vec!["GEMINI_CLI_HOME"]));
-        stores
+        stores::by_variable(self.kind(), "GEMINI_CLI_HOME", &env.home, env, |home| home.join(".gemini"))
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
@@ -132,9 +117,7 @@ impl Agent for Gemini {
         let sum = whole(&copy.place)?;
         copy.prompts = Some(sum.prompts());
         copy.replies = Some(sum.replies());
-        if sum.has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(sum.has_bad_lines);
         fill(copy, &sum, true);
         Ok(())
     }
@@ -318,13 +301,11 @@ fn place(
     parent: Option<&str>,
 ) -> Located {
     Located {
-        store: Arc::clone(store),
         project: Some(Arc::clone(project)),
-        id,
-        path: path.into(),
         side_dir,
         parent_id: parent.map(str::to_owned),
         is_subagent: parent.is_some(),
+        ..Located::new(store, id, path)
     }
 }
 
@@ -349,7 +330,7 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
             id = record.into_iter().chain(change).find_map(|record| record.session_id.get().map(str::to_owned));
             id.is_some()
         });
-        seen.map_err(|error| PathError::new("read", path, error))?;
+        seen?;
     }
     Ok(id.filter(|id| is_session_id(id)))
 }
@@ -367,17 +348,14 @@ fn is_document(place: &Located) -> bool {
 /// Reads what a list needs of a file of lines, and returns when the file was changed.
 fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
     let path = copy.place.path.clone();
-    let fail = |error| PathError::new("read", &path, error);
     let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(SMALL).unwrap_or(usize::MAX));
     let (length, modified) = (file.len(), file.modified());
     copy.transcript_bytes = length;
     let mut sum = Conversation::default();
-    let is_whole = file
-        .lines_forward(|line| {
-            sum.see(line, 0);
-            length > SMALL && sum.first_prompt().is_some() && sum.created_at.is_some()
-        })
-        .map_err(fail)?;
+    let is_whole = file.lines_forward(|line| {
+        sum.see(line, 0);
+        length > SMALL && sum.first_prompt().is_some() && sum.created_at.is_some()
+    })?;
     let (mut late, mut is_torn, mut seen) = (Conversation::default(), false, 0);
     file.lines_backward(|line, is_ended| {
         is_torn |= !is_ended && record(line).is_none();
@@ -391,8 +369,7 @@ fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
             late.model = late.model.take().or(one.model);
         }
         is_whole || (late.newest.is_some() && late.model.is_some() && (late.summary.is_some() || seen >= SMALL))
-    })
-    .map_err(fail)?;
+    })?;
     sum.newest = sum.newest.max(late.newest);
     sum.summary = late.summary.or(sum.summary);
     sum.model = late.model.or(sum.model);
@@ -423,13 +400,11 @@ fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
         false => each_field(file.take(MAX_HEAD), &mut see),
     };
     if !is_small {
-        Jsonl::open(&path)?
-            .lines_backward(|line, _| {
-                sum.summary = summary_line(line);
-                // The title comes after the last message, whose brackets stand at this depth.
-                sum.summary.is_some() || line.starts_with(b"  ]")
-            })
-            .map_err(|error| PathError::new("read", &path, error))?;
+        Jsonl::open(&path)?.lines_backward(|line, _| {
+            sum.summary = summary_line(line);
+            // The title comes after the last message, whose brackets stand at this depth.
+            sum.summary.is_some() || line.starts_with(b"  ]")
+        })?;
     } else if !is_read {
         copy.health.insert(Health::InvalidContent);
     }
@@ -465,9 +440,8 @@ fn whole(place: &Located) -> Result<Conversation, PathError> {
         });
         return Ok(sum);
     }
-    let fail = |error| PathError::new("read", &place.path, error);
-    let mut lines = Jsonl::open(&place.path)?.into_lines().map_err(fail)?;
-    while let Some(line) = lines.next_line().map_err(fail)? {
+    let mut lines = Jsonl::open(&place.path)?.into_lines()?;
+    while let Some(line) = lines.next_line()? {
         // A checkpoint that is too long to hold says again what the lines before it said.
         if let Some(bytes) = line.bytes {
             sum.see(bytes, line.start);
@@ -481,7 +455,7 @@ fn show(path: &Path, entries: &[Entry], see: &mut dyn FnMut(Message) -> ControlF
     let file = Jsonl::open(path)?;
     for group in entries.chunk_by(|a, b| a.place.start == b.place.start) {
         let Place { start, length, .. } = group[0].place;
-        let line = file.again(start, length).map_err(|error| PathError::new("read", path, error))?;
+        let line = file.again(start, length)?;
         // The file may have been replaced meanwhile; then the line is not there any more.
         let Some(record) = record(&line) else { continue };
         let change = record.change();

@@ -24,38 +24,26 @@ use crate::session::{Message, Role};
 
 /// A line, or an object inside of one: the keys tell what it is.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
-    #[serde(borrow, default, rename = "$rewindTo")]
+    #[serde(rename = "$rewindTo")]
     rewind_to: Text<'a>,
-    #[serde(borrow, default, rename = "$set")]
+    #[serde(rename = "$set")]
     set: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     timestamp: Text<'a>,
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     speaker: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     display_content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_calls: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     model: Text<'a>,
     /// The full id of the session, in a header and in a change of it.
-    #[serde(borrow, default)]
     pub session_id: Text<'a>,
-    #[serde(borrow, default)]
     start_time: Text<'a>,
-    #[serde(borrow, default)]
     last_updated: Text<'a>,
-    #[serde(borrow, default)]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     summary: Text<'a>,
-    #[serde(borrow, default)]
     messages: Option<&'a RawValue>,
 }
 
@@ -129,12 +117,7 @@ impl<'a> Record<'a> {
 
     /// Tells whether the model says or calls something.
     fn is_reply_in(&self, content: &[Block<'_>]) -> bool {
-        let says = |part: &Block<'_>| match part {
-            Block::Text(text) => !text.trim().is_empty(),
-            Block::ToolCall { .. } => true,
-            _ => false,
-        };
-        self.speaker.get() == Some("gemini") && (content.iter().any(says) || !self.calls().is_empty())
+        self.speaker.get() == Some("gemini") && (content.iter().any(Block::says_something) || !self.calls().is_empty())
     }
 
     fn calls(&self) -> Vec<&'a RawValue> {

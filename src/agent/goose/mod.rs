@@ -6,7 +6,6 @@ pub(super) mod records;
 
 mod about;
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +20,6 @@ use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
-use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 
@@ -122,12 +120,8 @@ impl Agent for Goose {
         stores.iter_mut().for_each(|store| store.unset.push("GOOSE_PATH_ROOT"));
         if let Some(root) = env.agent_variable("GOOSE_PATH_ROOT") {
             let root = env.absolute(Path::new(root));
-            let set = BTreeMap::from([("GOOSE_PATH_ROOT", root.clone().into_os_string())]);
             stores.iter_mut().for_each(|store| store.is_default = false);
-            stores.insert(
-                0,
-                Store { agent: self.kind(), root: root.join("data"), is_default: true, set, unset: Vec::new() },
-            );
+            stores.insert(0, Store::named(self.kind(), root.join("data"), "GOOSE_PATH_ROOT", &root));
         }
         stores
     }
@@ -169,14 +163,6 @@ impl Agent for Goose {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         database::messages(&Sessions, &copy.place, see)
-    }
-
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        true
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -6,37 +6,32 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::plain_text;
-use crate::format::json::Text;
+use crate::format::json::{Text, inner};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Item<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     tool_call: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_result: Option<&'a RawValue>,
 }
 
 /// What a tool was asked or answered, wrapped in whether that worked.
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Wrapped<'a> {
-    #[serde(borrow, default)]
     value: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     error: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Call<'a> {
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
 
@@ -47,9 +42,8 @@ struct Answer<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 struct Metadata {
-    #[serde(default)]
     user_visible: serde_json::Value,
 }
 
@@ -99,7 +93,7 @@ pub(crate) fn turn(
 }
 
 fn wrapped(raw: Option<&RawValue>) -> Wrapped<'_> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+    inner(raw)
 }
 
 fn unwrapped<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {

@@ -21,7 +21,6 @@ use super::{Agent, Command, Found, ReadContext};
 use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::json::Text;
-use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -56,7 +55,7 @@ impl Agent for Jido {
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store { agent: self.kind(), root: root(env), is_default: true, set: BTreeMap::new(), unset: Vec::new() }]
+        vec![Store::usual(self.kind(), root(env))]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
@@ -66,7 +65,7 @@ impl Agent for Jido {
             let Ok(name) = entry.file_name().into_string() else { continue };
             let Some(id) = name.strip_suffix(".json").filter(|id| records::is_session_id(id)) else { continue };
             if kind.is_file() {
-                found.places.push(place(store, id, path));
+                found.places.push(Located::new(store, id, path));
             } else {
                 found.problem(&path, "it is not a regular file");
             }
@@ -78,7 +77,7 @@ impl Agent for Jido {
         let mut found = Found::default();
         let path = file_of(&store.root, id);
         if records::is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-            found.places.push(place(store, id, path));
+            found.places.push(Located::new(store, id, path));
         }
         found
     }
@@ -126,10 +125,6 @@ impl Agent for Jido {
         Ok(())
     }
 
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
-    }
-
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
@@ -152,14 +147,6 @@ impl Agent for Jido {
         });
         let _ = messages.into_iter().try_for_each(see);
         Ok(())
-    }
-
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        true
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -240,18 +227,6 @@ pub(crate) fn file_of(root: &Path, id: &str) -> PathBuf {
     root.join("sessions").join(format!("{id}.json"))
 }
 
-fn place(store: &Arc<Store>, id: &str, path: PathBuf) -> Located {
-    Located {
-        store: Arc::clone(store),
-        project: None,
-        id: id.to_owned(),
-        path: path.into(),
-        side_dir: None,
-        parent_id: None,
-        is_subagent: false,
-    }
-}
-
 /// Returns the secret as JidoCode takes it: untrimmed, and only if it is long enough.
 pub(crate) fn machine_secret(root: &Path) -> Option<String> {
     let bytes = fsio::read_bounded(&root.join(SECRET_FILE), MAX_SECRET).ok()?;
@@ -265,18 +240,13 @@ pub(crate) fn short_name(hostname: &str) -> &str {
 
 /// The fields that are shown even of a file that JidoCode refuses.
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Loose<'a> {
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     project_path: Text<'a>,
-    #[serde(borrow, default)]
     closed_at: Text<'a>,
-    #[serde(borrow, default)]
     updated_at: Text<'a>,
-    #[serde(borrow, default)]
     created_at: Text<'a>,
 }
 

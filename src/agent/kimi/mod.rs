@@ -9,8 +9,6 @@ pub(super) mod records;
 mod about;
 mod reader;
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
@@ -22,10 +20,11 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
 use crate::agent::about::About;
+use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 
@@ -42,16 +41,7 @@ impl Agent for Kimi {
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let default = env.home.join(".kimi");
-        let chosen = env.agent_variable("KIMI_SHARE_DIR").map(|dir| env.absolute(Path::new(dir)));
-        let chosen = chosen.filter(|root| *root != default);
-        let store = |root: PathBuf, is_default, set, unset| Store { agent: self.kind(), root, is_default, set, unset };
-        let is_default = chosen.is_none();
-        let chosen = chosen.map(|root| {
-            let set = BTreeMap::from([("KIMI_SHARE_DIR", OsString::from(&root))]);
-            store(root, true, set, Vec::new())
-        });
-        chosen.into_iter().chain([store(default, is_default, BTreeMap::new(), vec!["KIMI_SHARE_DIR"])]).collect()
+        stores::by_variable(self.kind(), "KIMI_SHARE_DIR", &env.home.join(".kimi"), env, Path::to_owned)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
@@ -165,9 +155,7 @@ impl Agent for Kimi {
             })?;
         }
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(has_bad_lines);
         Ok(())
     }
 
@@ -273,15 +261,7 @@ impl Agent for Kimi {
 }
 
 fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {
-    Located {
-        store: Arc::clone(store),
-        project: Some(Arc::clone(project)),
-        id: id.to_owned(),
-        path: path.into(),
-        side_dir: None,
-        parent_id: None,
-        is_subagent: false,
-    }
+    Located { project: Some(Arc::clone(project)), ..Located::new(store, id, path) }
 }
 
 /// Names the project of a directory: the MD5 of its path.

@@ -59,21 +59,18 @@ pub(super) fn listed_dirs(root: &Path) -> Result<Vec<WorkDir>, Problem> {
 pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<bool, PathError> {
     copy.kind = SessionKind::Empty;
     let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(false) };
-    let fail = |error| PathError::new("read", path, error);
     copy.transcript_bytes = file.len();
     let (mut prompt, mut created, mut replies) = (None, None, Replies::default());
-    let is_whole = file
-        .lines_forward(|line| {
-            if let Ok(record) = serde_json::from_slice::<WireRecord<'_>>(line) {
-                created = created.or_else(|| record.at());
-                match record.event() {
-                    WireEvent::Prompt(text) => prompt = Some(text),
-                    event => replies.see(&event),
-                }
+    let is_whole = file.lines_forward(|line| {
+        if let Ok(record) = serde_json::from_slice::<WireRecord<'_>>(line) {
+            created = created.or_else(|| record.at());
+            match record.event() {
+                WireEvent::Prompt(text) => prompt = Some(text),
+                event => replies.see(&event),
             }
-            prompt.is_some()
-        })
-        .map_err(fail)?;
+        }
+        prompt.is_some()
+    })?;
     let (mut newest, mut last, mut is_torn) = (None, None, false);
     file.lines_backward(|line, is_ended| {
         match serde_json::from_slice::<WireRecord<'_>>(line) {
@@ -84,8 +81,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
             Err(_) => is_torn |= !is_ended,
         }
         newest.is_some()
-    })
-    .map_err(fail)?;
+    })?;
     if is_torn {
         copy.health.insert(Health::TornTranscript);
     }
@@ -116,7 +112,7 @@ pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Re
         }
         has_prompt || prompt.is_some()
     });
-    let is_whole = is_whole.map_err(|error| PathError::new("read", path, error))?;
+    let is_whole = is_whole?;
     if !has_prompt {
         copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "context"));
         copy.transcript_bytes += length;

@@ -31,10 +31,9 @@ pub(crate) fn work_dirs(bytes: &[u8]) -> Option<Vec<WorkDir>> {
         work_dirs: Option<&'a RawValue>,
     }
     #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct RawDir<'a> {
-        #[serde(borrow, default)]
         path: Text<'a>,
-        #[serde(borrow, default)]
         kaos: Text<'a>,
     }
     let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
@@ -49,13 +48,11 @@ pub(crate) fn work_dirs(bytes: &[u8]) -> Option<Vec<WorkDir>> {
 
 /// `state.json`, or `metadata.json` of older versions, which says less.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct State<'a> {
-    #[serde(borrow, default)]
     custom_title: Text<'a>,
-    #[serde(borrow, default)]
     title: Text<'a>,
     /// Whether it was put aside.
-    #[serde(default)]
     pub archived: Flag,
 }
 
@@ -67,11 +64,10 @@ impl State<'_> {
 }
 
 /// A record of `wire.jsonl`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct WireRecord<'a> {
-    #[serde(borrow, default)]
     timestamp: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     message: Option<&'a RawValue>,
 }
 
@@ -107,22 +103,18 @@ struct RawMessage<'a> {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Payload<'a> {
-    #[serde(borrow, default)]
     user_input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     function: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     return_value: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Function<'a> {
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     arguments: Text<'a>,
 }
 
@@ -185,10 +177,9 @@ fn is_command(text: &str) -> bool {
 
 fn answer(raw: Option<&RawValue>) -> String {
     #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Answer<'a> {
-        #[serde(borrow, default)]
         output: Option<&'a RawValue>,
-        #[serde(borrow, default)]
         message: Text<'a>,
     }
     let answer: Answer<'_> = inner(raw);
@@ -244,13 +235,11 @@ impl Replies {
 }
 
 /// A record of `context.jsonl`; roles that begin with `_` are marks.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct ContextRecord<'a> {
-    #[serde(borrow, default)]
     role: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_calls: Option<&'a RawValue>,
 }
 

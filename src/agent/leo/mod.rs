@@ -14,7 +14,7 @@ use crate::agent::about::About;
 use crate::agent::claude::records::is_slug_of;
 use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
-use crate::format::json::{Text, local_instant};
+use crate::format::json::{Text, inner, local_instant};
 use crate::session::{AgentKind, Pointer};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -28,17 +28,13 @@ const OUTPUT_DIR: &str = "/workspace/app";
 /// The file holds the tasks of a reprompter at most.
 pub(crate) const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Raw<'a> {
-    #[serde(borrow, default)]
     session_id: Text<'a>,
-    #[serde(borrow, default)]
     app_path: Text<'a>,
-    #[serde(borrow, default)]
     timestamp: Text<'a>,
-    #[serde(borrow, default)]
     cwd: Text<'a>,
-    #[serde(borrow, default)]
     context: Option<&'a serde_json::value::RawValue>,
 }
 
@@ -122,7 +118,7 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
     let Some(bytes) = fsio::read_if_present(path, MAX_BYTES)? else { return Ok(None) };
     let raw: Raw<'_> = serde_json::from_slice(&bytes)
         .map_err(|error| PathError::new("read", path, std::io::Error::other(format!("it is not JSON: {error}"))))?;
-    let context: Context<'_> = raw.context.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let context: Context<'_> = inner(raw.context);
     let dir = match raw.app_path.filled() {
         // The legacy file lies beside the apps and names the one that it is about.
         Some(app_path) if path.file_name().is_none_or(|name| name != FILE_NAME) => PathBuf::from(app_path),

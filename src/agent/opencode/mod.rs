@@ -4,7 +4,7 @@
 
 pub(super) mod records;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,6 @@ use crate::agent::opencode::records as format;
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
-use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 
@@ -178,9 +177,8 @@ impl Agent for OpenCode {
         let chosen = chosen.zip(stores.first()).map(|(name, store)| store.root.join(name));
         stores.iter_mut().for_each(|store| store.unset.push(VARIABLE));
         if let Some(root) = chosen.filter(|root| is_other_database(root, &stores)) {
-            let set = BTreeMap::from([(VARIABLE, root.clone().into_os_string())]);
             stores.iter_mut().for_each(|store| store.is_default = false);
-            stores.insert(0, Store { agent: self.kind(), root, is_default: true, set, unset: Vec::new() });
+            stores.insert(0, Store::named(self.kind(), &root, VARIABLE, &root));
         }
         stores
     }
@@ -226,14 +224,6 @@ impl Agent for OpenCode {
             return tree::messages(&copy.place, see);
         }
         database::messages(&Tables, &copy.place, see)
-    }
-
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        true
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -5,86 +5,71 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::json::{Flag, Text};
+use crate::format::json::{Flag, Text, inner};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
 /// What a session record of the older tree says; the database has a column for each of these.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct SessionFile<'a> {
     /// Its directory.
-    #[serde(borrow, default)]
     pub directory: Text<'a>,
     /// Its title.
-    #[serde(borrow, default)]
     pub title: Text<'a>,
     /// The session that made it.
-    #[serde(borrow, default, rename = "parentID")]
+    #[serde(rename = "parentID")]
     pub parent_id: Text<'a>,
-    #[serde(borrow, default)]
     time: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Times {
-    #[serde(default)]
     created: serde_json::Value,
-    #[serde(default)]
     updated: serde_json::Value,
-    #[serde(default)]
     archived: serde_json::Value,
 }
 
 impl SessionFile<'_> {
     /// Returns when it was created, updated and archived, in milliseconds.
     pub(crate) fn times(&self) -> [Option<i64>; 3] {
-        let times: Times = self.time.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let times: Times = inner(self.time);
         [times.created, times.updated, times.archived].map(|time| time.as_i64())
     }
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct MessageData<'a> {
-    #[serde(borrow, default)]
     role: Text<'a>,
-    #[serde(borrow, default)]
     time: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "modelID")]
+    #[serde(rename = "modelID")]
     model_id: Text<'a>,
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     // The newer shape has the content in the message.
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     model: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct PartData<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(default)]
     synthetic: Flag,
-    #[serde(default)]
     ignored: Flag,
-    #[serde(borrow, default)]
     tool: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     state: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ToolState<'a> {
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     output: Text<'a>,
 }
 
@@ -108,7 +93,7 @@ pub(crate) fn turn(place: (i64, String), created: Option<i64>, kind: Option<&str
         Some("assistant") => Role::Assistant,
         _ => Role::System,
     };
-    let times: Times = raw.time.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let times: Times = inner(raw.time);
     let mut turn = Turn::new(place, role, times.created.as_i64().or(created).and_then(instant));
     turn.counts = raw.error.is_none_or(|error| error.get() == "null");
     turn.model = match raw.model_id.filled() {
@@ -118,7 +103,7 @@ pub(crate) fn turn(place: (i64, String), created: Option<i64>, kind: Option<&str
     if let Some(text) = raw.text.get() {
         turn.say(text);
     }
-    let parts: Vec<&RawValue> = raw.content.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let parts: Vec<&RawValue> = inner(raw.content);
     parts.iter().for_each(|part| add_part(&mut turn, part.get()));
     turn
 }
@@ -130,8 +115,7 @@ pub(crate) fn add_part(turn: &mut Turn, data: &str) {
         // Files that a prompt names are put beside it as text that nobody typed.
         Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.say(part.text.get().unwrap_or_default()),
         Some("tool") => {
-            let state: ToolState<'_> =
-                part.state.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+            let state: ToolState<'_> = inner(part.state);
             let name = part.tool.get().or(part.name.get()).unwrap_or("tool");
             turn.tool(format!("{name} {}", state.input.map_or("", RawValue::get)).trim_end().to_owned());
             if let Some(output) = state.output.filled() {

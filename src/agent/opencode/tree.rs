@@ -32,13 +32,8 @@ pub(super) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
                 continue;
             }
             found.places.push(Located {
-                store: Arc::clone(store),
-                project: None,
-                id: id.to_owned(),
-                path: entry.path().into(),
                 side_dir: Some(messages_of(store, id)).filter(|dir| is_there(dir)),
-                parent_id: None,
-                is_subagent: false,
+                ..Located::new(store, id, entry.path())
             });
         }
     })

@@ -7,8 +7,6 @@ pub(super) mod records;
 mod about;
 mod ends;
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,23 +49,18 @@ impl Agent for Pi {
         let default = env.home.join(".pi/agent");
         let chosen = absolute(AGENT_DIR).filter(|dir| *dir != default);
         let flat = absolute(SESSION_DIR).or_else(|| session_dir_setting(chosen.as_ref().unwrap_or(&default), env));
-        let store = |root: PathBuf, set: Option<&'static str>, value: &Path, is_default, unset| Store {
-            agent: self.kind(),
-            root,
-            is_default,
-            set: set.map(|name| (name, OsString::from(value))).into_iter().collect::<BTreeMap<_, _>>(),
-            unset,
+        let is_default = flat.is_none();
+        let flat = flat.map(|dir| Store::named(self.kind(), &dir, SESSION_DIR, &dir));
+        let usual = Store {
+            is_default: is_default && chosen.is_none(),
+            unset: vec![AGENT_DIR, SESSION_DIR],
+            ..Store::usual(self.kind(), default.join("sessions"))
         };
-        let has_flat = flat.is_some();
-        let flat = flat.map(|dir| store(dir.clone(), Some(SESSION_DIR), &dir, true, Vec::new()));
-        let usual = store(
-            default.join("sessions"),
-            None,
-            &default,
-            !has_flat && chosen.is_none(),
-            vec![AGENT_DIR, SESSION_DIR],
-        );
-        let chosen = chosen.map(|dir| store(dir.join("sessions"), Some(AGENT_DIR), &dir, !has_flat, vec![SESSION_DIR]));
+        let chosen = chosen.map(|dir| Store {
+            is_default,
+            unset: vec![SESSION_DIR],
+            ..Store::named(self.kind(), dir.join("sessions"), AGENT_DIR, &dir)
+        });
         flat.into_iter().chain(chosen).chain([usual]).collect()
     }
 
@@ -81,15 +74,13 @@ impl Agent for Pi {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
-        let path = place.path.clone();
-        let fail = |error| PathError::new("read", &path, error);
         let mut copy = Copy::new(place);
         (copy.size_bytes, copy.transcript_bytes) = (file.len(), file.len());
         copy.active_at = file.modified().map(|at| Fact::new(at, "mtime"));
 
         let mut ends = Ends::default();
-        ends.is_whole = file.lines_forward(|line| ends.see_from_start(line)).map_err(fail)?;
-        file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended)).map_err(fail)?;
+        ends.is_whole = file.lines_forward(|line| ends.see_from_start(line))?;
+        file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended))?;
         ends.fill(&mut copy, context.env.now);
         self.decide_launch_dir(&mut copy);
         Ok(copy)
@@ -121,9 +112,7 @@ impl Agent for Pi {
             copy.notes
                 .push(format!("{elsewhere} more messages are on branches that were left; /tree in Pi leads there"));
         }
-        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(has_bad_lines);
         // What lies between the two windows of a glance may name the session.
         if let Some(name) = name {
             copy.title = Some(name).filter(|name| !name.is_empty()).map(|name| Fact::new(name, "session_info"));
@@ -133,10 +122,6 @@ impl Agent for Pi {
             copy.kind = if is_empty { SessionKind::Empty } else { SessionKind::Main };
         }
         Ok(())
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
@@ -196,10 +181,9 @@ impl Agent for Pi {
 
 /// Returns the directory for all sessions that Pi's settings name.
 fn session_dir_setting(agent_dir: &Path, env: &Env) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
     struct Settings<'a> {
-        #[serde(borrow, default)]
         session_dir: Text<'a>,
     }
     let bytes = fsio::read_if_present(&agent_dir.join("settings.json"), MAX_SETTINGS).ok()??;
@@ -218,15 +202,7 @@ fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
                 found.problem(&entry.path(), "it is not a regular file");
                 continue;
             }
-            found.places.push(Located {
-                store: Arc::clone(store),
-                project: project.cloned(),
-                id: id.to_owned(),
-                path: entry.path().into(),
-                side_dir: None,
-                parent_id: None,
-                is_subagent: false,
-            });
+            found.places.push(Located { project: project.cloned(), ..Located::new(store, id, entry.path()) });
         }
     };
     if store.set.contains_key(SESSION_DIR) {

@@ -19,53 +19,36 @@ use crate::format::jsonl::each_line;
 use crate::session::{Message, Role};
 
 /// A line of a session's file.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
     /// What sort of record it is.
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     pub kind: Text<'a>,
     /// Its id; of the header, the session's.
-    #[serde(borrow, default)]
     pub id: Text<'a>,
-    #[serde(borrow, default)]
     timestamp: Text<'a>,
-    #[serde(borrow, default)]
     parent_id: Option<&'a RawValue>,
     /// The directory, in the header.
-    #[serde(borrow, default)]
     pub cwd: Text<'a>,
     /// The file that the session was forked from, in the header.
-    #[serde(borrow, default)]
     pub parent_session: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     summary: Text<'a>,
-    #[serde(default)]
     display: Flag,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     message: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Body<'a> {
-    #[serde(borrow, default)]
     role: Text<'a>,
-    #[serde(borrow, default)]
     model: Text<'a>,
-    #[serde(borrow, default)]
     stop_reason: Text<'a>,
-    #[serde(borrow, default)]
     error_message: Text<'a>,
-    #[serde(borrow, default)]
     command: Text<'a>,
-    #[serde(borrow, default)]
     output: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
 }
 
@@ -101,11 +84,7 @@ impl Record<'_> {
     /// Tells whether it is an answer that says or calls something, and no error of the API.
     pub(crate) fn is_reply(&self) -> bool {
         let Some(body) = self.body().filter(|body| body.role.get() == Some("assistant")) else { return false };
-        let says_something = blocks(body.content).iter().any(|block| match block {
-            Block::Text(text) => !text.trim().is_empty(),
-            Block::ToolCall { .. } => true,
-            _ => false,
-        });
+        let says_something = blocks(body.content).iter().any(Block::says_something);
         says_something && body.stop_reason.get() != Some("error")
     }
 
@@ -131,14 +110,10 @@ impl Record<'_> {
         match body.role.get() {
             Some("user") => said(Role::User, plain_text(body.content)),
             Some("assistant") => {
-                let mut messages: Vec<Message> = blocks(body.content)
-                    .into_iter()
-                    .filter_map(|block| match block {
-                        Block::Text(text) => Some(say(Role::Assistant, text.into_owned())),
-                        Block::ToolCall { name, arguments } => Some(say(Role::Tool, format!("{name} {arguments}"))),
-                        Block::ToolResult(_) | Block::Other => None,
-                    })
-                    .collect();
+                let mut blocks = blocks(body.content);
+                blocks.retain(|block| !matches!(block, Block::ToolResult(_)));
+                let messages = blocks.into_iter().filter_map(|block| block.message(Role::Assistant, at));
+                let mut messages: Vec<Message> = messages.collect();
                 messages.extend(body.error_message.filled().map(|error| say(Role::System, error.to_owned())));
                 messages
             }

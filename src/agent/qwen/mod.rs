@@ -8,8 +8,7 @@ pub(super) mod records;
 
 mod about;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsString;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,15 +58,11 @@ impl Agent for Qwen {
         let mut stores: Vec<Store> = Vec::new();
         let mut add = |root: &Path, set: Option<&'static str>, unset: &[&'static str]| {
             if stores.iter().all(|store| store.root != root) {
-                let set = set.map(|name| (name, OsString::from(root))).into_iter().collect::<BTreeMap<_, _>>();
-                let is_default = stores.is_empty();
-                stores.push(Store {
-                    agent: AgentKind::Qwen,
-                    root: root.to_owned(),
-                    is_default,
-                    set,
-                    unset: unset.to_vec(),
-                });
+                let store = match set {
+                    Some(variable) => Store::named(AgentKind::Qwen, root, variable, root),
+                    None => Store::usual(AgentKind::Qwen, root),
+                };
+                stores.push(Store { is_default: stores.is_empty(), unset: unset.to_vec(), ..store });
             }
         };
         if let Some(runtime) = &runtime {
@@ -168,7 +163,6 @@ impl Agent for Qwen {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let path = place.path.clone();
-        let fail = |error| PathError::new("read", &path, error);
         let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(TITLE_WINDOW).unwrap_or(usize::MAX));
         let (length, modified) = (file.len(), file.modified());
         let mut copy = Copy::new(place);
@@ -182,14 +176,14 @@ impl Agent for Qwen {
             seen += line.len() as u64 + 1;
             length > TITLE_WINDOW && ends.knows_start() && (ends.early_title.is_some() || seen >= TITLE_WINDOW)
         });
-        ends.is_whole = is_whole.map_err(fail)?;
+        ends.is_whole = is_whole?;
         seen = 0;
         let shown = file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             seen += line.len() as u64 + 1;
             ends.knows_end() && (ends.title.is_some() || seen >= TITLE_WINDOW)
         });
-        shown.map_err(fail)?;
+        shown?;
         ends.fill(&mut copy);
         if copy.active_at.is_none() {
             copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
@@ -225,19 +219,13 @@ impl Agent for Qwen {
             ControlFlow::Continue(())
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(has_bad_lines);
         copy.title = title.map(|title| Fact::new(title, "custom-title")).or_else(|| copy.title.take());
         if copy.kind == SessionKind::Main && prompts + replies == 0 {
             copy.kind = SessionKind::Empty;
             copy.health.insert(Health::EmptySession);
         }
         Ok(())
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
@@ -306,15 +294,7 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
 }
 
 fn place(store: &Arc<Store>, project: &Arc<str>, id: String, path: PathBuf, side_dir: Option<PathBuf>) -> Located {
-    Located {
-        store: Arc::clone(store),
-        project: Some(Arc::clone(project)),
-        id,
-        path: path.into(),
-        side_dir,
-        parent_id: None,
-        is_subagent: false,
-    }
+    Located { project: Some(Arc::clone(project)), side_dir, ..Located::new(store, id, path) }
 }
 
 fn archive(project: &Path) -> PathBuf {
@@ -337,10 +317,9 @@ fn runtime_of_settings(base: &Path, env: &Env) -> Option<PathBuf> {
         #[serde(borrow, default)]
         advanced: Option<&'a serde_json::value::RawValue>,
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
     struct Advanced<'a> {
-        #[serde(borrow, default)]
         runtime_output_dir: Text<'a>,
     }
     let bytes = fsio::read_if_present(&base.join("settings.json"), MAX_SETTINGS).ok().flatten()?;

@@ -7,45 +7,34 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::Block;
-use crate::format::json::{Flag, Text};
+use crate::format::json::{Flag, Text, inner};
 use crate::format::parts::parts;
 use crate::session::{Message, Role};
 
 /// A line of a transcript.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
     /// What sort of record it is.
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     pub kind: Text<'a>,
     /// What sort of record it is among those of its type.
-    #[serde(borrow, default)]
     pub subtype: Text<'a>,
     /// When it was written.
-    #[serde(borrow, default)]
     pub timestamp: Text<'a>,
     /// The directory at that time.
-    #[serde(borrow, default)]
     pub cwd: Text<'a>,
     /// The branch; absent outside a repository.
-    #[serde(borrow, default)]
     pub git_branch: Text<'a>,
     /// The model that answered.
-    #[serde(borrow, default)]
     pub model: Text<'a>,
     /// The record's own id.
-    #[serde(borrow, default)]
     pub uuid: Text<'a>,
     /// Whether it is part of a sub-agent's conversation.
-    #[serde(default)]
     pub is_sidechain: Flag,
-    #[serde(borrow, default)]
     provenance: Text<'a>,
-    #[serde(borrow, default)]
     message: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     system_payload: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     forked_from: Option<&'a RawValue>,
 }
 
@@ -56,20 +45,16 @@ struct Body<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Payload<'a> {
-    #[serde(borrow, default)]
     custom_title: Text<'a>,
-    #[serde(borrow, default)]
     display_text: Text<'a>,
-    #[serde(borrow, default)]
     parent_session_id: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct ForkedFrom<'a> {
-    #[serde(borrow, default)]
     session_id: Text<'a>,
 }
 
@@ -95,12 +80,12 @@ impl Record<'_> {
     }
 
     fn parts(&self) -> Vec<Block<'_>> {
-        let body: Body<'_> = self.message.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let body: Body<'_> = inner(self.message);
         parts(body.parts)
     }
 
     fn payload(&self) -> Payload<'_> {
-        self.system_payload.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+        inner(self.system_payload)
     }
 
     fn is_system(&self, subtype: &str) -> bool {
@@ -134,12 +119,7 @@ impl Record<'_> {
 
     /// Tells whether the model says or calls something.
     pub(crate) fn is_reply(&self) -> bool {
-        self.kind.get() == Some("assistant")
-            && self.parts().iter().any(|part| match part {
-                Block::Text(text) => !text.trim().is_empty(),
-                Block::ToolCall { .. } => true,
-                _ => false,
-            })
+        self.kind.get() == Some("assistant") && self.parts().iter().any(Block::says_something)
     }
 
     /// Returns the title that a person or the program gave.
@@ -170,55 +150,37 @@ impl Record<'_> {
         if let Some(text) = self.prompt() {
             return vec![Message { role, text, at }];
         }
-        let mut messages = Vec::new();
-        for part in self.parts() {
-            match part {
-                Block::Text(text) if text.trim().is_empty() => {}
-                // Said in the user's name by the program.
-                Block::Text(text) if role == Role::User => {
-                    messages.push(Message { role: Role::System, text: text.into_owned(), at });
-                }
-                Block::Text(text) => messages.push(Message { role, text: text.into_owned(), at }),
-                Block::ToolCall { name, arguments } => {
-                    messages.push(Message { role: Role::Tool, text: format!("{name} {arguments}"), at });
-                }
-                Block::ToolResult(text) => messages.push(Message { role: Role::Tool, text: format!("→ {text}"), at }),
-                Block::Other => {}
-            }
-        }
-        messages
+        // What is left in the user's name was said by the program.
+        let role = if role == Role::User { Role::System } else { role };
+        let mut parts = self.parts();
+        parts.retain(|part| !matches!(part, Block::Text(text) if text.trim().is_empty()));
+        parts.into_iter().filter_map(|part| part.message(role, at)).collect()
     }
 }
 
 /// A file in `sessions/`: one running client with a terminal (measured on 0.24.4). It survives a kill.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Registration<'a> {
     /// The process.
-    #[serde(default)]
     pub pid: Number,
     /// The session that it is in.
-    #[serde(borrow, default)]
     pub session_id: Text<'a>,
     /// The boot's id and the start time of the process in clock ticks, with a colon between them.
-    #[serde(borrow, default)]
     pub proc_start: Text<'a>,
     /// The namespace in which the process has that id.
-    #[serde(default)]
     pub pid_ns: Number,
 }
 
 /// `<id>.runtime.json` beside a transcript: who used it last with a terminal. It survives the end of the client.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Runtime<'a> {
     /// The process.
-    #[serde(default)]
     pub pid: Number,
     /// The machine.
-    #[serde(borrow, default)]
     pub hostname: Text<'a>,
     /// The directory of the client.
-    #[serde(borrow, default)]
     pub work_dir: Text<'a>,
 }
 

@@ -9,8 +9,6 @@ mod about;
 mod old;
 mod unified;
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::ops::ControlFlow;
@@ -21,11 +19,11 @@ use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::about::About;
+use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
 use crate::format::json::Text;
-use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
@@ -57,27 +55,14 @@ impl Agent for Vibe {
     }
 
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let default = env.home.join(".vibe");
-        let chosen = env.agent_variable("VIBE_HOME").map(|dir| env.absolute(Path::new(dir)));
-        let chosen = chosen.filter(|home| *home != default);
-        let store = |home: &Path, is_default, set, unset| {
+        let mut stores = stores::by_variable(self.kind(), "VIBE_HOME", &env.home.join(".vibe"), env, |home| {
             // Its own settings may put the sessions elsewhere.
             let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();
             let dir = config.and_then(|bytes| save_dir(&String::from_utf8_lossy(&bytes)));
-            let root = dir.map_or_else(|| home.join("logs/session"), |dir| env.absolute(Path::new(&dir)));
-            Store { agent: self.kind(), root, is_default, set, unset }
-        };
-        let is_default = chosen.is_none();
-        let chosen = chosen.map(|home| {
-            let set = BTreeMap::from([("VIBE_HOME", OsString::from(&home))]);
-            store(&home, true, set, Vec::new())
+            dir.map_or_else(|| home.join("logs/session"), |dir| env.absolute(Path::new(&dir)))
         });
-        let mut stores: Vec<Store> = chosen.into_iter().collect();
-        let default = store(&default, is_default, BTreeMap::new(), vec!["VIBE_HOME"]);
         // Both may put them into one place.
-        if stores.iter().all(|store| store.root != default.root) {
-            stores.push(default);
-        }
+        stores.dedup_by(|usual, chosen| usual.root == chosen.root);
         stores
     }
 
@@ -86,7 +71,7 @@ impl Agent for Vibe {
         for (entry, kind) in found.entries(&store.root.join("unified")) {
             let name = entry.file_name();
             if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) {
-                found.places.push(place(store, id.to_owned(), entry.path()));
+                found.places.push(Located::new(store, id.to_owned(), entry.path()));
             }
         }
         for (entry, kind) in found.entries(&store.root) {
@@ -105,7 +90,7 @@ impl Agent for Vibe {
         }
         let unified = store.root.join("unified").join(id);
         if unified.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            found.places.push(place(store, id.to_owned(), unified));
+            found.places.push(Located::new(store, id.to_owned(), unified));
         }
         for (entry, kind) in found.entries(&store.root) {
             let name = entry.file_name();
@@ -164,9 +149,7 @@ impl Agent for Vibe {
             false => old::count(&copy.place)?,
         };
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        if has_bad_lines && !copy.health.contains(&Health::TornTranscript) {
-            copy.health.insert(Health::BadLines);
-        }
+        copy.note_bad_lines(has_bad_lines);
         Ok(())
     }
 
@@ -203,14 +186,6 @@ impl Agent for Vibe {
         if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
     }
 
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        true
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
-    }
-
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
             SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
@@ -229,18 +204,6 @@ impl Agent for Vibe {
 
     fn is_state(&self, name: &str) -> bool {
         matches!(name, "meta.json" | "scheduled-loops.json")
-    }
-}
-
-fn place(store: &Arc<Store>, id: String, path: PathBuf) -> Located {
-    Located {
-        store: Arc::clone(store),
-        project: None,
-        id,
-        path: path.into(),
-        side_dir: None,
-        parent_id: None,
-        is_subagent: false,
     }
 }
 
@@ -275,7 +238,7 @@ fn add_old(found: &mut Found, store: &Arc<Store>, path: PathBuf) {
         Ok(meta.session_id.get().map(str::to_owned))
     });
     match read.map(|id| id.filter(|id| is_id(id))) {
-        Ok(Some(id)) => found.places.push(place(store, id, path)),
+        Ok(Some(id)) => found.places.push(Located::new(store, id, path)),
         Ok(None) => found.problem(&meta, "it does not tell the session's id"),
         Err(error) => found.problem(&meta, error.reason()),
     }

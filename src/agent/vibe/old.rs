@@ -21,26 +21,22 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
     let mut is_empty = true;
     let mut modified = None;
     if let Some(mut file) = Jsonl::open_if_present(&path)? {
-        let fail = |error| PathError::new("read", &path, error);
         copy.transcript_bytes = file.len();
         modified = file.modified();
         let mut has_reply = false;
-        let is_whole = file
-            .lines_forward(|line| {
-                if let Ok(message) = serde_json::from_slice::<OldMessage<'_>>(line) {
-                    prompt = message.prompt();
-                    has_reply |= message.is_reply();
-                }
-                prompt.is_some()
-            })
-            .map_err(fail)?;
+        let is_whole = file.lines_forward(|line| {
+            if let Ok(message) = serde_json::from_slice::<OldMessage<'_>>(line) {
+                prompt = message.prompt();
+                has_reply |= message.is_reply();
+            }
+            prompt.is_some()
+        })?;
         is_empty = is_whole && !has_reply;
         let mut is_torn = false;
         file.lines_backward(|line, is_ended| {
             is_torn = !is_ended && serde_json::from_slice::<OldMessage<'_>>(line).is_err();
             true
-        })
-        .map_err(fail)?;
+        })?;
         if is_torn {
             // Vibe hides a session with a line that it cannot read.
             copy.health.insert(Health::TornTranscript);

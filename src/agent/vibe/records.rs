@@ -18,11 +18,10 @@ pub(crate) const STORE_FORMAT: &str = "mistral.vibe.unified-session-store/v1";
 
 /// `CURRENT`: which generation counts.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Current<'a> {
     /// The name of the store's format.
-    #[serde(borrow, default)]
     pub store_format: Text<'a>,
-    #[serde(borrow, default)]
     generation: Text<'a>,
 }
 
@@ -50,18 +49,16 @@ pub(crate) struct Manifest {
 impl Manifest {
     /// Reads a manifest; names that lead elsewhere are left out.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Raw<'a> {
-            #[serde(borrow, default)]
             projection_state: Option<&'a RawValue>,
-            #[serde(borrow, default)]
             recovery_journal_segment: Option<&'a RawValue>,
         }
         #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Part<'a> {
-            #[serde(borrow, default)]
             chunks: Option<&'a RawValue>,
-            #[serde(borrow, default)]
             path: Text<'a>,
         }
         let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
@@ -79,33 +76,23 @@ impl Manifest {
 
 /// `meta.json`, which both stores share.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Meta<'a> {
     /// The full id.
-    #[serde(borrow, default)]
     pub session_id: Text<'a>,
     /// The session that it came from.
-    #[serde(borrow, default)]
     pub parent_session_id: Text<'a>,
-    #[serde(borrow, default)]
     start_time: Text<'a>,
-    #[serde(borrow, default)]
     end_time: Text<'a>,
-    #[serde(borrow, default)]
     bumped_at: Text<'a>,
-    #[serde(borrow, default)]
     archived_at: Text<'a>,
     /// The branch that was checked out.
-    #[serde(borrow, default)]
     pub git_branch: Text<'a>,
     /// The name that a person gave or the model found.
-    #[serde(borrow, default)]
     pub title: Text<'a>,
     /// Where it was started.
-    #[serde(borrow, default)]
     pub origin_directory: Text<'a>,
-    #[serde(borrow, default)]
     environment: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     config: Option<&'a RawValue>,
 }
 
@@ -138,10 +125,9 @@ impl Meta<'_> {
     /// Returns the model.
     pub(crate) fn model(&self) -> Option<String> {
         #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Config<'a> {
-            #[serde(borrow, default)]
             model_name: Text<'a>,
-            #[serde(borrow, default)]
             active_model: Text<'a>,
         }
         let config: Config<'_> = inner(self.config);
@@ -173,22 +159,18 @@ pub(crate) struct Runtime {
 impl Runtime {
     /// Reads the few fields that matter of a large file.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
+        #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Raw<'a> {
-            #[serde(borrow, default)]
             identity: Option<&'a RawValue>,
-            #[serde(borrow, default)]
             session_metadata: Option<&'a RawValue>,
         }
         #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Part<'a> {
-            #[serde(borrow, default)]
             kind: Text<'a>,
-            #[serde(borrow, default)]
             parent_session_id: Text<'a>,
-            #[serde(borrow, default)]
             cwd: Text<'a>,
-            #[serde(borrow, default)]
             active_model: Text<'a>,
         }
         let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
@@ -225,35 +207,25 @@ pub(crate) enum EntryKind {
     Tool,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct RawEntry<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     role: Text<'a>,
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     user_display_content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     created_at: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     updated_at: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     detail: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     title: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Detail<'a> {
-    #[serde(borrow, default)]
     tool_name: Text<'a>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
@@ -371,25 +343,19 @@ pub(crate) fn changes(line: &[u8]) -> Option<Vec<Change>> {
         payload: Option<&'a RawValue>,
     }
     #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Payload<'a> {
-        #[serde(borrow, default)]
         method: Text<'a>,
-        #[serde(borrow, default)]
         params: Option<&'a RawValue>,
-        #[serde(borrow, default)]
         delta: Option<&'a RawValue>,
-        #[serde(borrow, default)]
         snapshot: Option<&'a RawValue>,
     }
     #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Step<'a> {
-        #[serde(borrow, default)]
         op: Text<'a>,
-        #[serde(borrow, default)]
         id: Text<'a>,
-        #[serde(borrow, default)]
         entry: Option<&'a RawValue>,
-        #[serde(borrow, default)]
         entries: Option<&'a RawValue>,
     }
     let raw: Raw<'_> = serde_json::from_slice(line).ok()?;
@@ -425,19 +391,16 @@ pub(crate) fn changes(line: &[u8]) -> Option<Vec<Change>> {
 /// Returns the prompt of a turn that is about to start: one message, or a list of entries from the terminal.
 fn reserved(raw: &RawValue) -> Option<String> {
     #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Params<'a> {
-        #[serde(default)]
         injected: Flag,
-        #[serde(borrow, default)]
         message: Option<&'a RawValue>,
-        #[serde(borrow, default)]
         entries: Option<&'a RawValue>,
     }
     #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Queued<'a> {
-        #[serde(borrow, default)]
         role: Text<'a>,
-        #[serde(borrow, default)]
         content: Option<&'a RawValue>,
     }
     let params: Params<'_> = inner(Some(raw));
@@ -515,17 +478,13 @@ impl Journal {
 }
 
 /// A line of `messages.jsonl` in an older directory.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct OldMessage<'a> {
-    #[serde(borrow, default)]
     role: Text<'a>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_calls: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(default)]
     injected: Flag,
 }
 
@@ -550,10 +509,9 @@ impl OldMessage<'_> {
             function: Option<&'a RawValue>,
         }
         #[derive(Default, Deserialize)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Function<'a> {
-            #[serde(borrow, default)]
             name: Text<'a>,
-            #[serde(borrow, default)]
             arguments: Text<'a>,
         }
         let call = |raw: &RawValue| {

@@ -179,7 +179,6 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
     let mut is_whole = flow.is_continue();
     let mut modified = None;
     for segment in &parts.journal {
-        let fail = |error| PathError::new("read", segment, error);
         let mut file = match Jsonl::open(segment) {
             Ok(file) => file,
             Err(error) => {
@@ -190,22 +189,20 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
         copy.transcript_bytes += file.len();
         modified = modified.max(file.modified());
         if prompt.is_none() && is_whole {
-            is_whole &= file
-                .lines_forward(|line| {
-                    for change in changes(line).unwrap_or_default() {
-                        match change {
-                            Change::Reserved(text) => prompt = prompt.take().or(Some(text)),
-                            Change::Append(entry) | Change::Replace(_, entry) => {
-                                first_at = first_at.or(entry.at);
-                                has_reply |= entry.is_reply();
-                                prompt = prompt.take().or_else(|| entry.prompt().map(str::to_owned));
-                            }
-                            Change::Remove(_) | Change::Reset(_) => {}
+            is_whole &= file.lines_forward(|line| {
+                for change in changes(line).unwrap_or_default() {
+                    match change {
+                        Change::Reserved(text) => prompt = prompt.take().or(Some(text)),
+                        Change::Append(entry) | Change::Replace(_, entry) => {
+                            first_at = first_at.or(entry.at);
+                            has_reply |= entry.is_reply();
+                            prompt = prompt.take().or_else(|| entry.prompt().map(str::to_owned));
                         }
+                        Change::Remove(_) | Change::Reset(_) => {}
                     }
-                    prompt.is_some()
-                })
-                .map_err(fail)?;
+                }
+                prompt.is_some()
+            })?;
         }
         let mut is_torn = false;
         let (mut at, mut seen) = (None, 0);
@@ -222,8 +219,7 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
             }
             seen += 1;
             at.is_some() || seen >= LAST_RECORDS
-        })
-        .map_err(fail)?;
+        })?;
         newest = newest.max(at);
         if is_torn {
             copy.health.insert(Health::TornTranscript);

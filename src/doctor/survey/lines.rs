@@ -80,10 +80,9 @@ pub(super) fn is_line_wise(path: &Path) -> bool {
 ///
 /// The first record of a sub-agent's follows one in the transcript of the session that made it, or none.
 pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool) -> Result<Lines, PathError> {
-    let fail = |error| PathError::new("read", path, error);
     let mut file = Jsonl::open(path)?;
     if file.len() <= READ_WHOLE {
-        let bytes = file.whole().map_err(fail)?;
+        let bytes = file.whole()?;
         let mut chain = Chain::new(agent, is_subagent);
         let mut start = 0;
         for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
@@ -97,8 +96,8 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
     }
     if deep {
         let mut chain = Chain::new(agent, is_subagent);
-        let mut lines = file.into_lines().map_err(fail)?;
-        while let Some(line) = lines.next_line().map_err(fail)? {
+        let mut lines = file.into_lines()?;
+        while let Some(line) = lines.next_line()? {
             match line.bytes {
                 Some(bytes) => chain.see(bytes, line.number, line.is_ended),
                 // It may be a record all the same, but one that nobody looks into.
@@ -107,10 +106,10 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
         }
         return Ok(chain.finish());
     }
-    look_at_ends(file, agent).map_err(fail)
+    look_at_ends(file, agent)
 }
 
-fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> std::io::Result<Lines> {
+fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> {
     let mut found = Lines::default();
     let (mut number, mut seen) = (0, 0);
     file.lines_forward(|line| {

@@ -78,8 +78,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
         // A line that was cut off, or that a newer version made unreadable, is passed over.
         launches.extend(Launch::read(line));
         launches.len() > MAX_IN_ALL
-    })
-    .map_err(|error| PathError::new("read", path, error))?;
+    })?;
     Ok(launches)
 }
 
