@@ -39,6 +39,7 @@ use view::ui::Ui;
 /// Runs the program with these arguments, the first of which is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
+    system::signals::survive_file_size_limit();
     if let Some(exit) = commands::complete::answer(&args) {
         return exit;
     }

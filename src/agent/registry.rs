@@ -24,6 +24,10 @@ pub(crate) trait PointerWriter: Sync {
     /// Reads the pointer of a directory; `None` when there is none.
     fn pointer_in(&self, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError>;
 
+    /// Returns where a pointer may lie: the program's own places and every directory that sessions of the other agent
+    /// record.
+    fn dirs(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) -> Vec<PathBuf>;
+
     /// Finds the pointers in the program's own places and in every directory that sessions of the other agent record.
     fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found);
 

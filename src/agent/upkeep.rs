@@ -84,6 +84,9 @@ pub(crate) struct CwdRecord {
 
 /// Where such records lie.
 pub(crate) trait CwdRecords: Sync {
+    /// Returns the directory in which those of a project lie.
+    fn dir_in(&self, project: &Path) -> PathBuf;
+
     /// Finds those that lie in the directory of a project.
     fn in_project(&self, dir: &Path, found: &mut Found) -> Vec<CwdRecord>;
 
@@ -153,7 +156,7 @@ pub(super) fn contents(dir: &Path) -> (usize, Option<Timestamp>) {
 }
 
 /// Finds the temporary files right in a directory.
-pub(super) fn temporary_in(
+pub(crate) fn temporary_in(
     dir: &Path,
     agent: AgentKind,
     found: &mut Found,

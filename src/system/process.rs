@@ -65,9 +65,28 @@ pub(crate) enum Lock {
     Held,
 }
 
+/// The name space of process ids in which every process of the machine is seen (Linux, `PROC_PID_INIT_INO`).
+const ALL_PROCESSES: u64 = 0xEFFF_FFFC;
+
 /// The locks on files that the system knows of, read once: `/proc/locks`.
+///
+/// Seen from a container the table lacks the locks of processes outside. Seen from the machine itself it has every lock of
+/// the machine; what remains unseen are locks that other machines hold on a network's file system.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Locks(HashMap<(u64, u64), u32>);
+pub(crate) struct Locks {
+    held: HashMap<(u64, u64), Held>,
+    /// The numbers of the locked files alone: some file systems, such as btrfs, give `stat` another device than the table.
+    numbers: HashSet<u64>,
+    /// Whether a lock that is not in the table is not held.
+    is_whole: bool,
+}
+
+/// How a file is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    pid: u32,
+    is_exclusive: bool,
+}
 
 impl Locks {
     /// Reads the table; where there is none it is empty, and locks are tried instead.
@@ -77,17 +96,39 @@ impl Locks {
         if file.take(MAX_LOCKS).read_to_string(&mut table).is_err() {
             return Self::default();
         }
-        Self(table.lines().filter_map(lock).collect())
+        let mut locks = Self { is_whole: pid_namespace() == Some(ALL_PROCESSES), ..Self::default() };
+        // A table that was cut off says nothing of what it lacks.
+        locks.is_whole &= (table.len() as u64) < MAX_LOCKS;
+        for (identity, held) in table.lines().filter_map(lock) {
+            locks.numbers.insert(identity.1);
+            let known = locks.held.entry(identity).or_insert(held);
+            if held.is_exclusive {
+                *known = held;
+            }
+        }
+        locks
+    }
+
+    /// Tells whether a file is locked in any way; `None` if the table does not tell.
+    pub(crate) fn knows(&self, metadata: &Metadata) -> Option<bool> {
+        match self.held.contains_key(&identity(metadata)) {
+            true => Some(true),
+            false => (self.is_whole && !self.numbers.contains(&metadata.ino())).then_some(false),
+        }
     }
 
     /// Tells who holds the lock of a file (`flock`); that the file exists says nothing.
     ///
-    /// The table is asked first, because it names the process. It does not show every process, so a lock that it
-    /// does not show is tried, shared and only for this moment; nothing is written.
+    /// The table is asked first, because it names the process. A lock that it does not show is tried only where the
+    /// table may lack it, shared and for an instant; an agent that wants the lock in that instant finds it taken.
     pub(crate) fn holder(&self, path: &Path) -> Lock {
         let Ok((file, metadata)) = crate::system::fsio::open_regular(path) else { return Lock::Free };
-        if let Some(pid) = self.0.get(&identity(&metadata)).filter(|pid| exists(**pid)) {
-            return Lock::HeldBy(*pid);
+        let held = self.held.get(&identity(&metadata)).filter(|held| held.is_exclusive);
+        if let Some(held) = held.filter(|held| exists(held.pid)) {
+            return Lock::HeldBy(held.pid);
+        }
+        if held.is_none() && self.knows(&metadata) == Some(false) {
+            return Lock::Free;
         }
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
             // Who took it may have left it to another process and ended.
@@ -99,22 +140,37 @@ impl Locks {
     }
 }
 
+/// Tells whether some process keeps a file locked; `None` when there is no such file, or no such locks here.
+///
+/// The system's table of locks is asked where it is whole ([`Locks`]). Where it is not, as in a container, the only way to
+/// ask is to try: the lock is taken for an instant and let go, and an agent that tries in that instant finds it taken.
+pub(crate) fn is_locked(path: &Path) -> Option<bool> {
+    let (file, metadata) = crate::system::fsio::open_regular(path).ok()?;
+    if let Some(is_locked) = Locks::read().knows(&metadata) {
+        return Some(is_locked);
+    }
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Some(false),
+        Err(rustix::io::Errno::WOULDBLOCK) => Some(true),
+        Err(_) => None,
+    }
+}
+
 fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
 /// Reads `1: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF`; `->` marks one that only waits.
-fn lock(line: &str) -> Option<((u64, u64), u32)> {
+fn lock(line: &str) -> Option<((u64, u64), Held)> {
     let mut words = line.split_ascii_whitespace().skip(1);
     words.next().filter(|kind| *kind == "FLOCK")?;
-    // A shared one is another look.
-    words.nth(1).filter(|way| *way == "WRITE")?;
+    let is_exclusive = words.nth(1)? == "WRITE";
     let pid = words.next()?.parse().ok()?;
     let mut place = words.next()?.split(':');
     let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
     let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
     let device = rustix::fs::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
-    Some(((device, inode), pid))
+    Some(((device, inode), Held { pid, is_exclusive }))
 }
 
 /// Returns which of these files a process has open for writing, among those that may be looked into, and which process.
@@ -214,16 +270,52 @@ mod tests {
     #[test]
     fn a_line_of_the_table_names_the_file_and_the_process() {
         let device = rustix::fs::makedev(0xfd, 1);
-        assert_eq!(lock("7: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF"), Some(((device, 1_234_567), 4193)));
-        for other in [
-            "7: -> FLOCK  ADVISORY  WRITE 4193 fd:01:1 0 EOF",
-            "7: FLOCK  ADVISORY  READ 4193 fd:01:1 0 EOF",
-            "8: POSIX  ADVISORY  WRITE 1 00:2e:9 0 0",
-            "",
-            "1:",
-        ] {
+        let held = |is_exclusive| Some(((device, 1_234_567), Held { pid: 4193, is_exclusive }));
+        assert_eq!(lock("7: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF"), held(true));
+        assert_eq!(lock("7: FLOCK  ADVISORY  READ 4193 fd:01:1234567 0 EOF"), held(false));
+        for other in
+            ["7: -> FLOCK  ADVISORY  WRITE 4193 fd:01:1 0 EOF", "8: POSIX  ADVISORY  WRITE 1 00:2e:9 0 0", "", "1:"]
+        {
             assert_eq!(lock(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_lock_is_seen_while_it_is_held_and_not_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("hold");
+        assert_eq!(is_locked(&path), None);
+        std::fs::write(&path, "").expect("a file");
+        assert_eq!(is_locked(&path), Some(false));
+        let holder = std::fs::File::open(&path).expect("a file");
+        holder.try_lock_shared().expect("a lock, so none was kept");
+        assert_eq!(is_locked(&path), Some(true), "even a shared one");
+        drop(holder);
+        assert_eq!(is_locked(&path), Some(false));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+    fn an_agent_that_takes_its_lock_while_it_is_looked_at_gets_it() {
+        if pid_namespace() != Some(ALL_PROCESSES) {
+            println!("skipped: from here not every lock is seen, so locks are tried");
+            return;
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("inuse.1.hold");
+        let agent = std::fs::File::create(&path).expect("a file");
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                    is_locked(&path);
+                    Locks::read().holder(&path);
+                }
+            });
+            let failed = (0..5_000).filter(|_| agent.try_lock().is_err() || agent.unlock().is_err()).count();
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(failed, 0);
+        });
     }
 
     #[test]

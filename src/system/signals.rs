@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
@@ -69,6 +69,15 @@ impl Drop for Signals {
     fn drop(&mut self) {
         UNCAUGHT.store(true, Ordering::SeqCst);
     }
+}
+
+/// Has a write over the limit on the size of files (`ulimit -f`) fail like any other, so that it is reported and rolled
+/// back; without this the system kills the writer.
+///
+/// A handler that does nothing is set, since an ignored signal would stay ignored in the agent that this process becomes.
+pub(crate) fn survive_file_size_limit() {
+    // Where it cannot be set, the kill remains, which loses nothing either.
+    let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
 /// Returns the status that a shell gives to the end by a signal.

@@ -392,3 +392,30 @@ fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
     let text = std::fs::read_to_string(&copy).expect("a transcript");
     assert_eq!(text.lines().filter(|line| line.contains("noted")).count(), written as usize);
 }
+
+#[test]
+fn what_a_killed_save_or_hook_left_is_found_and_mended() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    let home = world.home();
+    let left = [
+        app.join(".rejoin-leoLEO.tmp"),
+        home.join("workspace/app/shop/.rejoin-leoNEW.tmp"),
+        app.join(".claude/cat/sessions/.rejoin-hookHK.tmp"),
+        home.join(".jido_code/.rejoin-secret.tmp"),
+        home.join(".jido_code/sessions/.rejoin-jidoJD.tmp"),
+        home.join(".amplifier/projects/-usr-bin/sessions").join(id(2)).join(".rejoin-transc.tmp"),
+    ];
+    left.iter().for_each(|path| put(path, "half"));
+    put(&app.join("rejoin-notes.tmp"), "a file of the user's");
+    let found: DoctorReport = world.rejoin(["doctor", "--check", "leftover-temp", "--json"]).json();
+    let mut paths: Vec<&str> = found.findings.iter().flat_map(|it| &it.paths).map(|it| it.path.as_str()).collect();
+    let mut expected: Vec<&str> = left.iter().map(|path| path.to_str().expect("a path")).collect();
+    paths.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(paths, expected);
+    world.rejoin(["doctor", "--fix"]);
+    assert!(left.iter().all(|path| !path.exists()));
+    assert!(app.join("rejoin-notes.tmp").exists());
+}

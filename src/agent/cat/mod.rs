@@ -19,8 +19,12 @@ const MAX_BYTES: u64 = 64 * 1024;
 pub(super) struct Cat;
 
 impl CwdRecords for Cat {
+    fn dir_in(&self, project: &Path) -> PathBuf {
+        record::DIRS.iter().fold(project.to_owned(), |dir, name| dir.join(name))
+    }
+
     fn in_project(&self, dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
-        records_in(&record::DIRS.iter().fold(dir.to_owned(), |dir, name| dir.join(name)), found)
+        records_in(&self.dir_in(dir), found)
     }
 
     fn in_store(&self, root: &Path, found: &mut Found) -> Vec<CwdRecord> {

@@ -187,7 +187,7 @@ fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u32>) {
 fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
     let mut liveness = Liveness::Idle;
     for pid in users {
-        match fsio::is_locked(&dir.join(format!("inuse.{pid}.hold"))) {
+        match process::is_locked(&dir.join(format!("inuse.{pid}.hold"))) {
             Some(true) => return Liveness::Live { pid: *pid },
             Some(false) => {}
             // Without a file that is kept locked only the process can be asked, and its id may be another's by now.

@@ -183,7 +183,9 @@ impl Agent for Jido {
         // It writes `<id>.json.tmp` and renames it.
         let is_temporary =
             |name: &str| name.strip_suffix(".json.tmp").is_some_and(records::is_session_id) || is_own_temporary(name);
-        let strays = temporary_in(&store.root.join("sessions"), self.kind(), &mut found, is_temporary);
+        let mut strays = temporary_in(&store.root.join("sessions"), self.kind(), &mut found, is_temporary);
+        // The secret lies beside the sessions.
+        strays.extend(temporary_in(&store.root, self.kind(), &mut found, is_own_temporary));
         Strays { strays, problems: found.problems }
     }
 }

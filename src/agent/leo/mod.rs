@@ -65,8 +65,7 @@ impl PointerWriter for Leo {
     }
 
     /// Leo's own places are those of its apps.
-    fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found) {
-        let mut found = Found::default();
+    fn dirs(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) -> Vec<PathBuf> {
         let mut dirs: Vec<PathBuf> = known.map(Path::to_owned).collect();
         let mut roots = vec![env.home.join("workspace/app")];
         if !env.foreign_home {
@@ -83,6 +82,12 @@ impl PointerWriter for Leo {
         }
         dirs.sort();
         dirs.dedup();
+        dirs
+    }
+
+    fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found) {
+        let mut found = Found::default();
+        let dirs = self.dirs(env, known, &mut found);
         let mut pointers = Vec::new();
         let legacy = (env.home.join(".app_generator_session.json"), env.home.clone());
         for (path, dir) in dirs.into_iter().map(|dir| (dir.join(FILE_NAME), dir)).chain([legacy]) {

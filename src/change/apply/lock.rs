@@ -11,6 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Exit, PathError, Refusal};
+use crate::system::fsio::inherit_owner;
 
 /// How often a waiting run looks again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -42,6 +43,7 @@ impl Lock {
             .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
             .open(path)
             .map_err(fail)?;
+        inherit_owner(&file, path);
         let end = Instant::now() + patience;
         while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
             if error != rustix::io::Errno::WOULDBLOCK {

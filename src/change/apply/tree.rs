@@ -1,9 +1,9 @@
 //! Files and directories as wholes: copied to another file system with mode, owner and times, compared, removed.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps};
@@ -53,19 +53,19 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
     #[expect(clippy::disallowed_methods, reason = "apply writes files")]
-    options.open(path)
+    let file = options.open(path)?;
+    fsio::inherit_owner(&file, path);
+    Ok(file)
 }
 
 /// Creates a private directory where nothing is.
 pub(crate) fn make_private_dir(path: &Path) -> io::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "apply makes directories")]
-    DirBuilder::new().mode(0o700).create(path)
+    fsio::make_dir(path, 0o700)
 }
 
 /// Creates private directories as far as they are missing.
 pub(crate) fn make_private_dirs(path: &Path) -> io::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "apply makes directories")]
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    fsio::make_dirs(path, 0o700)
 }
 
 /// Gives a path the owner, mode and times of another; a link keeps its own mode.

@@ -15,7 +15,9 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 
 use crate::agent;
 use crate::agent::Found;
-use crate::agent::upkeep::{CwdRecord, Retention, Stray, StrayKind, modified_at, temporary};
+use crate::agent::upkeep::{
+    CwdRecord, Retention, Stray, StrayKind, is_own_temporary, modified_at, temporary, temporary_in,
+};
 use crate::doctor::code::Code;
 use crate::error::PathError;
 use crate::scan;
@@ -215,6 +217,7 @@ impl Survey {
             })
         });
         self.strays.extend(temporary);
+        self.strays.extend(self.own_temporaries(env));
         self.strays.sort_by(|a, b| a.path.cmp(&b.path));
         let files: Vec<&Path> = self
             .strays
@@ -241,15 +244,36 @@ impl Survey {
         }
     }
 
+    /// Finds what a killed `save` or `hook` left in directories that are no store: those of projects and of apps.
+    fn own_temporaries(&self, env: &Env) -> Vec<Stray> {
+        // Directories that cannot be looked into are other checks' business.
+        let mut found = Found::default();
+        let mut dirs: Vec<(AgentKind, PathBuf)> = Vec::new();
+        for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {
+            dirs.extend(self.existing_dirs(agent).iter().map(|dir| (agent, kept.dir_in(Path::new(dir)))));
+        }
+        for writer in agent::pointer_writers() {
+            let known = self.existing_dirs(writer.kind().session_owner());
+            let places = writer.dirs(env, &mut known.into_iter().map(Path::new), &mut found);
+            dirs.extend(places.into_iter().map(|dir| (writer.kind(), dir)));
+        }
+        dirs.into_iter().flat_map(|(agent, dir)| temporary_in(&dir, agent, &mut found, is_own_temporary)).collect()
+    }
+
+    /// Returns the directories that an agent's sessions are launched in and that exist.
+    fn existing_dirs(&self, agent: AgentKind) -> HashSet<&OsStr> {
+        let sessions = self.scan.sessions.iter();
+        sessions
+            .filter(|session| session.agent == agent && session.launch_dir_exists == Some(true))
+            .filter_map(|session| session.launch_dir().map(Path::as_os_str))
+            .collect()
+    }
+
     fn look_for_cwd_records(&mut self) {
         let mut found = Found::default();
         let mut records: Vec<CwdRecord> = Vec::new();
         for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {
-            let sessions = self.scan.sessions.iter();
-            let existing: HashSet<&OsStr> = sessions
-                .filter(|session| session.agent == agent && session.launch_dir_exists == Some(true))
-                .filter_map(|session| session.launch_dir().map(Path::as_os_str))
-                .collect();
+            let existing = self.existing_dirs(agent);
             records.extend(existing.iter().flat_map(|dir| kept.in_project(Path::new(dir), &mut found)));
             let stores = self.stores.iter().filter(|store| store.agent == agent);
             records.extend(stores.flat_map(|store| kept.in_store(&store.root, &mut found)));

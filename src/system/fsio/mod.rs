@@ -2,18 +2,20 @@
 //! the one atomic replacement that keeps mode, owner and times.
 
 mod look;
+mod owner;
 mod saving;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::error::PathError;
 
 pub(crate) use look::{Kind, Look, OpenDir};
+pub(crate) use owner::{inherit_owner, make_dir, make_dirs};
 pub(crate) use saving::{Access, Saving, Update};
 
 /// Opens a regular file for reading; anything else is refused without blocking or following.
@@ -64,18 +66,6 @@ pub(crate) fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>
     }
 }
 
-/// Tells whether some process keeps a file locked; `None` when there is no such file, or no such locks here.
-///
-/// The only way to ask is to try. The lock is let go before this returns, and nothing waits for it.
-pub(crate) fn is_locked(path: &Path) -> Option<bool> {
-    let (file, _) = open_regular(path).ok()?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Some(false),
-        Err(Errno::WOULDBLOCK) => Some(true),
-        Err(_) => None,
-    }
-}
-
 /// Puts `contents` at `path` so that readers see the old file or the new one, never a part.
 ///
 /// A replaced file keeps its mode, owner and times, a new one is private and gets the owner of its
@@ -89,18 +79,16 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), PathError> {
 }
 
 /// Makes a directory; one that is there is good. The directory above it must be there.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
 pub(crate) fn create_dir(dir: &Path) -> Result<(), PathError> {
-    match std::fs::create_dir(dir) {
+    match make_dir(dir, 0o777) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
         made => made.map_err(|error| PathError::new("create", dir, error)),
     }
 }
 
 /// Makes a directory and those above it.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that writes files")]
 pub(crate) fn create_dirs(dir: &Path) -> Result<(), PathError> {
-    std::fs::create_dir_all(dir).map_err(|error| PathError::new("create", dir, error))
+    make_dirs(dir, 0o777).map_err(|error| PathError::new("create", dir, error))
 }
 
 /// Removes a regular file and returns whether there was one; anything else is left alone.
@@ -174,20 +162,6 @@ mod tests {
         assert!(open_regular(dir.path()).expect_err("a refusal").to_string().contains("not a regular file"));
         assert!(replace(&link, b"y").is_err());
         assert_eq!(std::fs::read(&target).expect("contents"), b"x");
-    }
-
-    #[test]
-    fn a_lock_is_seen_while_it_is_held_and_not_kept() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("hold");
-        assert_eq!(is_locked(&path), None);
-        std::fs::write(&path, "").expect("a file");
-        assert_eq!(is_locked(&path), Some(false));
-        let holder = File::open(&path).expect("a file");
-        holder.try_lock_shared().expect("a lock, so none was kept");
-        assert_eq!(is_locked(&path), Some(true), "even a shared one");
-        drop(holder);
-        assert_eq!(is_locked(&path), Some(false));
     }
 
     #[test]
