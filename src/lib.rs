@@ -32,6 +32,7 @@ pub use save::write::session_info::{read_working_dir, write_session_info};
 
 use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs};
 use error::{Refusal, is_closed_pipe};
+use format::text;
 use system::env::Env;
 use view::render;
 use view::ui::Ui;
@@ -60,9 +61,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
             if is_wrong && commands::hook::went_on_after_wrong_usage(&args, &error) {
                 return Exit::Ok;
             }
-            // A reader that is gone wants neither help nor an error.
+            if is_wrong {
+                // The words of the error hold the arguments.
+                let shown: Vec<String> =
+                    args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
+                let error = Cli::try_parse_from(shown).err().unwrap_or(error);
+                Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
+                return Exit::Usage;
+            }
+            // A reader that is gone does not want help.
             let _ = error.print();
-            return if is_wrong { Exit::Usage } else { Exit::Ok };
+            return Exit::Ok;
         }
     };
     if let Command::Hook(HookArgs { what: event @ (Hook::Claude | Hook::Amplifier) }) = &cli.command {

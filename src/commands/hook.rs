@@ -3,12 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::Context as _;
 
 use crate::cli::{ColorWhen, Format, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 use crate::error::{Exit, Refusal};
-use crate::format::text::{one_line, shell_word};
+use crate::format::shell;
+use crate::format::text::one_line;
 use crate::hook::claude::Task;
 use crate::hook::install as files;
 use crate::hook::settings;
@@ -114,25 +116,33 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
         super::recover_first("hook", args.lock, env, ui)?;
     }
     let path = settings_file(args.scope, env)?;
-    let old = files::read(&path)?;
+    let command = is_install.then(|| command(args.scope, env));
     let refuse = |why: settings::Refused| {
         Refusal::new(Exit::Refused, "settings-not-understood", format!("cannot change {}: {why}", path.display()))
             .hint("mend the file first; it was left as it is")
     };
-    let command = is_install.then(|| command(args.scope, env));
-    let new = match (&command, &old.text) {
-        (Some(command), old) => Some(settings::install(old.as_deref(), command).map_err(refuse)?),
-        (None, Some(old)) => match settings::uninstall(old).map_err(refuse)? {
-            Without::Text(text) => Some(text),
-            Without::Nothing => None,
-        },
-        (None, None) => None,
+    let reason = if is_install { "have its events sent" } else { "have no events sent any more" };
+    let end = Instant::now() + args.lock.lock_timeout;
+    let (old, new, run) = loop {
+        let old = files::read(&path)?;
+        let new = match (&command, &old.text) {
+            (Some(command), old) => Some(settings::install(old.as_deref(), command).map_err(refuse)?),
+            (None, Some(old)) => match settings::uninstall(old).map_err(refuse)? {
+                Without::Text(text) => Some(text),
+                Without::Nothing => None,
+            },
+            (None, None) => None,
+        };
+        if args.dry_run || new == old.text {
+            break (old, new, None);
+        }
+        match files::apply(&old, new.as_deref(), reason, env, end.saturating_duration_since(Instant::now())) {
+            Ok(run) => break (old, new, run),
+            // Another one was faster; what it wrote is read and changed in turn.
+            Err(_) if Instant::now() < end && files::read(&path).is_ok_and(|now| now != old) => {}
+            Err(error) => return Err(error),
+        }
     };
-    let mut run = None;
-    if !args.dry_run && new != old.text {
-        let reason = if is_install { "have its events sent" } else { "have no events sent any more" };
-        run = files::apply(&old, new.as_deref(), reason, env, args.lock.lock_timeout)?;
-    }
     let change = Change {
         is_install,
         is_dry_run: args.dry_run,
@@ -200,7 +210,7 @@ fn command(scope: HookScope, env: &Env) -> String {
     let program = match (env.find_program("rejoin"), own) {
         (Program::Found(_), _) | (_, None) => "rejoin".to_owned(),
         _ if scope == HookScope::Project => "rejoin".to_owned(),
-        (_, Some(own)) => shell_word(&own.to_string_lossy()).into_owned(),
+        (_, Some(own)) => shell::word(&own.to_string_lossy()).into_owned(),
     };
     format!("{program} hook claude")
 }

@@ -11,7 +11,6 @@ use crate::commands::find::{Answer, Target};
 use crate::error::{Exit, Refusal};
 use crate::launch;
 use crate::launch::log;
-use crate::launch::log::append;
 use crate::launch::resume::{Options, Resume};
 use crate::launch::wait;
 use crate::launch::written;
@@ -68,6 +67,12 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         return Err(resume.explain(refusal, env).into());
     }
     if args.print {
+        if resume.plan.shell_line(env).is_none() {
+            let message = "the command cannot be printed: a part of it holds control characters or is not UTF-8";
+            return Err(Refusal::new(Exit::Refused, "not-printable", message)
+                .hint("leave out --print to run it, or take it from --json")
+                .into());
+        }
         ui.answer(Format::Table, env, &Planned { resume: &resume, refusals: &[], env })?;
         if let Some(words) = &resume.plan.then_type {
             ui.note(&format!("Then type there: {words}"));
@@ -81,11 +86,11 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     // What was found when the session was read may have gone since.
     resume.check_start()?;
-    ui.note(&render::announcement(&resume, env));
-    ui.flush()?;
-    if let Err(error) = append::append(&log::file(env), &resume.launch(&dir, env)) {
+    if let Some(error) = resume.note(&dir, &options, env)? {
         ui.warn(&format!("cannot note the launch: {error}"));
     }
+    render::announcement(&resume, env).lines().for_each(|line| ui.note(line));
+    ui.flush()?;
     if args.wait {
         return wait_for(&resume, &program, &dir, env, ui);
     }

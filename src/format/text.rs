@@ -1,4 +1,4 @@
-//! Words for people: foreign text made harmless, times, sizes, paths, quoting.
+//! Words for people: foreign text made harmless, times, sizes, paths.
 //!
 //! Titles, prompts, paths and ids come from other programs, and a terminal obeys what it is sent.
 
@@ -21,6 +21,16 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     }
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     Cow::Owned(escape(&joined, is_hostile).into_owned())
+}
+
+/// Writes text, such as a command, on one line, with every blank of it.
+pub(crate) fn unbroken(text: &str) -> Cow<'_, str> {
+    escape(text, is_hostile)
+}
+
+/// Tells whether text is one line that a terminal only shows.
+pub(crate) fn is_harmless(text: &str) -> bool {
+    !text.contains(is_hostile)
 }
 
 /// Writes text as one field of a line: tabs, newlines and backslashes escaped, so that nothing is lost.
@@ -49,7 +59,7 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// Control characters, marks that reorder text, and characters of no width that make two texts look alike.
-fn is_hostile(c: char) -> bool {
+pub(super) fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{061c}' | '\u{fff9}'..='\u{fffb}')
         || matches!(c, '\u{e0000}'..='\u{e007f}')
@@ -124,15 +134,6 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// Quotes a word so that a POSIX shell reads it as this very word.
-pub(crate) fn shell_word(word: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return Cow::Borrowed(word);
-    }
-    Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,14 +205,5 @@ mod tests {
         ] {
             assert_eq!(size(bytes), expected);
         }
-    }
-
-    #[test]
-    fn a_shell_reads_a_quoted_word_as_it_was() {
-        assert_eq!(shell_word("/home/ana/x"), "/home/ana/x");
-        assert_eq!(shell_word("a b"), "'a b'");
-        assert_eq!(shell_word("it's $(x)\n"), "'it'\\''s $(x)\n'");
-        assert_eq!(shell_word(""), "''");
-        assert_eq!(shell_word("~"), "'~'");
     }
 }

@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use crate::agent;
 use crate::agent::command::{Plan, Request};
 use crate::error::{Exit, PathError, Refusal};
-use crate::format::text;
+use crate::format::shell::printable_word;
 use crate::session::Session;
 use crate::system::env::{Env, Program};
 
@@ -62,15 +62,14 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
 }
 
 impl Plan {
-    /// Writes the plan as a line for a POSIX shell.
-    pub(crate) fn shell_line(&self, env: &Env) -> String {
+    /// Writes the plan as a line for a shell; `None` if a word of it cannot be printed.
+    pub(crate) fn shell_line(&self, env: &Env) -> Option<String> {
         let mut line = String::new();
         if let Some(dir) = &self.dir {
             line.push_str("cd ");
-            let dir = dir.to_string_lossy();
             // A path such as `-x` would be an option.
-            line.push_str(if dir.starts_with('-') { "-- " } else { "" });
-            line.push_str(&text::shell_word(&dir));
+            line.push_str(if dir.as_os_str().as_encoded_bytes().starts_with(b"-") { "-- " } else { "" });
+            line.push_str(&printable_word(dir.as_os_str())?);
             line.push_str(" && ");
         }
         let unset: Vec<_> = self.unset.iter().filter(|name| env.variable(name).is_some()).collect();
@@ -81,11 +80,10 @@ impl Plan {
             line.push_str(&format!("-u {name} "));
         }
         for (name, value) in &self.set {
-            line.push_str(&format!("{name}={} ", text::shell_word(&value.to_string_lossy())));
+            line.push_str(&format!("{name}={} ", printable_word(value)?));
         }
-        let words: Vec<_> = self.argv.iter().map(|word| text::shell_word(word)).collect();
-        line.push_str(&words.join(" "));
-        line
+        line.push_str(&command_line(&self.argv)?);
+        Some(line)
     }
 
     /// Becomes the agent; returns only when that fails.
@@ -128,6 +126,12 @@ impl Plan {
         command.envs(&self.set);
         Ok(command)
     }
+}
+
+/// Writes a program and its arguments for a shell; `None` if a word cannot be printed.
+pub(crate) fn command_line(argv: &[String]) -> Option<String> {
+    let words: Option<Vec<_>> = argv.iter().map(|word| printable_word(word.as_ref())).collect();
+    Some(words?.join(" "))
 }
 
 fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
@@ -183,7 +187,7 @@ mod tests {
             then_type: None,
         };
         // A variable that is not set needs no removing.
-        let line = plan.shell_line(&crate::system::env::tests::fixed());
-        assert_eq!(line, r"cd '/x/it'\''s $(touch y)' && env HOME='/h o' claude --resume 'a;b'");
+        let line = plan.shell_line(&crate::system::env::tests::fixed()).expect("a line");
+        assert_eq!(line, r#"cd '/x/it'"'"'s $(touch y)' && env HOME='/h o' claude --resume 'a;b'"#);
     }
 }

@@ -7,12 +7,13 @@ use super::{Plan, Request};
 use crate::agent;
 use crate::change::plan::backfill;
 use crate::change::plan::backfill::{Action, Item};
-use crate::error::{Exit, Refusal};
-use crate::format::text;
+use crate::error::{Exit, PathError, Refusal};
+use crate::format::shell;
 use crate::launch::checks;
 use crate::launch::checks::Identity;
 use crate::launch::log;
 use crate::launch::log::Launch;
+use crate::launch::log::append::Held;
 use crate::scan;
 use crate::scan::Wanted;
 use crate::scan::moved;
@@ -198,7 +199,7 @@ impl Resume {
         }
         let lines = found.iter().map(|found| {
             let dir = found.dir.to_string_lossy();
-            format!("\n      --dir {}  ({})", text::shell_word(&dir), found.why)
+            format!("\n      --dir {}  ({})", shell::word(&dir), found.why)
         });
         let hint = format!(
             "if it was moved, name its new place with --dir DIR; what is left of it:{}",
@@ -207,8 +208,24 @@ impl Resume {
         refusal.hint(hint)
     }
 
+    /// Notes the launch, or refuses it as one too many; returns why it could not be noted.
+    ///
+    /// The log is held from the look to the note, so that of many resumes at once no more get through than are allowed.
+    pub(crate) fn note(&self, dir: &Path, options: &Options, env: &Env) -> Result<Option<PathError>, Refusal> {
+        let file = log::file(env);
+        let held = match Held::take(&file) {
+            Ok(held) => held,
+            // A log that cannot be written must not keep anybody from working.
+            Err(error) => return Ok(Some(error)),
+        };
+        if let Some(session) = self.session.as_ref().filter(|_| !options.no_limit) {
+            checks::check_limit(session, &log::read(&file).unwrap_or_default(), env)?;
+        }
+        Ok(held.append(&self.launch(dir, env)).err())
+    }
+
     /// Returns the line for the log of launches.
-    pub(crate) fn launch(&self, dir: &Path, env: &Env) -> Launch {
+    fn launch(&self, dir: &Path, env: &Env) -> Launch {
         let session = self.session.as_ref();
         Launch {
             format_version: log::VERSION,

@@ -1,6 +1,7 @@
 //! The hooks are put into Claude Code's settings and taken out again, and nothing else changes.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -282,4 +283,23 @@ fn mode_and_place_of_the_settings_are_kept() {
     let mode = |path: &Path| path.metadata().expect("metadata").permissions().mode() & 0o777;
     assert_eq!(mode(&settings(&world)), 0o640);
     assert_eq!(world.home().join(".claude").read_dir().expect("a listing").count(), 1, "nothing else is left there");
+}
+
+#[test]
+fn of_several_at_once_all_succeed() {
+    let world = World::new();
+    for _ in 0..5 {
+        write(&world, "{}\n");
+        let start = |_| {
+            let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+            command.args(["hook", "install"]).stdout(Stdio::null()).stderr(Stdio::piped());
+            command.spawn().expect("a running program")
+        };
+        let running: Vec<_> = (0..6).map(start).collect();
+        for child in running {
+            let output = child.wait_with_output().expect("an end");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert_eq!(read(&world).matches("hook claude").count(), EVENTS.len());
+    }
 }

@@ -1,9 +1,11 @@
 //! What `resume` refuses and remembers beyond one launch.
 
+use std::process::Stdio;
+
 use serde_json::json;
 
 use crate::contract::{Agent, LastLaunch, ResumePlan};
-use crate::fixtures::{Amplifier, Claude, id};
+use crate::fixtures::{Amplifier, Claude, id, put};
 use crate::world::World;
 
 #[test]
@@ -28,6 +30,51 @@ fn a_loop_of_resumes_is_stopped() {
     assert!(world.launched().is_some());
     world.with("REJOIN_NOW", "2026-03-01T12:01:01Z").rejoin(["resume", &id(1)]).code(0);
     assert!(world.launched().is_some(), "a minute later it is no loop any more");
+}
+
+#[test]
+fn of_forty_resumes_at_once_five_start() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    // Each start adds a line, so that none hides another.
+    let starts = world.root().join("starts");
+    world.install("claude", &format!("echo x >> '{}'\n", starts.display()));
+    let resume = || {
+        let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+        // Their clocks are the real one, of which each sees another moment.
+        command.args(["resume", &id(1)]).env_remove("REJOIN_NOW").stdin(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("a running program")
+    };
+    let running: Vec<_> = (0..40).map(|_| resume()).collect();
+    let codes: Vec<_> = running.into_iter().map(|mut child| child.wait().expect("an end").code()).collect();
+    assert_eq!(std::fs::read_to_string(&starts).expect("starts").lines().count(), 5);
+    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 5);
+    assert_eq!(codes.iter().filter(|code| **code == Some(7)).count(), 35);
+}
+
+#[test]
+fn an_agent_is_killed_by_a_write_over_the_limit_and_this_program_is_not() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    world.install("claude", "grep ^SigIgn: /proc/self/status > ignored\n");
+    for wait in [false, true] {
+        let args = ["resume", "00000001"].into_iter().chain(wait.then_some("--wait"));
+        world.rejoin(args).code(0);
+        let ignored = std::fs::read_to_string(app.join("ignored")).expect("a line");
+        let mask = u64::from_str_radix(ignored.trim_start_matches("SigIgn:").trim(), 16).expect("a mask");
+        assert_eq!(mask & (1 << (signal_hook::consts::SIGXFSZ - 1)), 0, "{ignored}");
+    }
+    let line = format!("{}\n", json!({"role": "user", "content": "x".repeat(1000)})).repeat(200);
+    let session_dir = world.dir("session");
+    put(&world.root().join("input"), &line);
+    let program = env!("CARGO_BIN_EXE_rejoin");
+    let script =
+        format!("ulimit -f 16; exec {program} save transcript --session-dir '{}' < input", session_dir.display());
+    let answer = world.from(world.root()).run("sh", ["-c", &script]).code(1);
+    assert!(answer.stderr().contains("File too large"), "{}", answer.stderr());
+    assert_eq!(session_dir.read_dir().expect("a listing").count(), 0, "nothing is left half written");
 }
 
 #[test]

@@ -33,12 +33,14 @@ mod goose;
 mod hook_amplifier;
 mod hook_claude;
 mod hook_install;
+mod hostile_text;
 mod jido;
 mod kimi;
 mod launches;
 mod list;
 #[cfg(feature = "sqlite")]
 mod opencode;
+mod other_owner;
 mod pi;
 mod pictures;
 mod pipes;

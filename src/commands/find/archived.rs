@@ -4,7 +4,7 @@ use super::copies::candidates;
 use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::error::{Exit, Refusal};
-use crate::format::text::shell_word;
+use crate::format::shell;
 use crate::session::select;
 use crate::session::select::{Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
@@ -29,7 +29,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     let Some(Manifest { agent, id, .. }) = newest.map(|newest| &newest.manifest) else { return refusal.into() };
     let is_only = holdings.sessions.keys().filter(|(_, other)| other == id).count() == 1;
     let name = if is_only { id.clone() } else { format!("{agent}:{id}") };
-    refusal.hint(format!("it is in the archive: `rejoin restore {}` puts it back", shell_word(&name))).into()
+    refusal.hint(format!("it is in the archive: `rejoin restore {}` puts it back", shell::word(&name))).into()
 }
 
 /// Finds the states of the one archived session that a selector means, the oldest first.

@@ -36,7 +36,7 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
         let hint = if path.is_dir() {
             format!(
                 "`rejoin list --dir {}` shows the sessions that were started there",
-                crate::format::text::shell_word(&path.to_string_lossy())
+                crate::format::shell::word(&path.to_string_lossy())
             )
         } else {
             "a session file outside the agents' stores is found with --home".to_owned()

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::doctor::code::{Code, Severity};
 
 use crate::doctor::survey::Survey;
-use crate::format::text::shell_word;
+use crate::format::shell;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Session};
 
@@ -173,12 +173,12 @@ fn name(session: &Session) -> String {
 
 /// Returns the selector that means just this session, for a shell.
 fn selector(session: &Session) -> String {
-    shell_word(&format!("{}:{}", session.agent, session.id)).into_owned()
+    shell::word(&format!("{}:{}", session.agent, session.id)).into_owned()
 }
 
 /// Returns a path for a shell.
 fn word(path: &Path) -> String {
-    shell_word(&path.to_string_lossy()).into_owned()
+    shell::word(&path.to_string_lossy()).into_owned()
 }
 
 /// Says how many directories there are.

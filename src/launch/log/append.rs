@@ -1,9 +1,14 @@
 //! Writes the log of launches.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 
 use crate::error::PathError;
 use crate::launch::log::{Launch, is_newer};
@@ -12,19 +17,54 @@ use crate::system::fsio;
 /// Above this size the older half of the log is dropped.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Adds a launch; several programs may add at once, since one write appends one line.
-#[expect(clippy::disallowed_methods, reason = "this log is appended to, which replaces nothing")]
-pub(crate) fn append(path: &Path, launch: &Launch) -> Result<(), PathError> {
-    let fail = |error| PathError::new("write", path, error);
-    if let Some(dir) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
+/// Others hold the log for as long as it takes to read and to add a line.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a waiting one looks again.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The log, held against other programs until this is dropped: what is read of it meanwhile stays true.
+#[derive(Debug)]
+pub(crate) struct Held {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Held {
+    /// Takes the log, making its directory where it is missing.
+    pub(crate) fn take(path: &Path) -> Result<Self, PathError> {
+        let lock = path.with_extension("lock");
+        let fail = |error| PathError::new("lock", &lock, error);
+        if let Some(dir) = path.parent() {
+            fsio::make_dirs(dir, 0o700).map_err(fail)?;
+        }
+        let file = open(OpenOptions::new().write(true), &lock).map_err(fail)?;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self { path: path.to_owned(), _lock: file }),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < end => std::thread::sleep(PAUSE),
+                Err(error) => return Err(fail(error.into())),
+            }
+        }
     }
-    prune(path)?;
-    let mut line = serde_json::to_vec(launch).map_err(|error| fail(error.into()))?;
-    line.push(b'\n');
-    let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o600);
-    options.open(path).and_then(|mut file| file.write_all(&line)).map_err(fail)
+
+    /// Adds a launch.
+    pub(crate) fn append(&self, launch: &Launch) -> Result<(), PathError> {
+        let path = &self.path;
+        let fail = |error| PathError::new("write", path, error);
+        prune(path)?;
+        let mut line = serde_json::to_vec(launch).map_err(|error| fail(error.into()))?;
+        line.push(b'\n');
+        open(OpenOptions::new().append(true), path).and_then(|mut file| file.write_all(&line)).map_err(fail)
+    }
+}
+
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.create(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    #[expect(clippy::disallowed_methods, reason = "this log is appended to, which replaces nothing")]
+    let file = options.open(path)?;
+    fsio::inherit_owner(&file, path);
+    Ok(file)
 }
 
 fn prune(path: &Path) -> Result<(), PathError> {
@@ -62,7 +102,7 @@ mod tests {
             git_remote: None,
         };
         for number in 0..600 {
-            append(&path, &launch(number)).expect("a line");
+            Held::take(&path).and_then(|held| held.append(&launch(number))).expect("a line");
         }
         let newest: Vec<String> =
             read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).take(3).collect();
@@ -82,7 +122,7 @@ mod tests {
         std::fs::write(&path, format!("{newer}\n{padding}{unreadable}\n{old}\n")).expect("a file");
         let launch = Launch { id: Some("mine".to_owned()), ..read(&path).expect("launches").remove(0) };
         assert_eq!(launch.format_version, VERSION);
-        append(&path, &launch).expect("a line");
+        Held::take(&path).and_then(|held| held.append(&launch)).expect("a line");
         let text = std::fs::read_to_string(&path).expect("a log");
         assert!(text.starts_with(newer) && text.contains(unreadable) && text.len() as u64 > MAX_BYTES);
         let ids: Vec<_> = read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).collect();

@@ -111,13 +111,17 @@ pub(crate) struct TooMany {
 
 /// Tells whether one more launch of a session would be too many in a minute.
 pub(crate) fn limit(launches: &[Launch], agent: AgentKind, id: &str, now: Timestamp) -> Option<TooMany> {
+    // One that began to wait before this one began may have been noted with a later time; a clock that was set back may
+    // have put others further away.
     let age = |launch: &&Launch| now.duration_since(launch.at);
+    let is_recent = |age: &SignedDuration| age.abs() < WINDOW;
     let recent = |is_meant: &dyn Fn(&Launch) -> bool| -> Vec<SignedDuration> {
         let mut ages: Vec<_> = launches
             .iter()
             .filter(|launch| is_meant(launch))
             .map(|launch| age(&launch))
-            .filter(|age| !age.is_negative() && *age < WINDOW)
+            .filter(is_recent)
+            .map(|age| age.max(SignedDuration::ZERO))
             .collect();
         ages.sort();
         ages
@@ -163,7 +167,9 @@ mod tests {
         assert_eq!(limit(&five[..4], AgentKind::Claude, "a", now), None);
         let old = launches(&[("a", 1), ("a", 10), ("a", 20), ("a", 30), ("a", 60)], now);
         assert_eq!(limit(&old, AgentKind::Claude, "a", now), None);
-        let future = launches(&[("a", -1), ("a", 10), ("a", 20), ("a", 30), ("a", 40)], now);
+        let at_once = launches(&[("a", -1), ("a", 10), ("a", 20), ("a", 30), ("a", 40)], now);
+        assert!(limit(&at_once, AgentKind::Claude, "a", now).is_some(), "another began a moment later and was faster");
+        let future = launches(&[("a", -60), ("a", 10), ("a", 20), ("a", 30), ("a", 40)], now);
         assert_eq!(limit(&future, AgentKind::Claude, "a", now), None);
     }
 

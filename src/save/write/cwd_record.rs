@@ -63,12 +63,14 @@ pub(crate) fn forget(project: &Path, session_id: &str) -> Result<(), PathError> 
     Ok(())
 }
 
-/// Returns the record's path; a link on the way, below `.claude`, could lead anywhere and is refused.
+/// Returns the record's path; a link on the way could lead anywhere and is refused.
+///
+/// `.claude` is no exception: it may have come with a repository.
 fn path(project: &Path, session_id: &str) -> Result<PathBuf, PathError> {
     let mut path = project.to_owned();
-    for (depth, name) in DIRS.iter().enumerate() {
+    for name in DIRS {
         path.push(name);
-        if depth > 0 && path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
             let why = io::Error::other("it is a symbolic link, which is not followed");
             return Err(PathError::new("enter", &path, why));
         }

@@ -11,6 +11,7 @@ use serde_json::ser::Formatter;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::cli::Format;
+use crate::format::json_writer::Harmless;
 use crate::system::env::Env;
 use crate::view::ui::{Styles, Ui};
 
@@ -65,6 +66,7 @@ fn write<A: Answer + ?Sized>(
             write_object(out, kind, fields)
         }
         Format::Ndjson => {
+            let out = &mut Harmless(out);
             let (kind, fields) = answer.lines();
             let is_muted = Cell::new(false);
             let lines = Lines::new(A::COUNTS_ITEMS, &is_muted);
@@ -129,7 +131,7 @@ pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io:
 
 /// Writes a value as one line of JSON.
 pub(crate) fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
+    serde_json::to_writer(Harmless(&mut *out), value)?;
     writeln!(out)
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::agent::amplifier::session_info::FILE_NAME;
 use crate::change::apply::backfill::BackfillResult;
 use crate::change::plan::backfill::{Action, Item};
-use crate::format::text;
+use crate::format::{shell, text};
 use crate::session::Problem;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
@@ -69,7 +69,7 @@ impl Answer for Report<'_> {
                 writeln!(
                     out,
                     "      if you know its directory: rejoin backfill {} --dir DIR",
-                    text::shell_word(&item.id)
+                    shell::word(&item.id)
                 )?;
             }
         }

@@ -148,7 +148,7 @@ impl Answer for Fix<'_> {
         }
         for finding in self.undecided {
             writeln!(out, "  {}  {}", finding.code.name(), text::one_line(&finding.evidence))?;
-            writeln!(out, "      {strong}{}{strong:#}", text::one_line(&finding.remedy))?;
+            writeln!(out, "      {strong}{}{strong:#}", text::unbroken(&finding.remedy))?;
         }
         summary_text(out, styles, &self.report)
     }

@@ -87,7 +87,7 @@ fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Find
     }
     let (measured, expected) = (text::one_line(&finding.measured), text::one_line(&finding.expected));
     writeln!(out, "      {faint}found: {measured}; expected: {expected}{faint:#}")?;
-    writeln!(out, "      {strong}{}{strong:#}", text::one_line(&finding.remedy))
+    writeln!(out, "      {strong}{}{strong:#}", text::unbroken(&finding.remedy))
 }
 
 fn summary(report: &Report<'_>) -> String {

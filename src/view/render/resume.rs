@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::agent::amplifier::session_info::FILE_NAME;
 use crate::error::Refusal;
-use crate::format::text;
+use crate::format::{shell, text};
 use crate::launch;
 use crate::launch::log::Launch;
 use crate::launch::resume::Resume;
@@ -21,6 +21,7 @@ use crate::view::ui::Styles;
 /// Says what is about to happen, and why this copy.
 pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
     let dir = resume.plan.dir.as_deref().map(|dir| env.tilde(dir)).unwrap_or_default();
+    let dir = text::unbroken(&dir);
     let mut words = match &resume.session {
         Some(session) => format!("Resuming {} in {dir}.", show::in_words(session)),
         None => format!("Starting a new session in {dir}."),
@@ -33,7 +34,7 @@ pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
         ));
     }
     if let Some(line) = &resume.plan.then_type {
-        words.push_str(&format!("\nType there: {line}"));
+        words.push_str(&format!("\nType there: {}", text::unbroken(line)));
     }
     words
 }
@@ -69,7 +70,8 @@ impl Answer for Planned<'_> {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
-        writeln!(out, "{}", self.resume.plan.shell_line(env))
+        // What cannot be printed was refused before.
+        writeln!(out, "{}", self.resume.plan.shell_line(env).unwrap_or_default())
     }
 }
 
@@ -78,10 +80,11 @@ impl Answer for Launch {
         ("last-launch", LastLaunchJson::from(self))
     }
 
-    /// Writes a launch as a line with its time and its command for a POSIX shell.
+    /// Writes a launch as a line with its time and its command for a shell.
     fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
-        let argv: Vec<_> = self.argv.iter().map(|word| text::shell_word(word)).collect();
+        let argv: Vec<_> = self.argv.iter().map(|word| shell::word(word)).collect();
         let dir = self.dir.to_string_lossy();
-        writeln!(out, "{}  cd {} && {}", self.at, text::shell_word(&dir), argv.join(" "))
+        let line = format!("cd {} && {}", shell::word(&dir), argv.join(" "));
+        writeln!(out, "{}  {}", self.at, text::unbroken(&line))
     }
 }

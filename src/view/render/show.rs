@@ -83,7 +83,10 @@ pub(crate) fn session(
                     page.warning("resume", "refused while its directory is unknown; if you know it, --dir DIR")?
                 }
                 (_, Some(false)) => page.warning("resume", "refused while its launch directory is gone; --dir DIR")?,
-                _ => page.line("resume", &text::printable(&plan.shell_line(env)))?,
+                _ => match plan.shell_line(env) {
+                    Some(line) => page.line("resume", &text::unbroken(&line))?,
+                    None => page.warning("resume", "its command cannot be printed; `rejoin resume` runs it")?,
+                },
             }
             if let Some(words) = &plan.then_type {
                 page.line("then type", &text::one_line(words))?;

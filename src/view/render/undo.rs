@@ -112,6 +112,7 @@ impl Answer for Report {
             }
         }
         let UndoSummary { run, verb, undone, refused, .. } = summary(self);
+        let (run, verb) = (text::one_line(run), text::one_line(verb));
         match (undone, refused) {
             (0, 0) => writeln!(out, "Nothing of run {run} ({verb}) is left to be undone."),
             (_, 0) => writeln!(out, "Run {run} ({verb}): {undone} put back."),
@@ -205,6 +206,7 @@ impl Answer for Runs<'_> {
         let Styles { strong, faint, .. } = styles;
         for at in 0..self.history.runs.len() {
             let RunJson { run: id, verb, at, state, done, undone, left, stuck, .. } = self.json(at);
+            let (id, verb) = (text::one_line(id), text::one_line(verb));
             let mut counts = vec![format!("{done} done")];
             let further = [(undone, "undone"), (left, "left alone"), (stuck, "half done")];
             counts

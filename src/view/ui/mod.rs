@@ -1,5 +1,6 @@
 //! The terminal: answers go to standard output, the conversation to standard error.
 
+mod gate;
 pub(crate) mod progress;
 
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
@@ -10,12 +11,13 @@ use crate::cli::ColorWhen;
 use crate::error::Refusal;
 use crate::format::text;
 use crate::system::env::Env;
+use gate::{Gate, guarded};
 use progress::{Pauses, Progress, Showing};
 
 /// Where a run writes.
 #[derive(Debug)]
 pub(crate) struct Ui {
-    out: BufWriter<Stdout>,
+    out: Gate<BufWriter<Stdout>>,
     quiet: bool,
     pauses: Pauses,
     /// How things look on standard output; plain unless it wants colours.
@@ -63,11 +65,12 @@ impl Ui {
             }
         };
         let styles = |colored| if colored { Styles::colored() } else { Styles::default() };
+        let is_colored = wants(io::stdout().is_terminal());
         Self {
-            out: BufWriter::with_capacity(64 * 1024, io::stdout()),
+            out: Gate::new(BufWriter::with_capacity(64 * 1024, io::stdout()), is_colored),
             quiet,
             pauses: env.map(Pauses::from_env).unwrap_or_default(),
-            styles: styles(wants(io::stdout().is_terminal())),
+            styles: styles(is_colored),
             err_styles: styles(wants(io::stderr().is_terminal())),
         }
     }
@@ -108,10 +111,10 @@ impl Ui {
         self.out.flush()
     }
 
-    /// Says something that helps to understand the answer.
+    /// Says in one line something that helps to understand the answer.
     pub(crate) fn note(&mut self, message: &str) {
         if !self.quiet {
-            self.say(format_args!("{}", text::printable(message)));
+            self.say(format_args!("{}", text::unbroken(message)));
         }
     }
 
@@ -119,14 +122,14 @@ impl Ui {
     pub(crate) fn warn(&mut self, message: &str) {
         if !self.quiet {
             let style = self.err_styles.warning;
-            self.say(format_args!("{style}warning:{style:#} {}", text::printable(message)));
+            self.say(format_args!("{style}warning:{style:#} {}", indented(message)));
         }
     }
 
     /// Says why the run failed, with what to type next.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         let style = self.err_styles.error;
-        self.say(format_args!("{style}error:{style:#} {}", text::printable(&format!("{error:#}"))));
+        self.say(format_args!("{style}error:{style:#} {}", indented(&format!("{error:#}"))));
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
         for candidate in &refusal.candidates {
             let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
@@ -134,15 +137,15 @@ impl Ui {
             let title = candidate.title.as_deref().map(text::one_line).unwrap_or_default();
             let line =
                 format!("  {}  {}  {at}  {}", candidate.select, text::one_line(dir), text::truncated(&title, 60));
-            self.say(format_args!("{}", text::printable(&line)));
+            self.say(format_args!("{}", text::unbroken(&line)));
             let messages = candidate.messages.map(|count| format!(", {count} messages")).unwrap_or_default();
             let differs = candidate.differs.as_ref().map(|differs| format!(", {differs}")).unwrap_or_default();
             let line = format!("      {}{messages}{differs}", candidate.path);
-            self.say(format_args!("{}", text::printable(&line)));
+            self.say(format_args!("{}", text::unbroken(&line)));
         }
         if let Some(hint) = &refusal.hint {
             let style = self.err_styles.strong;
-            self.say(format_args!("{style}hint:{style:#} {}", text::printable(hint)));
+            self.say(format_args!("{style}hint:{style:#} {}", indented(hint)));
         }
     }
 
@@ -172,11 +175,19 @@ impl Ui {
     pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
         self.flush()?;
         let mut err = io::stderr().lock();
-        write!(err, "{} [y/N] ", text::printable(question))?;
+        write!(err, "{} [y/N] ", indented(question))?;
         err.flush()?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Says what is wrong with the arguments, in clap's words, which hold those arguments.
+    pub(crate) fn usage(&mut self, error: &clap::Error) {
+        let has_colors = self.err_styles.error != Style::new();
+        let words = error.render();
+        let words = if has_colors { words.ansi().to_string() } else { words.to_string() };
+        self.say(format_args!("{}", guarded(words.trim_end_matches('\n'), has_colors)));
     }
 
     /// Prints an error as one JSON object, for scripts.
@@ -189,4 +200,15 @@ impl Ui {
         // There is nowhere left to tell that standard error cannot be written.
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
+}
+
+/// Makes text safe and has every further line begin with a blank, so that no name in it makes a line that looks like this
+/// program's own.
+fn indented(text: &str) -> String {
+    let mut lines = String::new();
+    for (at, line) in text::printable(text).split('\n').enumerate() {
+        let margin = if line.starts_with(' ') { "\n" } else { "\n  " };
+        lines.extend([if at > 0 { margin } else { "" }, line]);
+    }
+    lines
 }

@@ -1,0 +1,62 @@
+//! JSON that may be shown on a terminal: what could command it is escaped beyond what the format asks for.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::format::text;
+
+/// A stream of JSON in which control characters, and marks that reorder or hide text, become escapes: they can stand
+/// in strings alone.
+///
+/// Each write must be whole characters, as those of a serializer are.
+#[derive(Debug)]
+pub(crate) struct Harmless<W>(pub W);
+
+impl<W: Write> Write for Harmless<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The format itself escapes what comes before this byte.
+        if bytes.iter().all(|byte| *byte < 0x7f) {
+            return self.0.write(bytes);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        let mut rest = &*text;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\u{7f}' && text::is_hostile(*c)) {
+            self.0.write_all(&rest.as_bytes()[..at])?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(self.0, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + c.len_utf8()..];
+        }
+        self.0.write_all(rest.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Returns a value as JSON.
+pub(crate) fn to_string(value: &impl Serialize) -> serde_json::Result<String> {
+    let mut bytes = Vec::new();
+    serde_json::to_writer(Harmless(&mut bytes), value)?;
+    String::from_utf8(bytes).map_err(|error| serde_json::Error::io(io::Error::other(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    #[test]
+    fn what_commands_a_terminal_is_escaped_and_read_back_as_it_was() {
+        let hostile = "a\u{9b}31m\u{7f}\u{1b}[2J\u{202e}\u{200b}\u{e0041}日本 é 🚀\n";
+        let written = to_string(&hostile).expect("JSON");
+        assert_eq!(written, r#""a\u009b31m\u007f\u001b[2J\u202e\u200b\udb40\udc41日本 é 🚀\n""#);
+        assert_eq!(serde_json::from_str::<String>(&written).expect("text"), hostile);
+        let raw = RawValue::from_string(format!("[\"{}\"]", "\u{9b}\u{85}")).expect("JSON");
+        assert_eq!(to_string(&raw).expect("JSON"), r#"["\u009b\u0085"]"#);
+    }
+}

@@ -1,0 +1,97 @@
+//! The last gate before a stream: whatever a renderer forgot, a terminal and the lines of a pipe get only text.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use crate::format::text;
+
+/// The colours and styles of this program and of clap; any other code came with foreign text.
+const OWN_CODES: [&str; 9] = ["", "0", "1", "2", "4", "31", "32", "33", "36"];
+
+/// A stream that lets through lines, tabs and, where they are wanted, this program's own colours.
+///
+/// Each write must be whole characters, as those of `write!` are.
+#[derive(Debug)]
+pub(super) struct Gate<W> {
+    out: W,
+    has_colors: bool,
+}
+
+impl<W: Write> Gate<W> {
+    pub(super) fn new(out: W, has_colors: bool) -> Self {
+        Self { out, has_colors }
+    }
+}
+
+impl<W: Write> Write for Gate<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.iter().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
+            return self.out.write(bytes);
+        }
+        self.out.write_all(guarded(&String::from_utf8_lossy(bytes), self.has_colors).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Shows as escapes whatever could command a terminal, except lines, tabs and, where they are wanted, own colours.
+pub(super) fn guarded(text: &str, has_colors: bool) -> Cow<'_, str> {
+    if text.split(['\n', '\t']).all(text::is_harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for (at, piece) in text.split("\x1b[").enumerate() {
+        let own = piece.split_once('m').filter(|(code, _)| has_colors && at > 0 && OWN_CODES.contains(code));
+        let rest = match own {
+            Some((code, rest)) => {
+                safe.extend(["\x1b[", code, "m"]);
+                rest
+            }
+            None if at > 0 => {
+                safe.push_str("\\u{1b}[");
+                piece
+            }
+            None => piece,
+        };
+        for (at, field) in rest.split('\t').enumerate() {
+            safe.push_str(if at > 0 { "\t" } else { "" });
+            safe.push_str(&text::printable(field));
+        }
+    }
+    Cow::Owned(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through(text: &str, has_colors: bool) -> String {
+        let mut gate = Gate::new(Vec::new(), has_colors);
+        gate.write_all(text.as_bytes()).expect("a write");
+        String::from_utf8(gate.out).expect("text")
+    }
+
+    #[test]
+    fn lines_tabs_and_own_colours_pass() {
+        let text = "\x1b[1m\x1b[36ma\x1b[0m\tb\n日本\n";
+        assert_eq!(through(text, true), text);
+        assert_eq!(through(text, false), "\\u{1b}[1m\\u{1b}[36ma\\u{1b}[0m\tb\n日本\n");
+    }
+
+    #[test]
+    fn what_commands_a_terminal_does_not_pass() {
+        for (text, expected) in [
+            ("a\x1b[2Jb", "a\\u{1b}[2Jb"),
+            ("\x1b[8mhidden", "\\u{1b}[8mhidden"),
+            ("\x1b]52;c;x\x07", "\\u{1b}]52;c;x\\u{7}"),
+            ("\u{9b}31m\u{7f}\r", "\\u{9b}31m\\u{7f}\\r"),
+            ("\u{202e}\u{200b}", "\\u{202e}\\u{200b}"),
+            ("\x1b[", "\\u{1b}["),
+        ] {
+            assert_eq!(through(text, true), expected);
+        }
+    }
+}

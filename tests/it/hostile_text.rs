@@ -1,0 +1,264 @@
+//! Hostile text in every field of every agent: no verb hands it on to a terminal, a pipe's lines or a shell.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::fixtures::{Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Leo, OldVibe, Pi, Qwen, Vibe, id, put};
+use crate::world::{Answer, World};
+
+/// Escape codes in both encodings, marks that reorder and hide, other controls, and a line that pretends to be this
+/// program's.
+const HOSTILE: &str =
+    "nice\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[2J\u{9b}31m\u{85}\u{7f}\r\u{202e}txt.exe\u{200b}\u{feff}\u{e0041}\nFORGED\tx";
+/// The codes of this program's own colours.
+const OWN_CODES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
+
+fn is_hostile(c: char) -> bool {
+    let reorders = matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    reorders || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+/// Checks that text holds lines, tabs and own colours only, and that none of its lines is somebody else's.
+#[track_caller]
+fn assert_tame(what: &dyn std::fmt::Debug, text: &str) {
+    let mut plain = text.to_owned();
+    for code in OWN_CODES {
+        plain = plain.replace(&format!("\u{1b}[{code}m"), "");
+    }
+    if let Some(at) = plain.find(is_hostile) {
+        let around: String = plain[at..].chars().take(40).collect();
+        panic!("{what:?}: {around:?} in\n{plain:?}");
+    }
+    assert!(plain.lines().all(|line| !line.starts_with("FORGED")), "{what:?}: {plain}");
+}
+
+#[track_caller]
+fn assert_answer_is_tame(args: &[&str], answer: &Answer) {
+    assert!(answer.exit().is_some_and(|code| code < 100 || code == 127), "{args:?} {:?}", answer.exit());
+    assert_tame(&(args, "stdout"), &answer.stdout());
+    assert_tame(&(args, "stderr"), &answer.stderr());
+}
+
+/// A session of every agent whose every text is hostile, in a directory that is; returns that directory.
+fn fill(world: &World) -> PathBuf {
+    let dir = world.dir(&format!("h\u{1b}[31m{HOSTILE}"));
+    let h = HOSTILE;
+    world.add(Claude::session(id(1)).in_dir(&dir).branch(h).title(h).turn(h, h).subagent("agent-a1", h, h));
+    // Two copies that differ, so that they are compared and a choice is explained.
+    world.add(Claude::session(id(2)).in_dir(&dir).ai_title(h).turn(h, h).turn("more", "ok"));
+    world.add(Claude::session(id(2)).in_dir(&dir).filed_under("-elsewhere").turn(h, "other"));
+    world.add(Claude::session(id(3)).in_dir(format!("/gone/{h}")).turn(h, h).torn());
+    let amplifier = Amplifier::session(id(4)).in_dir(&dir).named(h).metadata("model", json!(h));
+    world.add(amplifier.metadata("bundle", json!(h)).turn(h, h));
+    world.add(Amplifier::session(id(5)).in_dir(&dir).session_info(format!("/other/{h}")).turn(h, h));
+    world.add(Codex::session(id(6)).in_dir(&dir).meta("originator", json!(h)).turn(h, h).tool(h, h));
+    world.add(Copilot::session(id(7)).in_dir(&dir).turn(h, h).call(h, h));
+    world.add(Gemini::session(id(8)).in_dir(&dir).turn(h, h).summary(h));
+    world.add(Jido::session(id(9)).in_dir(&dir).key("name", json!("\u{1b}[2J\u{9b}31m\nFORGED")));
+    world.add(Kimi::session(id(10)).in_dir(&dir).state("custom_title", json!(h)).turn(h, h));
+    world.add(Pi::session(id(11)).in_dir(&dir).named(h).turn(h, h));
+    world.add(Qwen::session(id(12)).in_dir(&dir).branch(h).title(h).turn(h, h));
+    world.add(Vibe::session(id(13)).in_dir(&dir).meta("title", json!(h)).turn(h, h));
+    world.add(OldVibe::session(id(14)).in_dir(&dir).named(h).turn(h, h));
+    world.add(Leo::pointer(&dir, h));
+    world.add(Leo::pointer(world.dir("app"), &id(1)));
+    fill_databases(world, &dir);
+    let home = world.home();
+    // Names of files that are in the way, and a settings.json that cannot be read.
+    put(&home.join(".claude/projects").join(format!("-{}", h.replace('/', "-"))).join("bad\u{1b}[2J.jsonl"), "{");
+    put(&dir.join(".claude/settings.json"), format!("{{\"{}\": [", h.replace('\n', " ")));
+    put(&home.join(".claude/projects/-x/cat/sessions").join(format!("{}.cwd", id(1))), format!("/x/{h}"));
+    dir
+}
+
+#[cfg(feature = "sqlite")]
+fn fill_databases(world: &World, dir: &Path) {
+    use crate::fixtures::{Crush, Goose, OpenCode, opencode_id, register_crush};
+    let h = HOSTILE;
+    world.add(OpenCode::session(opencode_id(1)).in_dir(dir).title(h).turn(h, h));
+    world.add(Goose::session("20260201_1").in_dir(dir).column("description", h).turn(h, h));
+    Crush::session(id(31)).turn(h, h).write_in(&dir.join(".crush"));
+    register_crush(&world.home(), &[(dir, &dir.join(".crush"))]);
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn fill_databases(_world: &World, _dir: &Path) {}
+
+/// Everything that looks, and everything that changes something and leaves the sessions where they are.
+const VERBS: [&[&str]; 49] = [
+    &["list"],
+    &["list", "--all", "--counts"],
+    &["list", "--all", "--json"],
+    &["list", "--format", "ndjson"],
+    &["search", "nice"],
+    &["search", "nice", "--json"],
+    &["search", HOSTILE],
+    &["show", "00000001"],
+    &["show", "00000001", "--transcript"],
+    &["show", "00000001", "--messages", "3", "--json"],
+    &["show", "00000002"],
+    &["show", HOSTILE],
+    &["resume", "00000001"],
+    &["resume", "00000001", "--print"],
+    &["resume", "00000001", "--json"],
+    &["resume", "00000003"],
+    &["resume", "00000005"],
+    &["resume", HOSTILE],
+    &["resume", "00000001", "--dir", HOSTILE],
+    &["resume", "--last-launch"],
+    &["resume", "--last-launch", "--json"],
+    &["backfill", "--all", "--dry-run"],
+    &["backfill", "--all", "--dry-run", "--json"],
+    &["backfill", "--all"],
+    &["doctor"],
+    &["doctor", "--json"],
+    &["doctor", "--fix", "--dry-run"],
+    &["dedupe", "00000002", "--keep", "1", "--dry-run"],
+    &["cleanup", "--older-than", "1d", "--dry-run"],
+    &["cleanup", "--older-than", "1d", "--dry-run", "--json"],
+    &["delete", "00000001", "--dry-run"],
+    &["delete", HOSTILE, "--dry-run"],
+    &["pin", "00000001"],
+    &["pin", "--list"],
+    &["unpin", "00000001"],
+    &["archive", "--all", "--dry-run"],
+    &["archive", "--all"],
+    &["archive", "--verify"],
+    &["list", "--archived"],
+    &["list", "--archived", "--json"],
+    &["show", "--archived", "00000001"],
+    &["search", "--archived", "nice"],
+    &["restore", "00000001", "--dry-run"],
+    &["restore", HOSTILE],
+    &["undo", HOSTILE],
+    &["trash", "restore", HOSTILE],
+    &["list", "--agent", HOSTILE],
+    &[HOSTILE],
+    &["help", HOSTILE],
+];
+
+/// What takes sessions away and brings them back, one after the other.
+const CHANGES: [&[&str]; 11] = [
+    &["delete", "00000001", "--yes"],
+    &["undo", "--list"],
+    &["trash", "list"],
+    &["trash", "list", "--json"],
+    &["undo"],
+    &["doctor", "--fix"],
+    &["dedupe", "00000002", "--keep", "1"],
+    &["cleanup", "--older-than", "1d", "--yes"],
+    &["undo", "--list", "--json"],
+    &["undo"],
+    &["trash", "purge", "--yes"],
+];
+
+#[test]
+fn no_verb_hands_on_hostile_text_to_a_terminal_or_a_pipe() {
+    let world = World::new();
+    let dir = fill(&world);
+    // As a launch of an earlier version noted it.
+    let launch = json!({"at": "2026-03-01T11:00:00Z", "agent": "claude", "id": HOSTILE, "path": HOSTILE, "dir": HOSTILE, "argv": ["claude", HOSTILE]});
+    put(&world.home().join(".local/state/rejoin/launches.jsonl"), format!("{launch}\n"));
+    for args in VERBS {
+        let args: Vec<&str> = args.to_vec();
+        assert_answer_is_tame(&args, &world.rejoin(&args));
+        assert_answer_is_tame(&args, &world.on_terminal(100, &args));
+    }
+    for args in [
+        &["list", "--here"][..],
+        &["hook", "status"],
+        &["hook", "install", "--scope", "project"],
+        &["save", "leo", "--app-dir", ".", "--session-id", &id(1)],
+        &["save", "leo", "--app-dir", ".", "--session-id", HOSTILE],
+        &["save", "session-info", "--session-dir", "new", "--working-dir", "."],
+        &["save", "transcript", "--session-dir", "new"],
+        &["save", "jido"],
+    ] {
+        assert_answer_is_tame(args, &world.from(&dir).fed(args, HOSTILE));
+    }
+    for event in [json!({"hook_event_name": HOSTILE}), json!({"hook_event_name": "CwdChanged", "session_id": HOSTILE})]
+    {
+        assert_answer_is_tame(&["hook", "claude"], &world.from(&dir).fed(["hook", "claude"], event.to_string()));
+    }
+    for args in CHANGES {
+        assert_answer_is_tame(args, &world.on_terminal(100, args));
+        // What a journal says may be anybody's by now.
+        let runs = world.home().join(".local/state/rejoin/runs");
+        for run in std::fs::read_dir(&runs).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
+            let text = std::fs::read_to_string(&run).expect("a journal");
+            let verb = serde_json::to_string(HOSTILE).expect("JSON");
+            let text = ["delete", "cleanup", "dedupe", "doctor --fix"]
+                .iter()
+                .fold(text, |text, old| text.replace(&format!("\"verb\":\"{old}\""), &format!("\"verb\":{verb}")));
+            std::fs::write(&run, text).expect("a journal");
+        }
+    }
+}
+
+#[test]
+fn json_gives_hostile_text_as_it_was_without_sending_a_byte_of_it() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/h").title(HOSTILE).turn(HOSTILE, HOSTILE));
+    let answer = world.rejoin(["list", "--json"]).code(0);
+    assert!(!answer.stdout().contains(is_hostile), "{:?}", answer.stdout());
+    assert_eq!(answer.sessions()[0].title.as_deref(), Some(HOSTILE));
+    let lines = world.rejoin(["show", "latest", "--transcript", "--format", "ndjson"]).code(0).stdout();
+    assert!(!lines.contains(is_hostile), "{lines:?}");
+}
+
+/// The shells that `--print` writes for, each with the options that run a line.
+const SHELLS: [(&str, &[&str]); 6] = [
+    ("sh", &["-c"]),
+    ("dash", &["-c"]),
+    ("bash", &["--norc", "-c"]),
+    ("zsh", &["-f", "-c"]),
+    ("fish", &["--no-config", "-c"]),
+    ("pwsh", &["-NoProfile", "-NonInteractive", "-Command"]),
+];
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that a shell was passed over")]
+fn what_print_writes_starts_the_agent_in_the_right_place_from_every_shell_and_runs_nothing_else() {
+    for name in
+        ["it's here", "a\\';touch PWNED #", "$(touch PWNED)`touch PWNED`", "\u{2019};touch PWNED;\u{201c}'\"", "-x y"]
+    {
+        let world = World::with_agents();
+        let dir = world.dir(name);
+        world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+        let line = world.rejoin(["resume", &id(1), "--print", "--", name]).code(0).stdout();
+        for (shell, options) in SHELLS {
+            let is_there = ["/usr/bin", "/bin"].iter().any(|dir| Path::new(dir).join(shell).exists());
+            if !is_there {
+                println!("skipped: there is no {shell} here");
+                continue;
+            }
+            let args: Vec<&str> = options.iter().copied().chain([line.trim_end()]).collect();
+            let answer = world.from(world.root()).run(shell, &args);
+            let made = walkdir::WalkDir::new(world.root()).into_iter().filter_map(Result::ok);
+            assert!(made.into_iter().all(|entry| entry.file_name() != "PWNED"), "{shell}: {line}");
+            if shell == "pwsh" {
+                continue;
+            }
+            let launch = world.launched().unwrap_or_else(|| panic!("{shell}: {line}{}", answer.stderr()));
+            assert_eq!(launch.cwd, dir, "{shell}: {line}");
+            assert_eq!(launch.argv, ["claude", "--resume", &id(1), name], "{shell}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_command_that_no_terminal_should_be_sent_is_not_printed_but_can_be_run() {
+    for name in ["a\u{1b}[2Jb", "a\u{9b}2Jb", "a\u{202e}b"] {
+        let world = World::with_agents();
+        let dir = world.dir(name);
+        world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+        world.rejoin(["resume", &id(1), "--print"]).code(7).stdout_eq("").stderr_eq(snapbox::str![[r#"
+error: the command cannot be printed: a part of it holds control characters or is not UTF-8
+hint: leave out --print to run it, or take it from --json
+
+"#]]);
+        world.rejoin(["resume", &id(1)]).code(0);
+        assert_eq!(world.launched().expect("a launch").cwd, dir);
+    }
+}
