@@ -65,7 +65,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                 // The words of the error hold the arguments.
                 let shown: Vec<String> =
                     args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
-                let error = Cli::try_parse_from(shown).err().unwrap_or(error);
+                let error = Cli::command().try_get_matches_from(shown).err().unwrap_or(error);
                 Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
                 return Exit::Usage;
             }

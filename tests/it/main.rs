@@ -52,6 +52,7 @@ mod resume;
 mod rooms;
 mod save;
 mod search;
+mod security;
 mod selectors;
 mod shapes;
 mod shown;

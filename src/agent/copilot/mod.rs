@@ -25,7 +25,6 @@ use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
-use crate::system::fsio;
 use crate::system::process;
 use records::Event;
 

@@ -66,11 +66,7 @@ impl Answer for Report<'_> {
                 }
             }
             if item.action == (Action::Refuse { wants_dir: true }) {
-                writeln!(
-                    out,
-                    "      if you know its directory: rejoin backfill {} --dir DIR",
-                    shell::word(&item.id)
-                )?;
+                writeln!(out, "      if you know its directory: rejoin backfill {} --dir DIR", shell::word(&item.id))?;
             }
         }
         let counts = Counts::of(self.entries);

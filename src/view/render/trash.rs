@@ -83,7 +83,8 @@ impl Answer for [Entry<'_>] {
         let Styles { strong, faint, .. } = styles;
         for entry in self {
             let (record, _) = &entry.run.items[entry.item];
-            let (name, verb, when) = (name(entry), text::one_line(&entry.run.verb), text::ago(Some(entry.run.at), env.now));
+            let (name, verb, when) =
+                (name(entry), text::one_line(&entry.run.verb), text::ago(Some(entry.run.at), env.now));
             let (label, size) = (text::one_line(&record.label), text::size(entry.size_bytes));
             writeln!(out, "{strong}{name}{strong:#}  {verb}  {label}  {size}  {faint}{when}{faint:#}")?;
             writeln!(out, "      {faint}{}{faint:#}", text::one_line(&record.reason))?;
