@@ -327,11 +327,11 @@ impl Run {
         let fail = |error| PathError::new("read", path, error);
         let damaged = |number, why: &str| fail(io::Error::other(format!("line {number} of it {why}")));
         let mut lines = match Jsonl::open_if_present(path)? {
-            Some(file) => file.into_lines().map_err(fail)?,
+            Some(file) => file.into_lines()?,
             None => return Ok(None),
         };
         let mut run: Option<Self> = None;
-        while let Some(line) = lines.next_line().map_err(fail)? {
+        while let Some(line) = lines.next_line()? {
             if !line.is_ended {
                 break;
             }
