@@ -82,9 +82,9 @@ impl Seat {
         }
     }
 
-    /// Returns all that the terminal was sent.
-    pub(crate) fn sent(&self) -> &[u8] {
-        &self.sent
+    /// Returns what the terminal was sent up to what was seen last.
+    pub(crate) fn seen(&self) -> &[u8] {
+        &self.sent[..self.looked_at]
     }
 
     /// Waits for the end and returns the status with all that the terminal was sent.
