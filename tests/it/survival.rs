@@ -1,5 +1,6 @@
 //! Whatever the system refuses and whoever interferes: every byte that was there is still somewhere, and the answer
 //! agrees with the disk. The program runs on a real file system here, with a real agent beside it or under `strace`.
+#![expect(clippy::disallowed_macros, reason = "these tests say what they tried, and what they left out")]
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
