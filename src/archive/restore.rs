@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 use smallvec::SmallVec;
 
 use crate::agent::Agent;
@@ -15,14 +13,14 @@ use crate::archive::held::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::unpacked::{Unpacked, unpack};
 use crate::archive::{Archive, Manifest};
-use crate::change::apply::fault::Fault;
 use crate::change::apply::run;
 use crate::change::apply::run::Outcome;
-use crate::change::apply::state_dir::StateDir;
-use crate::change::apply::tree;
+use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::plan::change::{About, Change, Item, Step};
 use crate::error::{Exit, PathError, Refusal};
 use crate::session::{Located, Store};
+use crate::system::disk;
+use crate::system::disk::{Disk, For};
 use crate::system::env::Env;
 
 /// A restore as it is planned.
@@ -52,7 +50,7 @@ impl<'a> Restore<'a> {
     /// Begins a plan that puts back nothing yet.
     pub(crate) fn new(archive: &'a Archive, env: &Env) -> Self {
         let change = Change { verb: "restore", items: Vec::new() };
-        Self { change, archive, parts: Vec::new(), ready: env.state_dir().join("ready"), sessions: 0 }
+        Self { change, archive, parts: Vec::new(), ready: env.state_dir().join(READY), sessions: 0 }
     }
 
     /// Adds a session, to be put below these roots, one for each of its stores; a store without a root is left out.
@@ -250,59 +248,53 @@ impl Restore<'_> {
     /// Puts the session back, as a run that can be undone.
     pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
         let prepare = |state_dir: &StateDir| {
-            let made = self.make_ready(&state_dir.fault);
+            let made = self.make_ready(state_dir.disk());
             made.map_err(|error| PathError::new("make ready", &self.ready, error))
         };
         run::run_prepared(&self.change, env, patience, prepare)
     }
 
     /// Unpacks everything that goes somewhere, and checks it.
-    fn make_ready(&self, fault: &Fault) -> io::Result<()> {
-        fault.point()?;
-        tree::make_private_dirs(&self.ready)?;
+    fn make_ready(&self, disk: &dyn Disk) -> io::Result<()> {
         for part in &self.parts {
-            if let Some(above) = part.ready.parent() {
-                tree::make_private_dirs(above)?;
-            }
-            fault.point()?;
+            let above = disk::make_dirs(disk, part.ready.parent().unwrap_or(&part.ready))?;
+            let at = (&above, part.ready.file_name().unwrap_or_default());
             match &part.entry.node {
-                Node::Dir => tree::make_private_dir(&part.ready)?,
-                Node::Link { target } => {
-                    #[expect(clippy::disallowed_methods, reason = "apply puts back what was archived")]
-                    std::os::unix::fs::symlink(target, &part.ready)?;
-                }
+                Node::Dir => disk.make_dir(at)?,
+                Node::Link { target } => disk.make_link(at, target)?,
                 Node::File { sha256, chunks, .. } => {
-                    let file = tree::create(&part.ready)?;
-                    unpack(&file, &part.entry.path, (sha256, chunks), self.archive, fault)?;
-                    file.sync_all()?;
+                    let file = disk.open(at, For::New)?;
+                    unpack((disk, &file), &part.entry.path, (sha256, chunks), self.archive)?;
+                    disk.sync(&file)?;
                 }
             }
         }
         // What is in a directory changes its time, so a directory comes after that.
-        self.parts.iter().rev().try_for_each(take_attributes)
+        self.parts.iter().rev().try_for_each(|part| take_attributes(disk, part))
     }
 }
 
-/// Gives what was made ready the owner, mode and time that it gets.
-#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
-fn take_attributes(part: &Part<'_>) -> io::Result<()> {
+/// Gives what was made ready the owner, mode and time that it gets, and puts a directory's names on the disk.
+fn take_attributes(disk: &dyn Disk, part: &Part<'_>) -> io::Result<()> {
     let Part { entry, ready, target, modified } = part;
-    let above = target.ancestors().skip(1).find_map(|dir| dir.metadata().ok());
-    if let Some(above) = above {
+    let (above, name) = disk::open_parent(disk, ready)?;
+    let at = (&above, name.as_os_str());
+    if let Some(dir) = target.ancestors().skip(1).find_map(|dir| disk.open_dir(dir).ok()) {
         // Only root may give a file away; for anyone else their own file is the best there is.
-        let _ = std::os::unix::fs::lchown(ready, Some(above.uid()), Some(above.gid()));
+        let _ = disk.set_owner(at, disk.look_at(&dir)?.owner);
     }
     let mask = match entry.node {
         Node::Link { .. } => None,
         // Whoever wrote the archive shall not hand out rights.
         Node::File { .. } => Some(0o777),
-        Node::Dir => Some(0o3777),
+        Node::Dir => {
+            disk.sync(&disk.open(at, For::Dir)?)?;
+            Some(0o3777)
+        }
     };
     if let Some(mask) = mask {
-        #[expect(clippy::disallowed_methods, reason = "what is put back has the mode that it had")]
-        std::fs::set_permissions(ready, std::fs::Permissions::from_mode(entry.mode & mask))?;
+        disk.set_mode(at, entry.mode & mask)?;
     }
-    let time = Timespec { tv_sec: modified.0, tv_nsec: modified.1.clamp(0, 999_999_999) as _ };
-    let times = Timestamps { last_access: time, last_modification: time };
-    Ok(rustix::fs::utimensat(CWD, ready, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    let time = (modified.0, modified.1.clamp(0, 999_999_999));
+    disk.set_times(at, (time, time))
 }

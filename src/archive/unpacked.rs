@@ -1,25 +1,23 @@
 //! From chunks back to files: for a restore, and for as long as an archived session is read.
 
-use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, Manifest};
-use crate::change::apply::fault::Fault;
 use crate::change::apply::private_dir::PrivateDir;
-use crate::change::apply::tree;
 use crate::change::plan::change::hex;
 use crate::error::{Exit, PathError, Refusal};
+use crate::system::disk;
+use crate::system::disk::{Disk, For, Handle};
 use crate::system::env::Env;
 
 /// The chosen copy of an archived session, unpacked in a private directory that goes when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     dir: PrivateDir,
-    fault: Fault,
 }
 
 impl Unpacked {
@@ -38,8 +36,7 @@ impl Unpacked {
         archive: &Archive,
         env: &Env,
     ) -> anyhow::Result<Self> {
-        let fault = Fault::from_env(env);
-        let unpacked = Self { dir: PrivateDir::make(env, Fault::from_env(env))?, fault };
+        let unpacked = Self { dir: PrivateDir::make(env)? };
         for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
             let path = unpacked.root().join(&entry.path);
             let made = unpacked.entry(&path, entry, is_wanted(entry), archive);
@@ -57,18 +54,18 @@ impl Unpacked {
     }
 
     fn entry(&self, path: &Path, entry: &Entry, is_wanted: bool, archive: &Archive) -> Result<(), UnpackError> {
-        self.fault.point()?;
+        let (disk, _) = self.dir.open();
         match &entry.node {
             // Nothing is read through a link, so none is made.
             Node::Link { .. } => Ok(()),
-            Node::Dir => Ok(tree::make_private_dirs(path)?),
+            Node::Dir => Ok(disk::make_dirs(disk, path).map(drop)?),
             Node::File { sha256, chunks, .. } => {
-                tree::make_private_dirs(path.parent().unwrap_or(path))?;
-                let file = tree::create(path)?;
+                let above = disk::make_dirs(disk, path.parent().unwrap_or(path))?;
+                let file = disk.open((&above, path.file_name().unwrap_or_default()), For::New)?;
                 if !is_wanted {
                     return Ok(());
                 }
-                unpack(&file, &entry.path, (sha256, chunks), archive, &self.fault)
+                unpack((disk, &file), &entry.path, (sha256, chunks), archive)
             }
         }
     }
@@ -100,11 +97,10 @@ impl From<UnpackError> for io::Error {
 
 /// Writes the content of an entry, a SHA-256 and the chunks, each chunk and the whole of it checked.
 pub(super) fn unpack(
-    mut file: &File,
+    (disk, file): (&dyn Disk, &Handle),
     path: &Path,
     (sha256, chunks): (&str, &[String]),
     archive: &Archive,
-    fault: &Fault,
 ) -> Result<(), UnpackError> {
     let mut digest = Sha256::new();
     for name in chunks {
@@ -112,8 +108,7 @@ pub(super) fn unpack(
             .chunk(name)
             .map_err(|fault| UnpackError::Damaged(format!("blob {}: {fault}", archive.blob(name).display())))?;
         digest.update(&chunk);
-        fault.point()?;
-        file.write_all(&chunk)?;
+        disk.add(file, &chunk)?;
     }
     if hex(&digest.finalize()) != sha256 {
         return Err(UnpackError::Damaged(format!("the chunks of {} do not add up to it", path.display())));

@@ -87,7 +87,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.at(done))?;
         drop(progress);
         if !plan.due.is_empty() {
-            purged = trash::purge(&state_dir, env, &Purge::Runs(plan.due.clone()))?;
+            purged = trash::purge(&state_dir, env.now, &Purge::Runs(plan.due.clone()))?;
         }
         if removal.permanent {
             let mut failed = removal::purge(&mut outcome, &state_dir, env)?.failed;

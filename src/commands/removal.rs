@@ -37,7 +37,7 @@ pub(super) fn ask(sessions: usize, bytes: u64, args: &RemovalArgs, env: &Env, ui
 /// Deletes for good what a run has just taken away; one that keeps something in the trash can still be undone.
 pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> Result<Purged, PathError> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
-    let purged = trash::purge(state_dir, env, &Purge::Runs(vec![run]))?;
+    let purged = trash::purge(state_dir, env.now, &Purge::Runs(vec![run]))?;
     if purged.failed.is_empty() {
         outcome.run = None;
     }

@@ -97,7 +97,7 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if doomed > 0 && !args.yes {
         super::confirm_or_refuse(&format!("Delete what {doomed} runs took away for good?"), env, ui)?;
     }
-    let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env, &which)?;
+    let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env.now, &which)?;
     ui.answer(args.format, env, &purged)?;
     Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial })
 }

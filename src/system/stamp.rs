@@ -1,6 +1,5 @@
 //! What a path is at this moment, so that a change can tell whether another program was there meanwhile.
 
-use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::PathError;
-use crate::system::fsio::{Kind, Look, OpenDir};
+use crate::system::disk;
+use crate::system::disk::{At, Descent, Disk, System};
+use crate::system::fsio::{Kind, Look};
 
 /// What a path was at one moment; whatever differs later means that another program was there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,16 +60,23 @@ mod tree_digest {
 /// can be moved as a whole.
 pub(crate) fn take(path: &Path) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
-    let parent = path.parent().ok_or_else(|| fail(io::Error::other("it has no directory")))?;
-    let parent = parent.metadata().map_err(fail)?;
-    take_in(path, (parent.dev(), parent.ino()), &mut |_, _| {})
+    let disk = System::default();
+    let (dir, name) = disk::open_parent(&disk, path).map_err(fail)?;
+    take_on(&disk, (&dir, &name), path).map_err(fail)
+}
+
+/// Looks at something in an open directory as [`take`] does; errors name its `path`.
+pub(crate) fn take_on(disk: &dyn Disk, (dir, name): At<'_>, path: &Path) -> io::Result<Stamp> {
+    let parent = disk.look_at(dir)?.identity;
+    of(disk, (dir, name), path, parent, &mut |_, _| {})
 }
 
 /// Looks at a path as [`take`] does, in a directory of which device and inode are known, and shows every file.
 pub(crate) fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
-    let look = Look::at(path).map_err(fail)?;
-    of(path, &look, parent, see).map_err(fail)
+    let disk = System::default();
+    let (dir, name) = disk::open_parent(&disk, path).map_err(fail)?;
+    of(&disk, (&dir, &name), path, parent, see).map_err(fail)
 }
 
 /// Looks at a path as [`take`] does; `None` when there is nothing.
@@ -80,7 +88,14 @@ pub(crate) fn take_if_present(path: &Path) -> Result<Option<Stamp>, PathError> {
     }
 }
 
-fn of(path: &Path, look: &Look, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> io::Result<Stamp> {
+fn of(
+    disk: &dyn Disk,
+    at: At<'_>,
+    path: &Path,
+    parent: (u64, u64),
+    see: &mut dyn FnMut(&Path, &Look),
+) -> io::Result<Stamp> {
+    let look = disk.look(at)?;
     let (device, inode) = look.identity;
     let mut stamp =
         Stamp { parent, device, inode, is_dir: false, size: look.size, modified: look.modified, tree: None };
@@ -88,7 +103,7 @@ fn of(path: &Path, look: &Look, parent: (u64, u64), see: &mut dyn FnMut(&Path, &
         Kind::Symlink => Err(io::Error::other("it is a symbolic link, which is not followed")),
         Kind::Fifo | Kind::Other => Err(io::Error::other("it is neither a file nor a directory")),
         Kind::File => {
-            see(Path::new(""), look);
+            see(Path::new(""), &look);
             Ok(stamp)
         }
         Kind::Dir => {
@@ -102,7 +117,7 @@ fn of(path: &Path, look: &Look, parent: (u64, u64), see: &mut dyn FnMut(&Path, &
                 return Err(mounted(Path::new("")));
             }
             let mut digest = Sha256::new();
-            each_below(OpenDir::at(path)?, &mut PathBuf::new(), &mut |name, found| {
+            each_below(disk, at, &mut |name, found| {
                 if found.identity.0 != device || found.is_mount_point {
                     return Err(mounted(name));
                 }
@@ -128,19 +143,31 @@ fn of(path: &Path, look: &Look, parent: (u64, u64), see: &mut dyn FnMut(&Path, &
 }
 
 /// Shows everything below a directory with its path below the first one, by name, a directory before what is in it.
-fn each_below(
-    mut dir: OpenDir,
-    name: &mut PathBuf,
+pub(crate) fn each_below(
+    disk: &dyn Disk,
+    first: At<'_>,
     see: &mut dyn FnMut(&Path, &Look) -> io::Result<()>,
 ) -> io::Result<()> {
-    for entry in dir.names()? {
-        let look = dir.look(&entry)?;
-        name.push(OsStr::from_bytes(entry.to_bytes()));
-        see(name, &look)?;
+    let mut way = Descent::new(disk, first)?;
+    let (mut path, mut pending) = (PathBuf::new(), vec![disk.list(way.here()?)?.into_iter()]);
+    while let Some(names) = pending.last_mut() {
+        let Some(name) = names.next() else {
+            pending.pop();
+            path.pop();
+            if !pending.is_empty() {
+                way.up()?;
+            }
+            continue;
+        };
+        let look = disk.look((way.here()?, &name))?;
+        path.push(&name);
+        see(&path, &look)?;
         if look.kind == Kind::Dir {
-            each_below(dir.open(&entry)?, name, see)?;
+            way.down(&name)?;
+            pending.push(disk.list(way.here()?)?.into_iter());
+        } else {
+            path.pop();
         }
-        name.pop();
     }
     Ok(())
 }

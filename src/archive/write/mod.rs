@@ -7,18 +7,20 @@ mod inventory;
 mod session;
 
 use std::collections::HashSet;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::archive::Archive;
 use crate::archive::store::{dirs, entries};
 use crate::archive::verify::blobs;
-use crate::change::apply::fault::Fault;
 use crate::change::apply::lock::Lock;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
 use crate::session::{Liveness, Session};
+use crate::system::disk;
+use crate::system::disk::{Disk, For, System};
 use crate::system::env::Env;
 use session::Writer;
 
@@ -103,17 +105,17 @@ pub(crate) fn archive<'a>(
     refuse_stores(sessions, archive)?;
     let own = if is_dry_run || held.is_some() { None } else { Some(StateDir::open(env, "archive", patience)?) };
     let state_dir = held.or(own.as_ref()).filter(|_| !is_dry_run);
-    let no_fault = Fault::default();
-    let fault = state_dir.map_or(&no_fault, |state_dir| &state_dir.fault);
+    let none = System::default();
+    let disk = state_dir.map_or(&none as &dyn Disk, StateDir::disk);
     // The archive has a lock of its own, for it may be shared.
-    let _lock = state_dir.map(|_| lock(archive, fault, env, patience)).transpose()?;
-    let mut writer = Writer::new(archive, fault, options);
+    let _lock = state_dir.map(|_| lock(archive, disk, env, patience)).transpose()?;
+    let mut writer = Writer::new(archive, disk, options);
     for session in sessions {
         report.items.push(writer.item(session, env, &mut report.warnings));
         watch(report.items.len());
     }
     if !is_dry_run {
-        match sweep(archive, fault) {
+        match sweep(archive, disk) {
             Ok(bytes) => report.removed_bytes += bytes,
             Err(why) => report.warnings.push(why),
         }
@@ -135,27 +137,28 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
 }
 
 /// Makes the archive's directory where it may, and takes its lock.
-fn lock(archive: &Archive, fault: &Fault, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
+fn lock(archive: &Archive, disk: &dyn Disk, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
     let root = archive.root();
     let is_default = *root == *Archive::of(env, None).root();
-    let made = fault.point().and_then(|()| {
-        if is_default {
-            tree::make_private_dirs(root)
-        } else if root.is_dir() {
-            Ok(())
-        } else {
-            // A volume that is not mounted must not be taken for an empty one.
-            tree::make_private_dir(root)
+    let made = match disk.open_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_default => disk::make_dirs(disk, root),
+        // A volume that is not mounted must not be taken for an empty one, so those above it must be there.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            disk::open_parent(disk, root).and_then(|(dir, name)| {
+                disk.make_dir((&dir, &name))?;
+                disk.open((&dir, &name), For::Dir)
+            })
         }
-    });
-    made.map_err(|error| PathError::new("make", root, error))?;
-    Lock::take(&root.join("lock"), "archive", env.now, patience)
+        opened => opened,
+    };
+    let dir = made.map_err(|error| PathError::new("make", root, error))?;
+    Lock::take(disk, (&dir, root), "archive", env.now, patience)
 }
 
 /// Removes blobs that no manifest needs, and what runs that were cut off have left; returns their bytes.
 ///
 /// What needs a blob may be where it cannot be seen. So nothing is removed unless all of the archive is understood.
-fn sweep(archive: &Archive, fault: &Fault) -> Result<u64, String> {
+fn sweep(archive: &Archive, disk: &dyn Disk) -> Result<u64, String> {
     if !archive.sessions().is_dir() {
         return Ok(0);
     }
@@ -183,7 +186,8 @@ fn sweep(archive: &Archive, fault: &Fault) -> Result<u64, String> {
     let mut removed = 0;
     for path in unneeded {
         let bytes = path.symlink_metadata().map_or(0, |metadata| metadata.len());
-        tree::remove(&path, fault)
+        disk::open_parent(disk, &path)
+            .and_then(|(dir, name)| tree::remove(disk, (&dir, &name)))
             .map_err(|error| format!("cannot remove {}: {}", path.display(), crate::error::reason(&error)))?;
         removed += bytes;
     }

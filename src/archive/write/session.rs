@@ -1,7 +1,8 @@
 //! Puts one session into an archive: its chunks first, then its manifest.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::io::{self, Write as _};
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -12,12 +13,14 @@ use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::store::{BlobFault, Holdings, manifest_name};
 use crate::archive::write::inventory::{Inventory, InventoryEntry, InventoryError, Kind, look, settled};
-use crate::archive::write::{ArchiveOptions, ArchiveResult, Fault, Item, tree};
+use crate::archive::write::{ArchiveOptions, ArchiveResult, Item, tree};
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::change::plan::change::hex;
 use crate::error::PathError;
 use crate::format::path_text::PathText;
 use crate::session::Session;
+use crate::system::disk;
+use crate::system::disk::{Disk, For};
 use crate::system::env::Env;
 use crate::system::fsio;
 
@@ -26,7 +29,7 @@ const SETTLED: i64 = 2;
 
 pub(super) struct Writer<'a> {
     archive: &'a Archive,
-    fault: &'a Fault,
+    disk: &'a dyn Disk,
     options: ArchiveOptions,
     /// What was written for the session at hand, or would be.
     stored: u64,
@@ -37,8 +40,8 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(archive: &'a Archive, fault: &'a Fault, options: ArchiveOptions) -> Self {
-        Self { archive, fault, options, stored: 0, unsynced: BTreeSet::new(), counted: HashSet::new() }
+    pub(super) fn new(archive: &'a Archive, disk: &'a dyn Disk, options: ArchiveOptions) -> Self {
+        Self { archive, disk, options, stored: 0, unsynced: BTreeSet::new(), counted: HashSet::new() }
     }
 
     pub(super) fn item<'s>(&mut self, session: &'s Session, env: &Env, warnings: &mut Vec<String>) -> Item<'s> {
@@ -80,7 +83,8 @@ impl<'a> Writer<'a> {
         let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
         for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
             // All that it held is in the newer one, so it is no loss if this fails.
-            let _ = tree::remove(&snapshot.path, self.fault);
+            let _ = disk::open_parent(self.disk, &snapshot.path)
+                .and_then(|(dir, name)| tree::remove(self.disk, (&dir, &name)));
         }
     }
 
@@ -192,29 +196,21 @@ impl<'a> Writer<'a> {
 
     /// Puts a file in place as a whole.
     fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let dir = path.parent().unwrap_or(path);
-        if !dir.is_dir() {
-            self.fault.point()?;
-            tree::make_private_dirs(dir)?;
-            let above = dir.ancestors().skip(1).take_while(|above| above.starts_with(self.archive.root()));
-            self.unsynced.extend(above.map(Path::to_owned));
-        }
-        let temporary = dir.join(".rejoin-new.tmp");
-        tree::remove(&temporary, self.fault)?;
+        let (disk, dir) = (self.disk, path.parent().unwrap_or(path));
+        // Directories that are missing are made with their names on the disk.
+        let handle = disk::make_dirs(disk, dir)?;
+        let (at, temporary) =
+            ((&handle, path.file_name().unwrap_or_default()), (&handle, OsStr::new(".rejoin-new.tmp")));
+        tree::remove(disk, temporary)?;
         let written = || -> io::Result<()> {
-            self.fault.point()?;
-            let mut file = tree::create(&temporary)?;
-            self.fault.point()?;
-            file.write_all(bytes)?;
-            self.fault.point()?;
-            file.sync_all()?;
-            self.fault.point()?;
-            #[expect(clippy::disallowed_methods, reason = "apply moves files")]
-            std::fs::rename(&temporary, path)
+            let file = disk.open(temporary, For::New)?;
+            disk.add(&file, bytes)?;
+            disk.sync(&file)?;
+            disk.rename(temporary, at)
         };
         if let Err(error) = written() {
             // A full disk is not to stay full because of it.
-            let _ = tree::remove(&temporary, self.fault);
+            let _ = tree::remove(disk, temporary);
             return Err(error);
         }
         self.unsynced.insert(dir.to_owned());
@@ -225,8 +221,7 @@ impl<'a> Writer<'a> {
     /// Puts the names of what was written on the disk.
     fn sync(&mut self) -> io::Result<()> {
         for dir in std::mem::take(&mut self.unsynced) {
-            self.fault.point()?;
-            tree::sync_dir(&dir)?;
+            self.disk.sync(&self.disk.open_dir(&dir)?)?;
         }
         Ok(())
     }
@@ -308,9 +303,9 @@ mod tests {
         ) {
             let dir = tempfile::tempdir().expect("a directory");
             let archive = Archive::of(&crate::system::env::tests::fixed(), Some(dir.path()));
-            let fault = Fault::default();
+            let disk = disk::System::default();
             let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: Duration::ZERO };
-            let mut writer = Writer::new(&archive, &fault, options);
+            let mut writer = Writer::new(&archive, &disk, options);
             let path = dir.path().join("file");
             let mut store = |contents: &[u8]| {
                 fsio::replace(&path, contents).expect("a file");

@@ -4,20 +4,18 @@
 //! first change; where a run was cut off is then told by what the disk looks like.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::change::apply::fault::Fault;
-use crate::change::apply::state_dir::StateDir;
-use crate::change::apply::tree;
+use crate::change::apply::state_dir::{StateDir, journal_name};
 use crate::error::PathError;
-use crate::format::jsonl::Jsonl;
 use crate::format::path_text;
 use crate::session::AgentKind;
+use crate::system::disk::{At, Disk, For, Handle, Times};
 use crate::system::stamp::Stamp;
 
 /// The version of the journal that this program writes.
@@ -64,9 +62,6 @@ pub(super) enum Event {
     /// What the run kept in the trash is deleted.
     Purged { at: Timestamp },
 }
-
-/// Times of access and modification, each in seconds since 1970 and nanoseconds.
-pub(super) type Times = ((i64, i64), (i64, i64));
 
 /// What is planned for one item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -167,44 +162,50 @@ struct Version {
 /// A journal that is written.
 #[derive(Debug)]
 pub(super) struct Journal<'a> {
-    file: File,
+    disk: &'a dyn Disk,
+    file: Handle,
     path: PathBuf,
-    fault: &'a Fault,
     /// Whether a line is missing; then none is added, and the next run finds this one cut off.
     is_broken: bool,
 }
 
 impl<'a> Journal<'a> {
-    /// Starts the journal of a new run, and makes its directory in the trash.
+    /// Starts the journal of a new run, and makes its directory in the trash, which is returned with the run's name.
     ///
     /// A name that an earlier run has left in either place is not taken.
-    pub(super) fn begin(state_dir: &'a StateDir, verb: &str, at: Timestamp) -> Result<(Self, String), PathError> {
+    pub(super) fn begin(
+        state_dir: &'a StateDir,
+        verb: &str,
+        at: Timestamp,
+    ) -> Result<(Self, String, Handle), PathError> {
         let stem = at.strftime("%Y%m%d-%H%M%S").to_string();
-        let fault = &state_dir.fault;
+        let disk = state_dir.disk();
         let mut number = 0_u32;
         loop {
             number += 1;
             let run = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
-            let path = state_dir.journal_of(&run);
-            let fail = |error| PathError::new("write", &path, error);
-            let file = match fault.point().and_then(|()| tree::create(&path)) {
+            let (path, name) = (state_dir.journal_of(&run), journal_name(&run));
+            let file = match disk.open((&state_dir.runs, &name), For::New) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                created => created.map_err(fail)?,
+                created => created.map_err(|error| PathError::new("write", &path, error))?,
             };
-            let trash = state_dir.trash_of(&run);
-            if let Err(error) = fault.point().and_then(|()| tree::make_private_dir(&trash)) {
+            let place = (&state_dir.trash, OsStr::new(&run));
+            let made = disk.make_dir(place);
+            if let Err(error) = made {
                 // It is empty, and this run's own.
-                let _ = tree::remove(&path, fault);
+                let _ = disk.unlink((&state_dir.runs, &name));
                 match error.kind() {
                     io::ErrorKind::AlreadyExists => continue,
-                    _ => return Err(PathError::new("make", &trash, error)),
+                    _ => return Err(PathError::new("make", &state_dir.trash_of(&run), error)),
                 }
             }
-            let mut journal = Self { file, path, fault, is_broken: false };
+            let mut journal = Self { disk, file, path, is_broken: false };
             let pid = std::process::id();
             let begin = Event::Begin { format_version: VERSION, run: run.clone(), verb: verb.to_owned(), at, pid };
-            return match journal.write(&begin) {
-                Ok(()) => Ok((journal, run)),
+            let opened =
+                disk.open(place, For::Dir).map_err(|error| PathError::new("read", &state_dir.trash_of(&run), error));
+            return match journal.write(&begin).and(opened) {
+                Ok(trash) => Ok((journal, run, trash)),
                 Err(error) => {
                     state_dir.forget(&run);
                     Err(error)
@@ -215,20 +216,16 @@ impl<'a> Journal<'a> {
 
     /// Goes on with the journal of an earlier run, which was read.
     pub(super) fn reopen(state_dir: &'a StateDir, run: &str) -> Result<Self, PathError> {
-        let (path, fault) = (state_dir.journal_of(run), &state_dir.fault);
+        let (path, disk) = (state_dir.journal_of(run), state_dir.disk());
         let fail = |error| PathError::new("write", &path, error);
-        let mut options = OpenOptions::new();
-        options.read(true).append(true);
-        #[expect(clippy::disallowed_methods, reason = "a journal is appended to")]
-        let mut file = options.open(&path).map_err(fail)?;
-        let length = file.metadata().map_err(fail)?.len();
-        let whole = whole_lines(&mut file, length).map_err(fail)?;
+        let file = disk.open((&state_dir.runs, &journal_name(run)), For::Adding).map_err(fail)?;
+        let length = disk.look_at(&file).map_err(fail)?.size;
+        let whole = last_line(disk, &file, length).map_err(fail)?.0;
         if whole < length {
             // A line that was cut off must not swallow the next one.
-            #[expect(clippy::disallowed_methods, reason = "what a cut off run has left of a line is removed")]
-            fault.point().and_then(|()| file.set_len(whole)).map_err(fail)?;
+            disk.cut(&file, whole).map_err(fail)?;
         }
-        Ok(Self { file, path, fault, is_broken: false })
+        Ok(Self { disk, file, path, is_broken: false })
     }
 
     /// Adds a line.
@@ -243,7 +240,7 @@ impl<'a> Journal<'a> {
         if self.is_broken {
             return Err(fail(io::Error::other("a line before could not be written")));
         }
-        let written = self.fault.point().and_then(|()| self.file.write_all(line));
+        let written = self.disk.add(&self.file, line);
         self.is_broken = written.is_err();
         written.map_err(fail)
     }
@@ -255,27 +252,69 @@ impl<'a> Journal<'a> {
 
     /// Puts what was written on the disk.
     pub(super) fn sync(&mut self) -> Result<(), PathError> {
-        let synced = self.fault.point().and_then(|()| self.file.sync_all());
+        let synced = self.disk.sync(&self.file);
         self.is_broken |= synced.is_err();
         synced.map_err(|error| PathError::new("write", &self.path, error))
     }
 }
 
-/// Returns how many bytes of a journal are lines that came to their end.
-fn whole_lines(file: &mut File, length: u64) -> io::Result<u64> {
-    let mut end = length;
-    let mut piece = vec![0; 64 * 1024];
-    while end > 0 {
-        let start = end.saturating_sub(piece.len() as u64);
-        let piece = &mut piece[..usize::try_from(end - start).unwrap_or_default()];
-        file.seek(SeekFrom::Start(start))?;
-        file.read_exact(piece)?;
-        if let Some(at) = memchr::memrchr(b'\n', piece) {
-            return Ok(start + at as u64 + 1);
+/// Returns how many bytes of a journal are lines that came to their end, and the last of these.
+fn last_line(disk: &dyn Disk, file: &Handle, length: u64) -> io::Result<(u64, Vec<u8>)> {
+    let (mut start, mut tail) = (length, Vec::new());
+    loop {
+        let mut ends = memchr::memrchr_iter(b'\n', &tail);
+        if let Some(end) = ends.next() {
+            let begin = ends.next().map(|at| at + 1).or((start == 0).then_some(0));
+            if let Some(begin) = begin {
+                return Ok((start + end as u64 + 1, tail[begin..end].to_owned()));
+            }
         }
-        end = start;
+        if start == 0 {
+            return Ok((0, Vec::new()));
+        }
+        let earlier = start.saturating_sub(4096.max(tail.len() as u64));
+        let mut longer = vec![0; usize::try_from(start - earlier).unwrap_or_default()];
+        let count = disk.read_at(file, &mut longer, earlier)?;
+        if count < longer.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        longer.append(&mut tail);
+        (start, tail) = (earlier, longer);
     }
-    Ok(0)
+}
+
+/// Tells by its last line whether a journal is that of a run which came to its end, with nothing of it stuck.
+pub(super) fn is_settled(disk: &dyn Disk, at: At<'_>) -> bool {
+    let last = || {
+        let file = disk.open(at, For::Reading)?;
+        let length = disk.look_at(&file)?.size;
+        let (whole, line) = last_line(disk, &file, length)?;
+        Ok::<_, io::Error>(Some(line).filter(|_| whole == length))
+    };
+    last().is_ok_and(|line| {
+        line.is_some_and(|line| matches!(serde_json::from_slice(&line), Ok(Event::End { stuck: false, .. })))
+    })
+}
+
+/// Shows every line that came to its end, with its number, from 1.
+fn each_line(disk: &dyn Disk, file: &Handle, mut see: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    let (mut rest, mut piece, mut offset, mut number) = (Vec::new(), vec![0; 64 * 1024], 0, 0);
+    loop {
+        let count = disk.read_at(file, &mut piece, offset)?;
+        if count == 0 {
+            return Ok(());
+        }
+        offset += count as u64;
+        let mut left = &piece[..count];
+        while let Some(end) = memchr::memchr(b'\n', left) {
+            rest.extend_from_slice(&left[..end]);
+            left = &left[end + 1..];
+            number += 1;
+            see(number, &rest)?;
+            rest.clear();
+        }
+        rest.extend_from_slice(left);
+    }
 }
 
 /// How far an item came.
@@ -323,30 +362,29 @@ impl Run {
     ///
     /// A line that is not understood may be the one that says where something is. So a journal with one, and one of a
     /// later version, is an error: what its run took away is to be left alone.
-    pub(super) fn read(path: &Path) -> Result<Option<Self>, PathError> {
+    pub(super) fn read(disk: &dyn Disk, at: At<'_>, path: &Path) -> Result<Option<Self>, PathError> {
         let fail = |error| PathError::new("read", path, error);
-        let damaged = |number, why: &str| fail(io::Error::other(format!("line {number} of it {why}")));
-        let mut lines = match Jsonl::open_if_present(path)? {
-            Some(file) => file.into_lines()?,
-            None => return Ok(None),
+        let file = match disk.open(at, For::Reading) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(fail)?,
         };
         let mut run: Option<Self> = None;
-        while let Some(line) = lines.next_line()? {
-            if !line.is_ended {
-                break;
+        let see = |number, line: &[u8]| {
+            let damaged = |why: &str| io::Error::other(format!("line {number} of it {why}"));
+            if line.is_empty() {
+                return Ok(());
             }
-            let (number, bytes) = (line.number, line.bytes.unwrap_or_default());
-            if let (None, Ok(Version { format_version })) = (&run, serde_json::from_slice(bytes))
+            if let (None, Ok(Version { format_version })) = (&run, serde_json::from_slice(line))
                 && format_version != VERSION
             {
                 let why = format!("it is of version {format_version}, and this rejoin knows only version {VERSION}");
-                return Err(fail(io::Error::other(why)));
+                return Err(io::Error::other(why));
             }
-            let event = serde_json::from_slice::<Event>(bytes).map_err(|_| damaged(number, "is damaged"))?;
+            let event = serde_json::from_slice::<Event>(line).map_err(|_| damaged("is damaged"))?;
             match (event, &mut run) {
                 (Event::Begin { run: id, verb, at, .. }, None) => {
                     if path.file_stem() != Some(id.as_ref()) {
-                        return Err(damaged(number, "is that of another run"));
+                        return Err(damaged("is that of another run"));
                     }
                     run = Some(Self {
                         id,
@@ -361,9 +399,11 @@ impl Run {
                     });
                 }
                 (event, Some(run)) if run.knows(&event) => run.add(event),
-                _ => return Err(damaged(number, "does not fit those before it")),
+                _ => return Err(damaged("does not fit those before it")),
             }
-        }
+            Ok(())
+        };
+        each_line(disk, &file, see).map_err(fail)?;
         Ok(run)
     }
 
@@ -451,7 +491,7 @@ mod tests {
     /// A journal with one item, and where it is.
     fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
         let at = "2026-03-01T12:00:00Z".parse().expect("a time");
-        let (mut journal, id) = Journal::begin(state_dir, "cleanup", at).expect("a journal");
+        let (mut journal, id, _) = Journal::begin(state_dir, "cleanup", at).expect("a journal");
         let steps = vec![StepRecord::MakeDir { path: odd_path(), kept: "0-0".to_owned() }];
         let record = ItemRecord {
             item: 0,
@@ -467,8 +507,13 @@ mod tests {
         (journal, id, path)
     }
 
+    fn read(state_dir: &StateDir, path: &Path) -> Result<Option<Run>, PathError> {
+        let name = path.file_name().expect("a name");
+        Run::read(state_dir.disk(), (&state_dir.runs, name), path)
+    }
+
     fn odd_path() -> PathBuf {
-        PathBuf::from(std::ffi::OsStr::from_bytes(b"/x/\xff\n"))
+        PathBuf::from(OsStr::from_bytes(b"/x/\xff\n"))
     }
 
     fn state_dir(home: &Path) -> StateDir {
@@ -486,7 +531,7 @@ mod tests {
         journal.line(b"{\"event\":\"sta").expect("a part of a line");
         let mut journal = Journal::reopen(&state_dir, &id).expect("a journal");
         journal.write(&Event::Done { item: 0 }).expect("a line");
-        let run = Run::read(&path).expect("a journal").expect("a run");
+        let run = read(&state_dir, &path).expect("a journal").expect("a run");
         assert_eq!((run.items[0].0.steps[0].path(), &run.items[0].1), (odd_path().as_path(), &State::Done));
         assert!(!run.has_ended && run.is_undoable());
 
@@ -514,7 +559,7 @@ mod tests {
             let (mut journal, _, path) = begun(&state_dir);
             journal.line(line).expect("a line");
             journal.write(&Event::Done { item: 0 }).expect("a line");
-            let error = Run::read(&path).expect_err("a refusal").to_string();
+            let error = read(&state_dir, &path).expect_err("a refusal").to_string();
             assert!(error.contains("line 3 of it"), "{error}");
         }
     }
@@ -528,7 +573,7 @@ mod tests {
         let later = text.replace("\"format_version\":1", "\"format_version\":2,\"more\":[]");
         for (text, why) in [(later, "is of version 2"), (text.replace("20260301", "20260302"), "another run")] {
             crate::system::fsio::replace(&path, text.as_bytes()).expect("a journal");
-            let error = Run::read(&path).expect_err("a refusal").to_string();
+            let error = read(&state_dir, &path).expect_err("a refusal").to_string();
             assert!(error.contains(why), "{error}");
         }
     }

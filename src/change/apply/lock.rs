@@ -1,8 +1,7 @@
 //! One lock for everything that changes something: two runs at once would undo each other's looking.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,15 +10,17 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Exit, PathError, Refusal};
-use crate::system::fsio::inherit_owner;
+use crate::system::disk::{Disk, For, Handle};
 
+/// The name of its file.
+const FILE_NAME: &str = "lock";
 /// How often a waiting run looks again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The lock, held until it is dropped; the system lets it go with a process that dies.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    _file: Handle,
 }
 
 /// Who holds the lock, as it notes itself.
@@ -31,26 +32,21 @@ struct Holder {
 }
 
 impl Lock {
-    /// Takes the lock, waiting at most `patience` for another run to end.
-    pub(crate) fn take(path: &Path, verb: &str, now: Timestamp, patience: Duration) -> anyhow::Result<Self> {
-        let fail = |error: io::Error| PathError::new("lock", path, error);
-        #[expect(clippy::disallowed_methods, reason = "apply opens the files that it writes")]
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-            .open(path)
-            .map_err(fail)?;
-        inherit_owner(&file, path);
+    /// Takes the lock in a directory, `dir`, waiting at most `patience` for another run to end.
+    pub(crate) fn take(
+        disk: &dyn Disk,
+        dir: (&Handle, &Path),
+        verb: &str,
+        now: Timestamp,
+        patience: Duration,
+    ) -> anyhow::Result<Self> {
+        let path = dir.1.join(FILE_NAME);
+        let fail = |error: io::Error| PathError::new("lock", &path, error);
+        let file = disk.open((dir.0, OsStr::new(FILE_NAME)), For::Locking).map_err(fail)?;
         let end = Instant::now() + patience;
-        while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            if error != rustix::io::Errno::WOULDBLOCK {
-                return Err(fail(error.into()).into());
-            }
+        while !disk.lock(&file).map_err(fail)? {
             if Instant::now() >= end {
-                return Err(busy(&mut file, patience).into());
+                return Err(busy(disk, &file, patience).into());
             }
             std::thread::sleep(PAUSE);
         }
@@ -58,22 +54,21 @@ impl Lock {
         let mut text = serde_json::to_vec(&holder)?;
         text.push(b'\n');
         // The lock is held whatever the note says, so a full disk does not matter here.
-        #[expect(clippy::disallowed_methods, reason = "apply writes here")]
-        let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&text));
+        let _ = disk.cut(&file, 0).and_then(|()| disk.add(&file, &text));
         Ok(Self { _file: file })
     }
 
     /// Tells whether some run holds the lock; writes nothing.
-    pub(crate) fn is_held(path: &Path) -> bool {
-        let Ok((file, _)) = crate::system::fsio::open_regular(path) else { return false };
+    pub(crate) fn is_held(dir: &Path) -> bool {
+        let Ok((file, _)) = crate::system::fsio::open_regular(&dir.join(FILE_NAME)) else { return false };
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
     }
 }
 
-fn busy(file: &mut File, patience: Duration) -> Refusal {
-    let mut text = String::new();
-    let _ = file.take(4096).read_to_string(&mut text);
-    let who = match serde_json::from_str::<Holder>(&text) {
+fn busy(disk: &dyn Disk, file: &Handle, patience: Duration) -> Refusal {
+    let mut text = vec![0; 4096];
+    let length = disk.read_at(file, &mut text, 0).unwrap_or_default();
+    let who = match serde_json::from_slice::<Holder>(&text[..length]) {
         Ok(holder) => format!("process {} (rejoin {}, since {})", holder.pid, holder.verb, holder.since),
         Err(_) => "another rejoin".to_owned(),
     };

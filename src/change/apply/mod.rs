@@ -4,12 +4,13 @@
 //! an agent waits.
 
 pub(crate) mod backfill;
-pub(crate) mod fault;
 pub(crate) mod journal;
 pub(crate) mod lock;
 pub(crate) mod pins;
 pub(crate) mod private_dir;
 pub(crate) mod run;
+#[cfg(test)]
+mod scenarios;
 pub(crate) mod state_dir;
 pub(crate) mod step;
 pub(crate) mod trash;

@@ -2,19 +2,16 @@
 //!
 //! What a killed process leaves is removed by the next run that changes something, or that makes one in the same place.
 
-use std::fs::File;
+use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
-use rustix::io::Errno;
-
-use crate::change::apply::fault::Fault;
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
+use crate::system::disk;
+use crate::system::disk::{At, Disk, For, Handle, System, look_if_present};
 use crate::system::env::Env;
+use crate::system::fsio::Kind;
 
 /// What the names of these directories begin with.
 const PREFIX: &str = "rejoin-shown-";
@@ -23,112 +20,104 @@ const PREFIX: &str = "rejoin-shown-";
 #[derive(Debug)]
 pub(crate) struct PrivateDir {
     path: PathBuf,
-    fault: Fault,
-    /// As long as it is locked, no other run takes it for left over.
-    _lock: OwnedFd,
+    disk: System,
+    base: Handle,
+    name: OsString,
+    /// The directory; as long as it is locked, no other run takes it for left over.
+    dir: Handle,
 }
 
 impl PrivateDir {
     /// Makes one below the state directory, or where nothing can be written there, in the system's temporary directory.
-    pub(crate) fn make(env: &Env, fault: Fault) -> Result<Self, Refusal> {
-        let (path, lock) = made(env, &fault)?;
-        Ok(Self { path, fault, _lock: lock })
+    pub(crate) fn make(env: &Env) -> Result<Self, Refusal> {
+        let state = env.state_dir();
+        let make_state = |disk: &System| {
+            let made = disk::make_dirs(disk, &state);
+            made.map_err(|error| PathError::new("make", &state, error))
+        };
+        let in_state = make_state(&System::new(env)).and_then(|_| Self::make_in(&state, env));
+        // A home may be there to be read only.
+        in_state.or_else(|in_state| {
+            Self::make_in(&env.temp_dir(), env).map_err(|error| {
+                let message = format!("there is no room to unpack the session: {in_state}; {error}");
+                Refusal::new(Exit::Failure, "no-room", message).hint("TMPDIR names another directory for it")
+            })
+        })
+    }
+
+    fn make_in(base: &Path, env: &Env) -> Result<Self, PathError> {
+        let disk = System::new(env);
+        let handle = disk.open_dir(base).map_err(|error| PathError::new("make", base, error))?;
+        // What is left over harms nobody.
+        let _ = clear_left(&disk, &handle);
+        let mut number = 0_u64;
+        loop {
+            let name = OsString::from(format!("{PREFIX}{}-{number}", std::process::id()));
+            let path = base.join(&name);
+            let fail = |error| PathError::new("make", &path, error);
+            number += 1;
+            match disk.make_dir((&handle, &name)) {
+                // A process of the same number, in another container or long ago.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made.map_err(fail)?,
+            }
+            match hold(&disk, (&handle, &name)) {
+                Ok(Some(dir)) => return Ok(Self { path, disk, base: handle, name, dir }),
+                // A run that removes what is left over was faster.
+                Ok(None) => {}
+                Err(error) => {
+                    // Without locks nobody could tell later that it is left over.
+                    let _ = tree::remove(&disk, (&handle, &name));
+                    return Err(fail(error));
+                }
+            }
+        }
     }
 
     /// Returns where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Returns the disk that it is on, and its handle there.
+    pub(crate) fn open(&self) -> (&System, &Handle) {
+        (&self.disk, &self.dir)
+    }
 }
 
 impl Drop for PrivateDir {
     fn drop(&mut self) {
         // What could not be removed now, a later run removes.
-        let _ = tree::remove(&self.path, &self.fault);
-    }
-}
-
-/// Makes a private directory and locks it.
-fn made(env: &Env, fault: &Fault) -> Result<(PathBuf, OwnedFd), Refusal> {
-    let state = env.state_dir();
-    let in_state = fault
-        .point()
-        .and_then(|()| tree::make_private_dirs(&state))
-        .map_err(|error| PathError::new("make", &state, error))
-        .and_then(|()| made_in(&state, fault));
-    // A home may be there to be read only.
-    in_state.or_else(|in_state| {
-        made_in(&env.temp_dir(), fault).map_err(|error| {
-            let message = format!("there is no room to unpack the session: {in_state}; {error}");
-            Refusal::new(Exit::Failure, "no-room", message).hint("TMPDIR names another directory for it")
-        })
-    })
-}
-
-fn made_in(base: &Path, fault: &Fault) -> Result<(PathBuf, OwnedFd), PathError> {
-    // What is left over harms nobody.
-    let _ = clear_left(base, fault);
-    let mut number = 0_u64;
-    loop {
-        let dir = base.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        let fail = |error| PathError::new("make", &dir, error);
-        number += 1;
-        match fault.point().and_then(|()| tree::make_private_dir(&dir)) {
-            // A process of the same number, in another container or long ago.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            made => made.map_err(fail)?,
-        }
-        match hold(&dir) {
-            Ok(Some(lock)) => return Ok((dir, lock)),
-            // A run that removes what is left over was faster.
-            Ok(None) => {}
-            Err(error) => {
-                // Without locks nobody could tell later that it is left over.
-                let _ = tree::remove(&dir, fault);
-                return Err(fail(error));
-            }
-        }
+        let _ = tree::remove(&self.disk, (&self.base, &self.name));
     }
 }
 
 /// Removes the directories that no living process has.
-pub(crate) fn clear_left(base: &Path, fault: &Fault) -> io::Result<()> {
-    let entries = match std::fs::read_dir(base) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        if !entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
+pub(crate) fn clear_left(disk: &dyn Disk, base: &Handle) -> io::Result<()> {
+    for name in disk.list(base)? {
+        if !name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        let metadata = entry.path().symlink_metadata()?;
         // The system's temporary directory is everybody's.
-        let is_own = metadata.is_dir() && metadata.uid() == rustix::process::geteuid().as_raw();
-        if is_own && let Some(_lock) = hold(&entry.path())? {
-            tree::remove(&entry.path(), fault)?;
+        let own = rustix::process::geteuid().as_raw();
+        let is_own = disk.look((base, &name)).is_ok_and(|look| look.kind == Kind::Dir && look.owner.0 == own);
+        if is_own && let Some(_lock) = hold(disk, (base, &name))? {
+            tree::remove(disk, (base, &name))?;
         }
     }
     Ok(())
 }
 
 /// Takes a directory for this process; `None` when another has it, or it is gone.
-fn hold(dir: &Path) -> io::Result<Option<OwnedFd>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let handle = match rustix::fs::open(dir, flags, Mode::empty()) {
-        Err(Errno::NOENT) => return Ok(None),
-        handle => handle?,
+fn hold(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<Handle>> {
+    let held = match disk.open(at, For::Dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        held => held?,
     };
-    match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => return Ok(None),
-        locked => locked?,
+    if !disk.lock(&held)? {
+        return Ok(None);
     }
     // It may have been removed before it was locked.
-    let held = File::from(handle);
-    let is_there = match dir.symlink_metadata() {
-        Ok(now) => held.metadata().map(|held| (held.dev(), held.ino()) == (now.dev(), now.ino()))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(error),
-    };
-    Ok(is_there.then(|| held.into()))
+    let is_there = look_if_present(disk, at)?.map(|look| look.identity) == Some(disk.look_at(&held)?.identity);
+    Ok(is_there.then_some(held))
 }

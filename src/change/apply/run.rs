@@ -4,16 +4,18 @@ use std::cell::RefCell;
 use std::io;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::agent;
 use crate::agent::{Agent, Depth, ReadContext};
-use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord, Times};
+use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step;
 use crate::change::apply::step::{StepContext, StepError};
-use crate::change::apply::tree;
 use crate::change::plan::change::{Change, Item, Seen};
 use crate::error::PathError;
 use crate::session::{Copy, Liveness, Located};
+use crate::system::disk::Times;
 use crate::system::env::Env;
 
 /// What became of one item.
@@ -76,13 +78,23 @@ pub(crate) fn run_locked(
     env: &Env,
     watch: &mut dyn FnMut(usize),
 ) -> Result<Outcome, PathError> {
+    run_on(state_dir, change, env.now, &|seen| look_again(seen, env), watch)
+}
+
+/// Applies a change at the time `now`; `look` says of each copy why it must be left alone.
+pub(crate) fn run_on(
+    state_dir: &StateDir,
+    change: &Change,
+    now: Timestamp,
+    look: &dyn Fn(&Seen) -> Option<String>,
+    watch: &mut dyn FnMut(usize),
+) -> Result<Outcome, PathError> {
     if change.items.is_empty() {
         return Ok(Outcome::default());
     }
-    let (journal, run) = Journal::begin(state_dir, change.verb, env.now)?;
-    let trash = state_dir.trash_of(&run);
-    let context = StepContext { run: &run, trash: &trash, fault: &state_dir.fault, made: RefCell::default() };
-    let mut work = Work { state_dir, journal, context, env, is_broken: None, is_stuck: false };
+    let (journal, run, trash) = Journal::begin(state_dir, change.verb, now)?;
+    let context = StepContext { disk: state_dir.disk(), run: &run, trash, made: RefCell::default() };
+    let mut work = Work { state_dir, journal, context, look, is_broken: None, is_stuck: false };
     let records = match work.plan(change) {
         Ok(records) => records,
         Err(error) => {
@@ -98,12 +110,12 @@ pub(crate) fn run_locked(
     }
     let Work { mut journal, is_stuck, .. } = work;
     // A run without its last line counts as cut off, which the next one mends.
-    let _ = journal.write(&Event::End { at: env.now, stuck: is_stuck }).and_then(|()| journal.sync());
+    let _ = journal.write(&Event::End { at: now, stuck: is_stuck }).and_then(|()| journal.sync());
     let may_be_forgotten = journal.is_whole() && !is_stuck && !done.contains(&ItemResult::Done);
     let is_forgotten = match may_be_forgotten {
         true => state_dir.forget(&run),
         false => {
-            state_dir.remove_if_empty(&trash);
+            state_dir.remove_if_empty(&run);
             false
         }
     };
@@ -114,7 +126,7 @@ struct Work<'a> {
     state_dir: &'a StateDir,
     journal: Journal<'a>,
     context: StepContext<'a>,
-    env: &'a Env,
+    look: &'a dyn Fn(&Seen) -> Option<String>,
     /// Why nothing more may be changed.
     is_broken: Option<String>,
     /// Whether something was done in part and could not be taken back.
@@ -136,7 +148,7 @@ impl Work<'_> {
     fn plan(&mut self, change: &Change) -> Result<Vec<Planned>, PathError> {
         let mut planned = Vec::with_capacity(change.items.len());
         for (number, item) in change.items.iter().enumerate() {
-            let steps = records(item, number);
+            let steps = self.records(item, number);
             let refused = steps.as_ref().err().map(|error| Planned::Refused(error.to_string()));
             let event = Event::Item(ItemRecord {
                 item: number,
@@ -157,8 +169,8 @@ impl Work<'_> {
         self.journal.sync()?;
         // The names of the journal and of its trash, which a loss of power may take else.
         for dir in [&self.state_dir.runs, &self.state_dir.trash] {
-            let synced = self.state_dir.fault.point().and_then(|()| tree::sync_dir(dir));
-            synced.map_err(|error| PathError::new("write", dir, error))?;
+            let synced = self.context.disk.sync(dir);
+            synced.map_err(|error| PathError::new("write", self.state_dir.path(), error))?;
         }
         Ok(planned)
     }
@@ -167,7 +179,7 @@ impl Work<'_> {
         let records = match planned {
             Planned::Refused(why) => return ItemResult::Skipped(why),
             Planned::Steps(records) => records,
-            Planned::Plain => match records(item, number) {
+            Planned::Plain => match self.records(item, number) {
                 Ok(records) => records,
                 Err(error) => return ItemResult::Skipped(error.to_string()),
             },
@@ -175,13 +187,13 @@ impl Work<'_> {
         if let Some(why) = &self.is_broken {
             return ItemResult::Failed(why.clone());
         }
-        if let Some(why) = item.seen.iter().find_map(|seen| look_again(seen, self.env)) {
+        if let Some(why) = item.seen.iter().find_map(|seen| (self.look)(seen)) {
             let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
             return ItemResult::Skipped(why);
         }
         let mut times = Vec::with_capacity(item.steps.len());
         for (at, (step, planned)) in item.steps.iter().zip(&records).enumerate() {
-            let dir_times = step::dir_times(planned.path());
+            let dir_times = step::dir_times(self.context.disk, planned.path());
             times.push(dir_times);
             if let Err(error) = self.journal.write(&Event::Start { item: number, step: at, dir_times }) {
                 // Without a journal nothing could be taken back later.
@@ -212,6 +224,11 @@ impl Work<'_> {
         ItemResult::Done
     }
 
+    fn records(&self, item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
+        let steps = item.steps.iter().enumerate();
+        steps.map(|(at, step)| step::record(self.context.disk, step, number, at)).collect()
+    }
+
     /// Takes back the steps of an item that were begun, the last first, so that nothing of it is left.
     ///
     /// `times` are those of each step's directory before it.
@@ -232,17 +249,13 @@ impl Work<'_> {
                 return ItemResult::Failed(reason);
             }
             if let Some(times) = times {
-                step::restore_dir_times(planned.path(), *times);
+                step::restore_dir_times(self.context.disk, planned.path(), *times);
             }
         }
         let (ItemResult::Skipped(reason) | ItemResult::Failed(reason)) = &done else { return done };
         let _ = self.journal.write(&Event::Left { item: number, reason: reason.clone() });
         done
     }
-}
-
-fn records(item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
-    item.steps.iter().enumerate().map(|(at, step)| step::record(step, number, at)).collect()
 }
 
 /// Looks at a copy right before it is changed; returns why it must be left alone.

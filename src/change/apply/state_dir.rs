@@ -1,79 +1,108 @@
 //! Where changes are made: the state directory with its lock, journals and trash.
 
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::change::apply::fault::Fault;
-use crate::change::apply::journal::{Event, Run};
+use jiff::Timestamp;
+
+use crate::change::apply::journal;
+use crate::change::apply::journal::Run;
 use crate::change::apply::lock::Lock;
 use crate::change::apply::{private_dir, tree};
 use crate::error::PathError;
-use crate::format::jsonl::Jsonl;
 use crate::session::Problem;
+use crate::system::disk;
+use crate::system::disk::{Disk, Handle, System};
 use crate::system::env::Env;
 
-/// The state directory, locked for one run.
+/// The state directory, locked for one verb.
 #[derive(Debug)]
 pub(crate) struct StateDir {
-    pub(crate) runs: PathBuf,
-    pub(crate) trash: PathBuf,
-    /// Where a run makes ready what it puts somewhere.
-    ready: PathBuf,
-    pub(crate) fault: Fault,
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    /// The directory itself, that of the journals and that of the trash.
+    state: Handle,
+    pub(super) runs: Handle,
+    pub(super) trash: Handle,
     _lock: Lock,
 }
 
 impl StateDir {
     /// Makes what is missing of the state directory and takes the lock.
     pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Self> {
-        let state = env.state_dir();
-        let fault = Fault::from_env(env);
-        let (runs, trash) = (state.join("runs"), state.join("trash"));
-        for dir in [&state, &runs, &trash] {
-            fault
-                .point()
-                .and_then(|()| tree::make_private_dirs(dir))
-                .map_err(|error| PathError::new("make", dir, error))?;
-        }
-        let lock = Lock::take(&state.join("lock"), verb, env.now, patience)?;
-        let state_dir = Self { runs, trash, ready: state.join("ready"), fault, _lock: lock };
+        Self::open_on(Arc::new(System::new(env)), env.state_dir(), env.now, verb, patience)
+    }
+
+    /// Does the same on this disk, in the directory `path`.
+    pub(crate) fn open_on(
+        disk: Arc<dyn Disk>,
+        path: PathBuf,
+        now: Timestamp,
+        verb: &str,
+        patience: Duration,
+    ) -> anyhow::Result<Self> {
+        let make = |path: &Path| disk::make_dirs(&*disk, path).map_err(|error| PathError::new("make", path, error));
+        let state = make(&path)?;
+        let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
+        let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;
+        let state_dir = Self { disk, path, state, runs, trash, _lock: lock };
         // A run that was killed may have left something, and nobody else is at work now.
-        state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.ready, error))?;
+        state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.path.join(READY), error))?;
         // This is in nobody's way.
-        let _ = private_dir::clear_left(&state, &state_dir.fault);
+        let _ = private_dir::clear_left(&*state_dir.disk, &state_dir.state);
         Ok(state_dir)
     }
 
-    /// Removes what was made ready and not put anywhere.
-    pub(crate) fn clear_ready(&self) -> std::io::Result<()> {
-        tree::remove(&self.ready, &self.fault)
+    /// Returns the disk that it is on.
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &*self.disk
     }
 
-    /// Returns the journal of a run.
-    pub(super) fn journal_of(&self, run: &str) -> PathBuf {
-        self.runs.join(format!("{run}.jsonl"))
+    /// Returns its path.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes what was made ready and not put anywhere.
+    pub(crate) fn clear_ready(&self) -> io::Result<()> {
+        tree::remove(self.disk(), (&self.state, OsStr::new(READY)))
     }
 
     /// Forgets a run that changed nothing, and returns whether that is so: as long as anything lies in its trash, it
     /// stays as it is.
     pub(super) fn forget(&self, run: &str) -> bool {
-        let is_gone = self.remove_if_empty(&self.trash_of(run));
-        is_gone && self.fault.point().and_then(|()| tree::remove(&self.journal_of(run), &self.fault)).is_ok()
+        self.remove_if_empty(run) && tree::remove(self.disk(), (&self.runs, &journal_name(run))).is_ok()
     }
 
     /// Removes a run's directory in the trash once nothing is in it; returns whether it is gone.
-    pub(super) fn remove_if_empty(&self, trash: &Path) -> bool {
-        #[expect(clippy::disallowed_methods, reason = "apply keeps the trash")]
-        let removed = self.fault.point().and_then(|()| std::fs::remove_dir(trash));
-        let _ = tree::sync_dir(&self.trash);
-        removed.is_ok() || removed.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    pub(super) fn remove_if_empty(&self, run: &str) -> bool {
+        let removed = self.disk.remove_dir((&self.trash, OsStr::new(run)));
+        let is_gone = removed.is_ok() || removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let _ = self.disk.sync(&self.trash);
+        is_gone
     }
 
-    /// Returns where a run keeps what it took away.
-    pub(crate) fn trash_of(&self, run: &str) -> PathBuf {
-        self.trash.join(run)
+    /// Returns where the journal of a run is, for a person to read.
+    pub(super) fn journal_of(&self, run: &str) -> PathBuf {
+        self.path.join("runs").join(journal_name(run))
     }
+
+    /// Returns where a run keeps what it took away, for a person to read.
+    pub(super) fn trash_of(&self, run: &str) -> PathBuf {
+        self.path.join("trash").join(run)
+    }
+}
+
+/// The directory in the state directory where a run makes ready what it puts somewhere.
+pub(crate) const READY: &str = "ready";
+
+/// Returns the name of a run's journal.
+pub(super) fn journal_name(run: &str) -> OsString {
+    format!("{run}.jsonl").into()
 }
 
 /// What is known of earlier runs, newest first.
@@ -88,8 +117,7 @@ pub(crate) struct History {
 impl History {
     /// Reads the journals; needs no lock and writes nothing.
     pub(crate) fn read(env: &Env) -> Result<Self, PathError> {
-        let state = env.state_dir();
-        Self::read_dirs(&state.join("runs"), &state.join("trash"))
+        Self::read_on(&System::default(), &env.state_dir())
     }
 
     /// Tells whether there is a run of this name, be it one that cannot be read.
@@ -98,27 +126,33 @@ impl History {
         self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)
     }
 
-    /// Returns the journals that do not end as that of a run which came to its end, with nothing of it stuck.
-    pub(crate) fn unsettled(runs: &Path) -> Result<Vec<PathBuf>, PathError> {
-        let mut paths = journals(runs)?;
-        paths.retain(|path| !is_settled(path));
-        Ok(paths)
+    /// Returns the journals that do not end as that of a run which came to its end, with nothing of it stuck, each with
+    /// the name of its run.
+    pub(super) fn unsettled(disk: &dyn Disk, state: &Path) -> Result<Vec<PathBuf>, PathError> {
+        let runs = state.join("runs");
+        let Some((dir, names)) = entries(disk, &runs)? else { return Ok(Vec::new()) };
+        let unsettled = names.iter().filter(|name| is_journal(name) && !journal::is_settled(disk, (&dir, name)));
+        Ok(unsettled.map(|name| runs.join(name)).collect())
     }
 
-    pub(super) fn read_dirs(runs: &Path, trash: &Path) -> Result<Self, PathError> {
+    /// Reads the journals in a state directory.
+    pub(super) fn read_on(disk: &dyn Disk, state: &Path) -> Result<Self, PathError> {
         let mut history = Self::default();
-        let journals = journals(runs)?;
-        for path in &journals {
-            match Run::read(path) {
-                Ok(run) => history.runs.extend(run),
-                Err(error) => history.problems.push(Problem { reason: error.reason(), path: error.path }),
+        let (runs, trash) = (state.join("runs"), state.join("trash"));
+        let mut known: HashSet<OsString> = HashSet::new();
+        if let Some((dir, names)) = entries(disk, &runs)? {
+            for name in names.into_iter().filter(|name| is_journal(name)) {
+                let path = runs.join(&name);
+                known.extend(path.file_stem().map(OsStr::to_owned));
+                match Run::read(disk, (&dir, &name), &path) {
+                    Ok(run) => history.runs.extend(run),
+                    Err(error) => history.problems.push(Problem { reason: error.reason(), path }),
+                }
             }
         }
-        let known: HashSet<_> = journals.iter().filter_map(|path| path.file_stem()).collect();
-        for path in entries(trash)? {
-            if path.file_name().is_some_and(|name| !known.contains(name)) {
-                history.problems.push(Problem { path, reason: "there is no journal of it".to_owned() });
-            }
+        let kept = entries(disk, &trash)?.map(|(_, names)| names).unwrap_or_default();
+        for name in kept.into_iter().filter(|name| !known.contains(name)) {
+            history.problems.push(Problem { path: trash.join(name), reason: "there is no journal of it".to_owned() });
         }
         // Runs of one second have numbers, of which a longer one is the later.
         history.runs.sort_by_key(|run| (run.at, run.id.len(), run.id.clone()));
@@ -127,33 +161,21 @@ impl History {
     }
 }
 
-/// Lists a directory by name; one that is not there is empty.
-fn entries(dir: &Path) -> Result<Vec<PathBuf>, PathError> {
+/// Opens and lists a directory; `None` when it is not there.
+fn entries(disk: &dyn Disk, dir: &Path) -> Result<Option<(Handle, Vec<OsString>)>, PathError> {
     let fail = |error| PathError::new("read", dir, error);
-    let entries = match std::fs::read_dir(dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(fail)?,
-    };
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>().map_err(fail)?;
-    paths.sort();
-    Ok(paths)
+    match disk.open_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => {
+            let opened = opened.map_err(fail)?;
+            let names = disk.list(&opened).map_err(fail)?;
+            Ok(Some((opened, names)))
+        }
+    }
 }
 
-fn journals(runs: &Path) -> Result<Vec<PathBuf>, PathError> {
-    let mut paths = entries(runs)?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    Ok(paths)
-}
-
-/// Tells by its last line whether a journal is that of a run which came to its end.
-fn is_settled(path: &Path) -> bool {
-    let Ok(file) = Jsonl::open(path) else { return false };
-    let mut is_settled = false;
-    let read = file.lines_backward(|line, is_ended| {
-        is_settled = is_ended && matches!(serde_json::from_slice(line), Ok(Event::End { stuck: false, .. }));
-        true
-    });
-    read.is_ok() && is_settled
+fn is_journal(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "jsonl")
 }
 
 /// Returns the journal of a run.
@@ -163,5 +185,5 @@ pub(crate) fn journal(env: &Env, run: &str) -> PathBuf {
 
 /// Tells whether a run is changing something right now.
 pub(crate) fn is_busy(env: &Env) -> bool {
-    Lock::is_held(&env.state_dir().join("lock"))
+    Lock::is_held(&env.state_dir())
 }

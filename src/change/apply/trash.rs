@@ -1,12 +1,13 @@
 //! The trash: what runs took away, until it is purged.
 
+use std::ffi::OsStr;
+
 use jiff::Timestamp;
 
 use crate::change::apply::journal::{Event, Journal, Run, State, StepRecord};
-use crate::change::apply::state_dir::{History, StateDir};
+use crate::change::apply::state_dir::{History, StateDir, journal_name};
 use crate::change::apply::tree;
 use crate::error::PathError;
-use crate::system::env::Env;
 
 /// Something that lies in the trash.
 #[derive(Clone, Debug)]
@@ -50,8 +51,8 @@ pub(crate) struct Purged {
 /// Deletes for good what runs before a time took away, or what the named runs did.
 ///
 /// What still lies in the trash afterwards is said to, whatever the reason.
-pub(crate) fn purge(state_dir: &StateDir, env: &Env, which: &Purge) -> Result<Purged, PathError> {
-    let history = History::read_dirs(&state_dir.runs, &state_dir.trash)?;
+pub(crate) fn purge(state_dir: &StateDir, now: Timestamp, which: &Purge) -> Result<Purged, PathError> {
+    let history = History::read_on(state_dir.disk(), state_dir.path())?;
     let mut purged = Purged::default();
     for problem in &history.problems {
         let name = problem.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
@@ -60,13 +61,12 @@ pub(crate) fn purge(state_dir: &StateDir, env: &Env, which: &Purge) -> Result<Pu
         }
     }
     for run in history.runs.iter().filter(|run| which.names(&run.id, Some(run.at))) {
-        let trash = state_dir.trash_of(&run.id);
-        let size = crate::agent::tree_size(&trash);
+        let size = tree::size(state_dir.disk(), (&state_dir.trash, OsStr::new(&run.id)));
         let done = match obstacle(run) {
             Some(why) => Err(why.to_owned()),
-            None => purge_run(state_dir, run, env).map_err(|error| error.to_string()),
+            None => purge_run(state_dir, run, now).map_err(|error| error.to_string()),
         };
-        let left = crate::agent::tree_size(&trash);
+        let left = tree::size(state_dir.disk(), (&state_dir.trash, OsStr::new(&run.id)));
         purged.freed_bytes += size.saturating_sub(left);
         match done {
             Ok(()) => purged.runs.push(run.id.clone()),
@@ -113,10 +113,10 @@ fn obstacle(run: &Run) -> Option<&'static str> {
     }
 }
 
-fn purge_run(state_dir: &StateDir, run: &Run, env: &Env) -> Result<(), PathError> {
+fn purge_run(state_dir: &StateDir, run: &Run, now: Timestamp) -> Result<(), PathError> {
     if !run.is_purged {
         let mut journal = Journal::reopen(state_dir, &run.id)?;
-        journal.write(&Event::Purged { at: env.now })?;
+        journal.write(&Event::Purged { at: now })?;
         journal.sync()?;
     }
     finish_purge(state_dir, &run.id)
@@ -124,8 +124,9 @@ fn purge_run(state_dir: &StateDir, run: &Run, env: &Env) -> Result<(), PathError
 
 /// Removes what is left of a purged run.
 pub(super) fn finish_purge(state_dir: &StateDir, run: &str) -> Result<(), PathError> {
-    let trash = state_dir.trash_of(run);
-    tree::remove(&trash, &state_dir.fault).map_err(|error| PathError::new("remove", &trash, error))?;
-    let journal = state_dir.journal_of(run);
-    tree::remove(&journal, &state_dir.fault).map_err(|error| PathError::new("remove", &journal, error))
+    let disk = state_dir.disk();
+    let trash = tree::remove(disk, (&state_dir.trash, OsStr::new(run))).and_then(|()| disk.sync(&state_dir.trash));
+    trash.map_err(|error| PathError::new("remove", &state_dir.trash_of(run), error))?;
+    let journal = tree::remove(disk, (&state_dir.runs, &journal_name(run)));
+    journal.map_err(|error| PathError::new("remove", &state_dir.journal_of(run), error))
 }

@@ -1,178 +1,228 @@
 //! Files and directories as wholes: copied to another file system with mode, owner and times, compared, removed.
+//!
+//! Trees may be of any depth; each is gone through by handles, so that nobody can lead the way elsewhere.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::ffi::OsString;
+use std::io;
+use std::vec::IntoIter;
 
-use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps};
+use crate::system::disk::{At, Descent, Disk, For, Handle, look_if_present};
+use crate::system::fsio::{Kind, Look};
+use crate::system::stamp::each_below;
 
-use crate::change::apply::fault::Fault;
-use crate::system::fsio;
-use crate::system::stamp::modified;
+/// So much of a file is held at once.
+const PIECE: usize = 64 * 1024;
 
-/// Copies a file or a directory with everything in it to where nothing is, and puts it on the disk.
-pub(crate) fn copy(from: &Path, to: &Path, fault: &Fault) -> io::Result<()> {
-    let metadata = from.symlink_metadata()?;
-    let kind = metadata.file_type();
-    fault.point()?;
-    if kind.is_dir() {
-        make_private_dir(to)?;
-        let mut names: Vec<_> =
-            std::fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
-        names.sort();
-        for name in names {
-            copy(&from.join(&name), &to.join(&name), fault)?;
-        }
-    } else if kind.is_symlink() {
-        #[expect(clippy::disallowed_methods, reason = "apply copies what it moves to another file system")]
-        std::os::unix::fs::symlink(std::fs::read_link(from)?, to)?;
-    } else if kind.is_file() {
-        copy_file(from, to)?;
-    } else {
-        return Err(io::Error::other(format!("{} is neither a file nor a directory", from.display())));
-    }
-    take_attributes(&metadata, to)
+fn refused() -> io::Error {
+    io::Error::other("it is neither a file nor a directory")
 }
 
-fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    let (mut source, before) = fsio::open_regular(from).map_err(|error| io::Error::other(error.to_string()))?;
-    let mut target = create(to)?;
-    io::copy(&mut source, &mut target)?;
-    target.sync_all()?;
-    let after = source.metadata()?;
-    if (before.len(), modified(&before)) != (after.len(), modified(&after)) {
-        return Err(io::Error::other(format!("{} changed while it was copied", from.display())));
+fn names(disk: &dyn Disk, way: &Descent<'_>) -> io::Result<IntoIter<OsString>> {
+    Ok(disk.list(way.here()?)?.into_iter())
+}
+
+/// Copies a file or a directory with everything in it to where nothing is, and puts it on the disk.
+pub(crate) fn copy(disk: &dyn Disk, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    let look = disk.look(from)?;
+    if look.kind != Kind::Dir {
+        return copy_leaf(disk, &look, from, to);
+    }
+    disk.make_dir(to)?;
+    let (mut source, mut target) = (Descent::new(disk, from)?, Descent::new(disk, to)?);
+    let mut pending = vec![(to.1.to_owned(), look, names(disk, &source)?)];
+    while let Some((_, _, names_left)) = pending.last_mut() {
+        if let Some(name) = names_left.next() {
+            let look = disk.look((source.here()?, &name))?;
+            let to = (target.here()?, name.as_os_str());
+            if look.kind != Kind::Dir {
+                copy_leaf(disk, &look, (source.here()?, &name), to)?;
+                continue;
+            }
+            disk.make_dir(to)?;
+            source.down(&name)?;
+            target.down(&name)?;
+            pending.push((name, look, names(disk, &source)?));
+        } else if let Some((name, look, _)) = pending.pop() {
+            source.up()?;
+            let made = target.up()?;
+            let above = if pending.is_empty() { to.0 } else { target.here()? };
+            take_attributes(disk, &look, (above, &name))?;
+            disk.sync(&made)?;
+        }
     }
     Ok(())
 }
 
-/// Creates a private file where nothing is.
-pub(crate) fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
-    #[expect(clippy::disallowed_methods, reason = "apply writes files")]
-    let file = options.open(path)?;
-    fsio::inherit_owner(&file, path);
-    Ok(file)
-}
-
-/// Creates a private directory where nothing is.
-pub(crate) fn make_private_dir(path: &Path) -> io::Result<()> {
-    fsio::make_dir(path, 0o700)
-}
-
-/// Creates private directories as far as they are missing.
-pub(crate) fn make_private_dirs(path: &Path) -> io::Result<()> {
-    fsio::make_dirs(path, 0o700)
-}
-
-/// Gives a path the owner, mode and times of another; a link keeps its own mode.
-pub(crate) fn take_attributes(metadata: &Metadata, to: &Path) -> io::Result<()> {
-    // Only root may give a file away; for anyone else their own file is the best there is.
-    let _ = std::os::unix::fs::lchown(to, Some(metadata.uid()), Some(metadata.gid()));
-    if !metadata.file_type().is_symlink() {
-        #[expect(clippy::disallowed_methods, reason = "a copy keeps the mode")]
-        std::fs::set_permissions(to, std::fs::Permissions::from_mode(metadata.mode() & 0o7777))?;
+fn copy_leaf(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    match look.kind {
+        Kind::File => copy_file(disk, look, from, to),
+        Kind::Symlink => {
+            disk.make_link(to, &disk.read_link(from)?)?;
+            take_attributes(disk, look, to)
+        }
+        _ => Err(refused()),
     }
-    set_times(to, metadata)
 }
 
-/// Puts the times of a path back to what they were.
-#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
-pub(crate) fn set_times(path: &Path, metadata: &Metadata) -> io::Result<()> {
-    let times = Timestamps {
-        last_access: Timespec { tv_sec: metadata.atime(), tv_nsec: metadata.atime_nsec() as _ },
-        last_modification: Timespec { tv_sec: metadata.mtime(), tv_nsec: metadata.mtime_nsec() as _ },
-    };
-    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    let (source, target) = (disk.open(from, For::Reading)?, disk.open(to, For::New)?);
+    let (mut piece, mut offset) = (vec![0; PIECE], 0);
+    loop {
+        let count = disk.read_at(&source, &mut piece, offset)?;
+        if count == 0 {
+            break;
+        }
+        disk.add(&target, &piece[..count])?;
+        offset += count as u64;
+    }
+    let after = disk.look_at(&source)?;
+    if (after.identity, after.size, after.modified) != (look.identity, look.size, look.modified) {
+        return Err(io::Error::other("it was changed while it was copied"));
+    }
+    take_attributes(disk, look, to)?;
+    disk.sync(&target)
+}
+
+/// Gives something the owner, mode and times of another; a link keeps its own mode.
+pub(crate) fn take_attributes(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::Result<()> {
+    // Only root may give a file away; for anyone else their own file is the best there is.
+    let _ = disk.set_owner(at, look.owner);
+    if look.kind != Kind::Symlink {
+        disk.set_mode(at, look.mode)?;
+    }
+    disk.set_times(at, (look.accessed, look.modified))
 }
 
 /// Tells whether two files or directories have the same names, kinds, modes, times of files, and contents.
-pub(crate) fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
-    let (ours, theirs) = (a.symlink_metadata()?, b.symlink_metadata()?);
-    let (kind, other) = (ours.file_type(), theirs.file_type());
-    if kind != other || (!kind.is_symlink() && ours.mode() != theirs.mode()) {
+pub(crate) fn is_same(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> {
+    match is_same_leaf(disk, one, other)? {
+        Some(is_same) => return Ok(is_same),
+        None => {}
+    }
+    let (mut ours, mut theirs) = (Descent::new(disk, one)?, Descent::new(disk, other)?);
+    let mut pending = vec![names(disk, &ours)?];
+    if pending[0].as_slice() != disk.list(theirs.here()?)? {
         return Ok(false);
     }
-    if kind.is_symlink() {
-        return Ok(std::fs::read_link(a)? == std::fs::read_link(b)?);
-    }
-    if kind.is_file() {
-        let is_alike = ours.len() == theirs.len() && modified(&ours) == modified(&theirs);
-        return Ok(is_alike && has_same_bytes(a, b)?);
-    }
-    let names = |dir: &Path| -> io::Result<Vec<_>> {
-        let mut names = std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
-        names.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
-        Ok(names)
-    };
-    let ours = names(a)?;
-    if ours != names(b)? {
-        return Ok(false);
-    }
-    for name in ours {
-        if !is_same(&a.join(&name), &b.join(&name))? {
-            return Ok(false);
+    while let Some(names_left) = pending.last_mut() {
+        let Some(name) = names_left.next() else {
+            pending.pop();
+            if !pending.is_empty() {
+                ours.up()?;
+                theirs.up()?;
+            }
+            continue;
+        };
+        match is_same_leaf(disk, (ours.here()?, &name), (theirs.here()?, &name))? {
+            Some(true) => {}
+            Some(false) => return Ok(false),
+            None => {
+                ours.down(&name)?;
+                theirs.down(&name)?;
+                let names = names(disk, &ours)?;
+                if names.as_slice() != disk.list(theirs.here()?)? {
+                    return Ok(false);
+                }
+                pending.push(names);
+            }
         }
     }
     Ok(true)
 }
 
-fn has_same_bytes(a: &Path, b: &Path) -> io::Result<bool> {
-    let open = |path| fsio::open_regular(path).map_err(|error| io::Error::other(error.to_string()));
-    let ((mut a, _), (mut b, _)) = (open(a)?, open(b)?);
-    let (mut ours, mut theirs) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
-    loop {
-        let count = a.read(&mut ours)?;
-        if count == 0 {
-            return Ok(b.read(&mut theirs[..1])? == 0);
+/// Compares two of which neither is a directory, or their modes; `None` when that depends on what is in them.
+fn is_same_leaf(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<Option<bool>> {
+    let (ours, theirs) = (disk.look(one)?, disk.look(other)?);
+    if ours.kind != theirs.kind || (ours.kind != Kind::Symlink && ours.mode != theirs.mode) {
+        return Ok(Some(false));
+    }
+    Ok(match ours.kind {
+        Kind::Dir => None,
+        Kind::Symlink => Some(disk.read_link(one)? == disk.read_link(other)?),
+        Kind::File if ours.identity == theirs.identity => Some(true),
+        Kind::File => {
+            let is_alike = (ours.size, ours.modified) == (theirs.size, theirs.modified);
+            Some(is_alike && has_same_bytes(disk, one, other)?)
         }
-        match b.read_exact(&mut theirs[..count]) {
-            Ok(()) if ours[..count] == theirs[..count] => {}
-            Ok(()) => return Ok(false),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-            Err(error) => return Err(error),
+        _ => return Err(refused()),
+    })
+}
+
+fn has_same_bytes(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> {
+    let (one, other) = (disk.open(one, For::Reading)?, disk.open(other, For::Reading)?);
+    let (mut ours, mut theirs, mut offset) = (vec![0; PIECE], vec![0; PIECE], 0);
+    loop {
+        let count = read_whole(disk, &one, &mut ours, offset)?;
+        if count != read_whole(disk, &other, &mut theirs, offset)? || ours[..count] != theirs[..count] {
+            return Ok(false);
+        }
+        if count == 0 {
+            return Ok(true);
+        }
+        offset += count as u64;
+    }
+}
+
+/// Reads as much as there is room for, or all there is.
+fn read_whole(disk: &dyn Disk, file: &Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match disk.read_at(file, &mut buffer[filled..], offset + filled as u64)? {
+            0 => break,
+            count => filled += count,
         }
     }
+    Ok(filled)
 }
 
 /// Removes a file or a directory with everything in it; nothing there is fine.
-pub(crate) fn remove(path: &Path, fault: &Fault) -> io::Result<()> {
-    let metadata = match path.symlink_metadata() {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    if metadata.is_dir() {
-        if fsio::Look::at(path)?.is_mount_point {
-            // What is mounted there is not of what is removed.
-            return Err(io::Error::other(format!("another file system is mounted at {}", path.display())));
-        }
-        if metadata.mode() & 0o700 != 0o700 {
-            #[expect(clippy::disallowed_methods, reason = "a directory without the right to write cannot be emptied")]
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
-        }
-        for entry in std::fs::read_dir(path)? {
-            remove(&entry?.path(), fault)?;
-        }
-        fault.point()?;
-        #[expect(clippy::disallowed_methods, reason = "apply removes what it has a copy of")]
-        return std::fs::remove_dir(path);
+pub(crate) fn remove(disk: &dyn Disk, at: At<'_>) -> io::Result<()> {
+    match look_if_present(disk, at)? {
+        None => return Ok(()),
+        Some(look) if look.kind != Kind::Dir => return disk.unlink(at),
+        Some(look) => may_be_emptied(disk, &look, at)?,
     }
-    fault.point()?;
-    #[expect(clippy::disallowed_methods, reason = "apply removes what it has a copy of")]
-    std::fs::remove_file(path)
+    let mut way = Descent::new(disk, at)?;
+    let mut pending = vec![(at.1.to_owned(), names(disk, &way)?)];
+    while let Some((_, names_left)) = pending.last_mut() {
+        if let Some(name) = names_left.next() {
+            let look = disk.look((way.here()?, &name))?;
+            if look.kind == Kind::Dir {
+                may_be_emptied(disk, &look, (way.here()?, &name))?;
+                way.down(&name)?;
+                pending.push((name, names(disk, &way)?));
+            } else {
+                disk.unlink((way.here()?, &name))?;
+            }
+        } else if let Some((name, _)) = pending.pop() {
+            way.up()?;
+            let above = if pending.is_empty() { at.0 } else { way.here()? };
+            disk.remove_dir((above, &name))?;
+        }
+    }
+    Ok(())
 }
 
-/// Puts what happened in a directory on the disk.
-pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
-    let handle =
-        rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, rustix::fs::Mode::empty())?;
-    match rustix::fs::fsync(handle) {
-        // Some file systems cannot sync directories, and need not.
-        Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
-        Err(error) => Err(error.into()),
+/// Refuses what is mounted, and takes the right to empty what has not got it.
+fn may_be_emptied(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::Result<()> {
+    if look.is_mount_point {
+        // What is mounted there is not of what is removed.
+        return Err(io::Error::other(format!("another file system is mounted at {}", at.1.display())));
     }
+    if look.mode & 0o700 != 0o700 { disk.set_mode(at, 0o700) } else { Ok(()) }
+}
+
+/// Returns the bytes of a file, or of all files in a directory as far as they can be seen.
+pub(crate) fn size(disk: &dyn Disk, at: At<'_>) -> u64 {
+    let Ok(look) = disk.look(at) else { return 0 };
+    if look.kind != Kind::Dir {
+        return look.size;
+    }
+    let mut bytes = 0;
+    // What cannot be seen cannot be counted.
+    let _ = each_below(disk, at, &mut |_, look| {
+        bytes += if look.kind == Kind::File { look.size } else { 0 };
+        Ok(())
+    });
+    bytes
 }

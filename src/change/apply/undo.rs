@@ -2,18 +2,21 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+
+use jiff::Timestamp;
 
 use crate::agent;
 use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
 use crate::change::apply::run;
 use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::step::{StepContext, StepState, dir_times, restore_dir_times};
-use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
 use crate::session::{AgentKind, Located, Problem};
+use crate::system::disk::{For, System};
 use crate::system::env::Env;
 
 /// What undoing did with one item.
@@ -59,24 +62,32 @@ pub(crate) fn undo(
     patience: Duration,
 ) -> anyhow::Result<Report> {
     let state_dir = StateDir::open(env, "undo", patience)?;
-    let history = History::read_dirs(&state_dir.runs, &state_dir.trash)?;
+    let mut in_use = InUse::default();
+    undo_on(&state_dir, which, wanted, env.now, &mut |record| in_use.why(record, env))
+}
+
+/// Does so under a lock that is held, at the time `now`; `look` says of an item why it must be left alone.
+pub(crate) fn undo_on(
+    state_dir: &StateDir,
+    which: &Which,
+    wanted: impl Fn(&ItemRecord) -> bool,
+    now: Timestamp,
+    look: &mut LookAgain<'_>,
+) -> anyhow::Result<Report> {
+    let history = History::read_on(state_dir.disk(), state_dir.path())?;
     let run = match find(&history, which) {
         Ok(run) => run.clone(),
         Err(refusal) => {
-            recover(&state_dir, env)?;
+            recover_on(state_dir, now, look)?;
             return Err(refusal.into());
         }
     };
-    let mut in_use = InUse::default();
-    let mut mended: Vec<String> = history.problems.iter().map(|problem| not_understood(problem, &state_dir)).collect();
+    let mut mended: Vec<String> = history.problems.iter().map(|problem| not_understood(problem, state_dir)).collect();
     for other in history.runs.iter().filter(|other| other.id != run.id) {
-        mended.extend(recover_run(&state_dir, other, &mut in_use, env));
+        mended.extend(recover_run(state_dir, other, now, look));
     }
-    let trash = state_dir.trash_of(&run.id);
-    let context =
-        StepContext { run: &run.id, trash: &trash, fault: &state_dir.fault, made: RefCell::new(run.made.clone()) };
-    make_if_missing(&trash)?;
-    let mut journal = Journal::reopen(&state_dir, &run.id)?;
+    let context = context(state_dir, &run)?;
+    let mut journal = Journal::reopen(state_dir, &run.id)?;
     let mut items = vec![UndoResult::NotDone; run.items.len()];
     // The last thing done is the first to be put back, as one may stand in the way of another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
@@ -88,15 +99,12 @@ pub(crate) fn undo(
                 UndoResult::Refused("what it took away is no longer in the trash".to_owned())
             }
             State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
-            _ => match in_use.why(record, env) {
-                Some(why) => UndoResult::Refused(why),
-                None => match put_back(&context, &run, record, Some(&mut journal)) {
-                    Ok(()) => {
-                        journal.write(&Event::Undone { item: record.item, at: env.now })?;
-                        UndoResult::Undone
-                    }
-                    Err(why) => UndoResult::Refused(why),
-                },
+            _ => match look(record).map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), Err) {
+                Ok(()) => {
+                    journal.write(&Event::Undone { item: record.item, at: now })?;
+                    UndoResult::Undone
+                }
+                Err(why) => UndoResult::Refused(why),
             },
         };
     }
@@ -106,11 +114,27 @@ pub(crate) fn undo(
             matches!(state, State::Begun | State::Stuck(_)) && *now != UndoResult::Undone
         };
         let stuck = run.items.iter().zip(&items).any(is_left);
-        journal.write(&Event::End { at: env.now, stuck })?;
+        journal.write(&Event::End { at: now, stuck })?;
     }
     journal.sync()?;
-    state_dir.remove_if_empty(&trash);
+    state_dir.remove_if_empty(&run.id);
     Ok(Report { run, items, mended, warnings: Vec::new() })
+}
+
+/// Says of an item why it must be left alone.
+pub(crate) type LookAgain<'l> = dyn FnMut(&ItemRecord) -> Option<String> + 'l;
+
+/// Returns what the steps of an earlier run share; its directory in the trash is made anew for what is taken back to it.
+fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepContext<'a>, PathError> {
+    let (disk, at) = (state_dir.disk(), (&state_dir.trash, OsStr::new(&run.id)));
+    let opened = match disk.open(at, For::Dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            disk.make_dir(at).and_then(|()| disk.sync(&state_dir.trash)).and_then(|()| disk.open(at, For::Dir))
+        }
+        opened => opened,
+    };
+    let trash = opened.map_err(|error| PathError::new("open", &state_dir.trash_of(&run.id), error))?;
+    Ok(StepContext { disk, run: &run.id, trash, made: RefCell::new(run.made.clone()) })
 }
 
 fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
@@ -163,7 +187,7 @@ fn put_back(
         }
     }
     if let Some(journal) = journal {
-        let dir_times = record.steps.iter().map(|step| dir_times(step.path())).collect();
+        let dir_times = record.steps.iter().map(|step| dir_times(context.disk, step.path())).collect();
         let undoing = Event::Undoing { item: record.item, dir_times };
         journal.write(&undoing).map_err(|error| error.to_string())?;
     }
@@ -174,7 +198,7 @@ fn put_back(
         let is_done = run.items.get(record.item).is_some_and(|(_, state)| *state == State::Done);
         let half_done = run.dir_times.get(&place).filter(|_| !is_done);
         if let Some(times) = half_done.or(run.undo_times.get(&place)) {
-            restore_dir_times(step.path(), *times);
+            restore_dir_times(context.disk, step.path(), *times);
         }
     }
     Ok(())
@@ -182,7 +206,7 @@ fn put_back(
 
 /// Tells whether anything shows that an item was begun, though the journal does not say so.
 fn is_touched(context: &StepContext<'_>, record: &ItemRecord) -> bool {
-    record.steps.iter().any(|step| !matches!(context.standing(step), Ok(StepState::Before)))
+    record.steps.iter().any(|step| !matches!(context.is_touched(step), Ok(false)))
 }
 
 /// Returns the name of the run that cannot be read.
@@ -227,20 +251,25 @@ impl InUse {
 ///
 /// Returns a line for each such item. Where no run was cut off, nothing is locked and nothing written.
 pub(crate) fn recover_first(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Vec<String>> {
-    if History::unsettled(&env.state_dir().join("runs"))?.is_empty() {
+    if History::unsettled(&System::default(), &env.state_dir())?.is_empty() {
         return Ok(Vec::new());
     }
-    recover(&StateDir::open(env, verb, patience)?, env)
+    let mut in_use = InUse::default();
+    recover_on(&StateDir::open(env, verb, patience)?, env.now, &mut |record| in_use.why(record, env))
 }
 
 /// Puts back what runs that were cut off had half done; what they had done whole stays, and can be undone.
 ///
 /// A run that cannot be put back, or is not understood, keeps everything and is named.
-fn recover(state_dir: &StateDir, env: &Env) -> anyhow::Result<Vec<String>> {
-    let (mut mended, mut in_use) = (Vec::new(), InUse::default());
-    for path in History::unsettled(&state_dir.runs)? {
-        match Run::read(&path) {
-            Ok(Some(run)) => mended.extend(recover_run(state_dir, &run, &mut in_use, env)),
+pub(crate) fn recover_on(
+    state_dir: &StateDir,
+    now: Timestamp,
+    look: &mut LookAgain<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let (mut mended, disk) = (Vec::new(), state_dir.disk());
+    for path in History::unsettled(disk, state_dir.path())? {
+        match Run::read(disk, (&state_dir.runs, path.file_name().unwrap_or_default()), &path) {
+            Ok(Some(run)) => mended.extend(recover_run(state_dir, &run, now, look)),
             // It was cut off before it said anything, so it did nothing.
             Ok(None) => {
                 let problem = Problem { path, reason: "it is empty, but something lies in its trash".to_owned() };
@@ -257,7 +286,7 @@ fn recover(state_dir: &StateDir, env: &Env) -> anyhow::Result<Vec<String>> {
     Ok(mended)
 }
 
-fn recover_run(state_dir: &StateDir, run: &Run, in_use: &mut InUse, env: &Env) -> Vec<String> {
+fn recover_run(state_dir: &StateDir, run: &Run, now: Timestamp, look: &mut LookAgain<'_>) -> Vec<String> {
     let Run { id, verb, .. } = run;
     let recovered = if run.is_purged {
         crate::change::apply::trash::finish_purge(state_dir, id).map(|()| Vec::new())
@@ -272,17 +301,19 @@ fn recover_run(state_dir: &StateDir, run: &Run, in_use: &mut InUse, env: &Env) -
         };
         Ok(stuck.map(line).collect())
     } else {
-        put_back_cut_off(state_dir, run, in_use, env)
+        put_back_cut_off(state_dir, run, now, look)
     };
     recovered
         .unwrap_or_else(|error| vec![format!("run {id} ({verb}) is stuck: {error}; `rejoin undo {id}` tries again")])
 }
 
-fn put_back_cut_off(state_dir: &StateDir, run: &Run, in_use: &mut InUse, env: &Env) -> Result<Vec<String>, PathError> {
-    let trash = state_dir.trash_of(&run.id);
-    let context =
-        StepContext { run: &run.id, trash: &trash, fault: &state_dir.fault, made: RefCell::new(run.made.clone()) };
-    make_if_missing(&trash)?;
+fn put_back_cut_off(
+    state_dir: &StateDir,
+    run: &Run,
+    now: Timestamp,
+    look: &mut LookAgain<'_>,
+) -> Result<Vec<String>, PathError> {
+    let context = context(state_dir, run)?;
     let mut journal = Journal::reopen(state_dir, &run.id)?;
     let (mut mended, mut stuck, mut is_waiting) = (Vec::new(), run.is_stuck(), false);
     for (record, state) in run.items.iter().rev() {
@@ -293,7 +324,7 @@ fn put_back_cut_off(state_dir: &StateDir, run: &Run, in_use: &mut InUse, env: &E
             continue;
         }
         let what = format!("run {} ({}) was cut off at {}", run.id, run.verb, record.label);
-        if let Some(why) = in_use.why(record, env) {
+        if let Some(why) = look(record) {
             is_waiting = true;
             mended.push(format!("{what}, which is left as it is: {why}; `rejoin undo {}` puts it back later", run.id));
             continue;
@@ -312,14 +343,9 @@ fn put_back_cut_off(state_dir: &StateDir, run: &Run, in_use: &mut InUse, env: &E
         }
     }
     if !is_waiting {
-        journal.write(&Event::End { at: env.now, stuck })?;
+        journal.write(&Event::End { at: now, stuck })?;
     }
     journal.sync()?;
-    state_dir.remove_if_empty(&trash);
+    state_dir.remove_if_empty(&run.id);
     Ok(mended)
-}
-
-/// Makes a run's directory in the trash anew, for what is taken back to it.
-fn make_if_missing(trash: &Path) -> Result<(), PathError> {
-    tree::make_private_dirs(trash).map_err(|error| PathError::new("make", trash, error))
 }

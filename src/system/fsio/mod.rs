@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use crate::error::PathError;
 
-pub(crate) use look::{Kind, Look, OpenDir};
+pub(crate) use look::{Kind, Look};
 pub(crate) use owner::{inherit_owner, make_dir, make_dirs};
 pub(crate) use saving::{Access, Saving, Update};
 

@@ -1,32 +1,33 @@
 //! One step of a change: done so that it can be taken back, whenever it was cut off.
 //!
-//! Each step is a few system calls in an order in which every moment between two of them can be told apart by
-//! looking at the disk. So taking back needs no memory of how far the step came.
+//! Each step is a few calls in an order in which every moment between two of them can be told apart by looking at the
+//! disk. So taking back needs no memory of how far the step came.
 
 mod perform;
 mod revert;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use crate::change::apply::fault::Fault;
-use crate::change::apply::journal::{StepRecord, Times};
+use crate::change::apply::journal::StepRecord;
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step, hex};
-use crate::system::fsio;
+use crate::system::disk;
+use crate::system::disk::{At, Disk, For, Handle, Times, look_if_present};
+use crate::system::fsio::Look;
 use crate::system::stamp;
 use crate::system::stamp::Stamp;
 
 pub(super) use revert::StepState;
+
+/// So much of a file is held at once.
+const PIECE: usize = 64 * 1024;
 
 /// Why a step was not done.
 #[derive(Debug, thiserror::Error)]
@@ -54,87 +55,105 @@ fn changed(path: &Path) -> StepError {
     StepError::Changed(format!("{} was changed by another program meanwhile", path.display()))
 }
 
+fn changed_since(path: &Path) -> String {
+    format!("{} was changed since", path.display())
+}
+
+fn in_the_way(path: &Path) -> StepError {
+    StepError::Changed(format!("{} is there again, and is newer", path.display()))
+}
+
+/// Tells whether a call failed for one of these reasons.
+fn is(error: &io::Error, reasons: &[Errno]) -> bool {
+    reasons.iter().any(|reason| error.raw_os_error() == Some(reason.raw_os_error()))
+}
+
 /// What the steps of one run share.
 #[derive(Debug)]
 pub(super) struct StepContext<'a> {
+    pub(super) disk: &'a dyn Disk,
     /// The run's name, a part of every temporary name.
     pub(super) run: &'a str,
     /// The run's directory in the trash.
-    pub(super) trash: &'a Path,
-    /// Where a test wants a fault.
-    pub(super) fault: &'a Fault,
+    pub(super) trash: Handle,
     /// The device and inode of what each step has made, by its name in the trash.
     ///
     /// Only what is known to be made here is ever taken away again: another program may write the very same.
     pub(super) made: RefCell<BTreeMap<String, (u64, u64)>>,
 }
 
-/// Notes what lies at a path as what a step, named by its place in the trash, is about to put in place.
-type NoteMade<'n> = dyn FnMut(&str, &Path) -> io::Result<()> + 'n;
+/// Notes what lies at a place as what a step, named by its place in the trash, is about to put in place.
+type NoteMade<'n> = dyn FnMut(&str, At<'_>) -> io::Result<()> + 'n;
 
 /// Notes what a step is about to put in place, so that a later run knows it again.
 pub(super) type Note<'n> = dyn FnMut((u64, u64)) -> io::Result<()> + 'n;
 
-/// The directory in which a step works, held open so that it stays the one that was looked at.
-struct Dir {
-    handle: OwnedFd,
-    path: PathBuf,
-    metadata: Metadata,
+/// Where a step works: its directory is held open, so that it stays the one that was looked at.
+struct Spot<'p> {
+    dir: Handle,
+    /// What the directory was.
+    look: Look,
+    name: OsString,
+    path: &'p Path,
 }
 
-impl Dir {
-    fn of(path: &Path) -> io::Result<Self> {
-        let dir = path.parent().ok_or_else(|| io::Error::other("it has no directory"))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(dir, flags, Mode::empty())?;
-        let metadata = File::from(handle.try_clone()?).metadata()?;
-        Ok(Self { handle, path: dir.to_owned(), metadata })
+impl<'p> Spot<'p> {
+    fn of(disk: &dyn Disk, path: &'p Path) -> io::Result<Self> {
+        let (dir, name) = disk::open_parent(disk, path)?;
+        let look = disk.look_at(&dir)?;
+        Ok(Self { dir, look, name, path })
     }
 
-    fn is(&self, identity: (u64, u64)) -> bool {
-        (self.metadata.dev(), self.metadata.ino()) == identity
+    /// Returns the same; `None` when there is no such directory.
+    fn if_present(disk: &dyn Disk, path: &'p Path) -> io::Result<Option<Self>> {
+        match Self::of(disk, path) {
+            Ok(spot) => Ok(Some(spot)),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Puts the directory's changes on the disk and its own times back: agents order and clean up by them.
-    fn settle(&self, fault: &Fault) -> io::Result<()> {
-        tree::sync_dir(&self.path)?;
-        fault.point()?;
-        tree::set_times(&self.path, &self.metadata)
+    fn at(&self) -> At<'_> {
+        (&self.dir, &self.name)
+    }
+
+    fn beside<'a>(&'a self, name: &'a str) -> At<'a> {
+        (&self.dir, OsStr::new(name))
+    }
+
+    /// Puts the directory's names on the disk and its own times back: agents order and clean up by them.
+    fn settle(&self, disk: &dyn Disk) -> io::Result<()> {
+        disk.sync(&self.dir)?;
+        disk.set_times(self.beside("."), (self.look.accessed, self.look.modified))
     }
 }
 
 /// Returns the times of the directory that a step changes.
-pub(super) fn dir_times(path: &Path) -> Option<Times> {
-    let metadata = path.parent()?.metadata().ok()?;
-    Some(((metadata.atime(), metadata.atime_nsec()), (metadata.mtime(), metadata.mtime_nsec())))
+pub(super) fn dir_times(disk: &dyn Disk, path: &Path) -> Option<Times> {
+    let look = Spot::of(disk, path).ok()?.look;
+    Some((look.accessed, look.modified))
 }
 
 /// Puts what the step changed its directory's times from back.
-#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
-pub(super) fn restore_dir_times(path: &Path, times: Times) {
-    use rustix::fs::{CWD, Timespec, Timestamps, utimensat};
-    let spec = |(seconds, nanoseconds): (i64, i64)| Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
-    let times = Timestamps { last_access: spec(times.0), last_modification: spec(times.1) };
-    if let Some(dir) = path.parent() {
-        // The directory may be gone, which is nobody's loss.
-        let _ = utimensat(CWD, dir, &times, AtFlags::empty());
-    }
+pub(super) fn restore_dir_times(disk: &dyn Disk, path: &Path, times: Times) {
+    // The directory may be gone, which is nobody's loss.
+    let _ = Spot::of(disk, path).and_then(|spot| disk.set_times(spot.beside("."), times));
 }
 
 /// Says what a step will do, in the journal's form.
-pub(super) fn record(step: &Step, item: usize, number: usize) -> Result<StepRecord, StepError> {
+pub(super) fn record(disk: &dyn Disk, step: &Step, item: usize, number: usize) -> Result<StepRecord, StepError> {
     let kept = format!("{item}-{number}");
     Ok(match step {
         Step::Trash { path, stamp } => StepRecord::Trash { path: path.to_path_buf(), kept, stamp: stamp.clone() },
         Step::Write { path, contents, stamp } => {
-            let mut read = Digesting { target: io::sink(), digest: Sha256::new() };
-            write_contents(contents, &mut read).map_err(failed("cannot read what goes into", path))?;
-            let sha256 = hex(&read.digest.finalize());
+            let sha256 = each_piece(disk, contents, |_| Ok(())).map_err(failed("cannot read what goes into", path))?;
             StepRecord::Write { path: path.clone(), kept, stamp: stamp.as_deref().cloned(), sha256 }
         }
         Step::MakeDir { path } => StepRecord::MakeDir { path: path.clone(), kept },
         Step::Put { from, path } => {
-            let stamp = stamp::take(from).map_err(|error| StepError::Changed(error.to_string()))?;
+            let fail = failed("cannot look at", from);
+            let spot = Spot::of(disk, from).map_err(&fail)?;
+            let stamp = stamp::take_on(disk, spot.at(), from).map_err(&fail)?;
             StepRecord::Put { path: path.clone(), from: from.clone(), kept, stamp }
         }
     })
@@ -145,53 +164,51 @@ pub(super) fn is_plain(step: &Step) -> bool {
     matches!(step, Step::Trash { .. } | Step::MakeDir { .. })
 }
 
-fn write_contents(contents: &Contents, to: &mut dyn io::Write) -> io::Result<()> {
+/// Shows what goes into a file, piece by piece; returns the digest of all of it.
+fn each_piece(
+    disk: &dyn Disk,
+    contents: &Contents,
+    mut see: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut add = |piece: &[u8]| {
+        digest.update(piece);
+        see(piece)
+    };
     match contents {
-        Contents::Bytes(bytes) => to.write_all(bytes),
-        Contents::Joined(parts) => parts.iter().try_for_each(|part| {
-            let (mut file, _) = fsio::open_regular(part).map_err(|error| io::Error::other(error.to_string()))?;
-            io::copy(&mut file, to).map(drop)
-        }),
-    }
-}
-
-/// Renames where nothing may be replaced.
-#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
-fn rename_to_free(from: (&OwnedFd, &Path), to: (&OwnedFd, &Path)) -> rustix::io::Result<()> {
-    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
-        // Some file systems do not know the flag; then looking first is the best there is.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            match rustix::fs::statat(to.0, to.1, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => rustix::fs::renameat(from.0, from.1, to.0, to.1),
-                Ok(_) => Err(Errno::EXIST),
-                Err(error) => Err(error),
+        Contents::Bytes(bytes) => add(bytes)?,
+        Contents::Joined(parts) => {
+            for part in parts {
+                let spot = Spot::of(disk, part)?;
+                each_piece_of(disk, spot.at(), &mut add)?;
             }
         }
-        done => done,
+    }
+    Ok(hex(&digest.finalize()))
+}
+
+fn each_piece_of(disk: &dyn Disk, at: At<'_>, see: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let file = disk.open(at, For::Reading)?;
+    let (mut piece, mut offset) = (vec![0; PIECE], 0);
+    loop {
+        let count = disk.read_at(&file, &mut piece, offset)?;
+        if count == 0 {
+            return Ok(());
+        }
+        see(&piece[..count])?;
+        offset += count as u64;
     }
 }
 
-fn name(path: &Path) -> &Path {
-    path.file_name().map_or(path, Path::new)
-}
+impl<'a> StepContext<'a> {
+    /// Returns the place of something in the trash.
+    fn kept<'k>(&'k self, name: &'k str) -> At<'k> {
+        (&self.trash, OsStr::new(name))
+    }
 
-fn changed_since(path: &Path) -> String {
-    format!("{} was changed since", path.display())
-}
-
-/// Returns the device and inode of what is at a path.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    path.symlink_metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-impl StepContext<'_> {
-    /// Returns the name beside a path under which a step has something that is not finished.
-    fn beside(&self, path: &Path, kept: &str, ending: &str) -> PathBuf {
-        path.with_file_name(format!(".rejoin-{}-{kept}.{ending}", self.run))
+    /// Returns the name under which a step has something that is not finished, beside the path that it changes.
+    fn temporary(&self, kept: &str, ending: &str) -> String {
+        format!(".rejoin-{}-{kept}.{ending}", self.run)
     }
 
     /// Returns the identity of what a step has made.
@@ -199,73 +216,109 @@ impl StepContext<'_> {
         self.made.borrow().get(kept).copied()
     }
 
+    /// Returns the identity of what is at a place.
+    fn identity(&self, at: At<'_>) -> io::Result<Option<(u64, u64)>> {
+        Ok(look_if_present(self.disk, at)?.map(|look| look.identity))
+    }
+
+    fn exists(&self, at: At<'_>) -> io::Result<bool> {
+        Ok(look_if_present(self.disk, at)?.is_some())
+    }
+
+    /// Tells whether something is what was stamped, in the very directory that it was in.
+    fn is_as_planned(&self, spot: &Spot<'_>, stamp: &Stamp) -> bool {
+        stamp::take_on(self.disk, spot.at(), spot.path).is_ok_and(|found| found == *stamp)
+    }
+
+    /// Tells whether something is the very thing that was stamped, wherever it lies now.
+    fn is_as(&self, at: At<'_>, stamp: &Stamp) -> bool {
+        let found = stamp::take_on(self.disk, at, Path::new(at.1));
+        found.is_ok_and(|found| Stamp { parent: stamp.parent, ..found } == *stamp)
+    }
+
+    /// Tells whether something has the size and time of what was stamped; a copy has another inode.
+    fn is_like(&self, at: At<'_>, stamp: &Stamp) -> bool {
+        let found = stamp::take_on(self.disk, at, Path::new(at.1));
+        found
+            .is_ok_and(|found| (found.is_dir, found.size, found.modified) == (stamp.is_dir, stamp.size, stamp.modified))
+    }
+
+    /// Tells whether a file is one that a step has made, with all that was written to it and no more.
+    fn is_made(&self, at: At<'_>, kept: &str, sha256: &str) -> io::Result<bool> {
+        if self.made(kept).is_none() || self.identity(at)? != self.made(kept) {
+            return Ok(false);
+        }
+        let mut digest = Sha256::new();
+        each_piece_of(self.disk, at, &mut |piece| {
+            digest.update(piece);
+            Ok(())
+        })?;
+        Ok(hex(&digest.finalize()) == sha256)
+    }
+
     /// Moves something to where nothing may be, across file systems too.
+    ///
+    /// There it is copied to `partial`, beside its new place, compared and synced; then the original is taken out of
+    /// everybody's sight, to `gone` beside its old place, compared once more, named `rest`, and removed.
     fn move_to_free(
         &self,
-        from: &Path,
-        ready: &Dir,
+        from: At<'_>,
+        to: At<'_>,
+        (partial, gone, rest): (&str, &str, &str),
         path: &Path,
-        dir: &Dir,
-        (kept, note): (&str, &mut NoteMade<'_>),
+        note: &mut dyn FnMut(At<'_>) -> io::Result<()>,
     ) -> Result<(), StepError> {
-        let fail = failed("cannot put back", path);
-        let taken = |error: Errno| if error == Errno::EXIST { in_the_way(path) } else { fail(error.into()) };
-        note(kept, from).map_err(&fail)?;
-        self.fault.point().map_err(&fail)?;
-        match rename_to_free((&ready.handle, name(from)), (&dir.handle, name(path))) {
-            Ok(()) => Ok(()),
-            Err(Errno::XDEV) => {
-                let temporary = self.beside(path, kept, "tmp");
-                tree::remove(&temporary, self.fault).map_err(&fail)?;
-                tree::copy(from, &temporary, self.fault).map_err(&fail)?;
-                if !tree::is_same(from, &temporary).map_err(&fail)? {
-                    return Err(changed(from));
-                }
-                note(kept, &temporary).map_err(&fail)?;
-                self.fault.point().map_err(&fail)?;
-                rename_to_free((&dir.handle, name(&temporary)), (&dir.handle, name(path))).map_err(taken)?;
-                tree::sync_dir(&dir.path).map_err(&fail)?;
-                tree::remove(from, self.fault).map_err(&fail)
-            }
-            Err(error) => Err(taken(error)),
+        let disk = self.disk;
+        let fail = failed("cannot move", path);
+        let taken = |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(path) } else { fail(error) };
+        note(from).map_err(&fail)?;
+        match disk.rename_to_free(from, to) {
+            Err(error) if is(&error, &[Errno::XDEV]) => {}
+            // A loss of power must not take the only name.
+            moved => return moved.map_err(taken).and_then(|()| disk.sync(to.0).map_err(&fail)),
+        }
+        let (partial, gone) = ((to.0, OsStr::new(partial)), (from.0, OsStr::new(gone)));
+        tree::remove(disk, partial).map_err(&fail)?;
+        tree::copy(disk, from, partial).map_err(&fail)?;
+        if !tree::is_same(disk, from, partial).map_err(&fail)? {
+            return Err(changed(path));
+        }
+        note(partial).map_err(&fail)?;
+        disk.rename_to_free(partial, to).map_err(taken)?;
+        disk.sync(to.0).map_err(&fail)?;
+        disk.rename_to_free(from, gone).map_err(&fail)?;
+        if !tree::is_same(disk, gone, to).map_err(&fail)? {
+            // What somebody has written there meanwhile stays where it is.
+            let _ = disk.rename_to_free(gone, from);
+            return Err(changed(path));
+        }
+        // From now on a part of it is of no use to anybody.
+        let rest = (from.0, OsStr::new(rest));
+        disk.rename_to_free(gone, rest).map_err(&fail)?;
+        disk.sync(from.0).map_err(&fail)?;
+        tree::remove(disk, rest).map_err(&fail)
+    }
+
+    /// Puts each of two files in the place of the other; `false` where the file system cannot, and nothing was done.
+    fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<bool> {
+        match self.disk.exchange(one, other) {
+            Err(error) if is(&error, &[Errno::INVAL, Errno::NOSYS, Errno::NOTSUP]) => Ok(false),
+            done => done.map(|()| true),
         }
     }
-}
 
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "apply moves files")]
-    std::fs::rename(from, to)
-}
-
-fn in_the_way(path: &Path) -> StepError {
-    StepError::Changed(format!("{} is there again, and is newer", path.display()))
-}
-
-/// Tells whether a path is the very thing that was stamped, wherever it lies now.
-fn is_as(path: &Path, stamp: &Stamp) -> bool {
-    stamp::take(path).is_ok_and(|found| Stamp { parent: stamp.parent, ..found } == *stamp)
-}
-
-/// Tells whether a path has the size and time of what was stamped; a copy has another inode.
-fn is_like(path: &Path, stamp: &Stamp) -> bool {
-    stamp::take(path)
-        .is_ok_and(|found| (found.is_dir, found.size, found.modified) == (stamp.is_dir, stamp.size, stamp.modified))
-}
-
-/// Digests what is written.
-struct Digesting<W> {
-    target: W,
-    digest: Sha256,
-}
-
-impl<W: io::Write> io::Write for Digesting<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.target.write(bytes)?;
-        self.digest.update(&bytes[..count]);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.target.flush()
+    /// Gives a file a second name: the very file where that is the same file system, else a copy.
+    fn link_or_copy(&self, from: At<'_>, to: At<'_>, partial: &str) -> io::Result<()> {
+        match self.disk.link(from, to) {
+            Ok(()) => {}
+            Err(error) if is(&error, &[Errno::XDEV, Errno::PERM, Errno::MLINK, Errno::NOTSUP, Errno::ACCESS]) => {
+                let partial = (to.0, OsStr::new(partial));
+                tree::remove(self.disk, partial)?;
+                tree::copy(self.disk, from, partial)?;
+                self.disk.rename_to_free(partial, to)?;
+            }
+            Err(error) => return Err(error),
+        }
+        self.disk.sync(to.0)
     }
 }

@@ -1,21 +1,15 @@
 //! Doing a step.
 
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::AtFlags;
 use rustix::io::Errno;
-use sha2::{Digest as _, Sha256};
 
 use crate::change::apply::journal::StepRecord;
-use crate::change::apply::step::{
-    Digesting, Dir, Note, NoteMade, StepContext, StepError, changed, exists, failed, identity, is_as, is_like, name,
-    rename, rename_to_free, write_contents,
-};
+use crate::change::apply::step::{Note, NoteMade, Spot, StepContext, StepError, changed, each_piece, failed, is};
 use crate::change::apply::tree;
-use crate::change::plan::change::{Contents, Step, hex};
-use crate::system::stamp;
+use crate::change::plan::change::{Contents, Step};
+use crate::system::disk::{At, For};
 use crate::system::stamp::Stamp;
 
 impl StepContext<'_> {
@@ -26,8 +20,8 @@ impl StepContext<'_> {
         record: &StepRecord,
         note: &mut Note<'_>,
     ) -> Result<(), StepError> {
-        let mut note = |kept: &str, path: &Path| {
-            let identity = identity(path).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let mut note = |kept: &str, at: At<'_>| {
+            let identity = self.disk.look(at)?.identity;
             note(identity)?;
             self.made.borrow_mut().insert(kept.to_owned(), identity);
             Ok(())
@@ -46,46 +40,19 @@ impl StepContext<'_> {
 
     fn trash(&self, path: &Path, stamp: &Stamp, kept: &str) -> Result<(), StepError> {
         let fail = failed("cannot move", path);
-        let target = self.trash.join(kept);
-        let dir = Dir::of(path).map_err(&fail)?;
-        if !dir.is(stamp.parent) || stamp::take(path).ok().as_ref() != Some(stamp) {
+        let spot = Spot::of(self.disk, path).map_err(&fail)?;
+        if !self.is_as_planned(&spot, stamp) {
             return Err(changed(path));
         }
-        let trash = Dir::of(&target).map_err(&fail)?;
-        self.fault.point().map_err(&fail)?;
-        match rename_to_free((&dir.handle, name(path)), (&trash.handle, name(&target))) {
-            Ok(()) => {
-                // An agent that came in between keeps its session.
-                if !is_as(&target, stamp) {
-                    let _ = rename_to_free((&trash.handle, name(&target)), (&dir.handle, name(path)));
-                    return Err(changed(path));
-                }
-            }
-            Err(Errno::XDEV) => self.trash_elsewhere(path, stamp, kept, &target)?,
-            Err(error) => return Err(fail(error.into())),
-        }
-        dir.settle(self.fault).map_err(&fail)
-    }
-
-    /// Moves to another file system: copies, compares, takes the original out of the agent's sight, removes it.
-    fn trash_elsewhere(&self, path: &Path, stamp: &Stamp, kept: &str, target: &Path) -> Result<(), StepError> {
-        let fail = failed("cannot move", path);
-        let partial = self.trash.join(format!("{kept}.partial"));
-        tree::copy(path, &partial, self.fault).map_err(&fail)?;
-        if !tree::is_same(path, &partial).map_err(&fail)? || stamp::take(path).ok().as_ref() != Some(stamp) {
+        let names = (&*format!("{kept}.partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
+        self.move_to_free(spot.at(), self.kept(kept), names, path, &mut |_| Ok(()))?;
+        let is_copy = self.disk.look(self.kept(kept)).is_ok_and(|look| look.identity.0 != stamp.device);
+        if !is_copy && !self.is_as(self.kept(kept), stamp) {
+            // An agent that came in between keeps its session.
+            let _ = self.disk.rename_to_free(self.kept(kept), spot.at());
             return Err(changed(path));
         }
-        self.fault.point().map_err(&fail)?;
-        rename(&partial, target).map_err(&fail)?;
-        tree::sync_dir(self.trash).map_err(&fail)?;
-        let aside = self.beside(path, kept, "gone");
-        self.fault.point().map_err(&fail)?;
-        rename(path, &aside).map_err(&fail)?;
-        if !is_as(&aside, stamp) {
-            let _ = rename(&aside, path);
-            return Err(changed(path));
-        }
-        tree::remove(&aside, self.fault).map_err(&fail)
+        spot.settle(self.disk).map_err(&fail)
     }
 
     fn write(
@@ -96,91 +63,80 @@ impl StepContext<'_> {
         (kept, sha256): (&str, &str),
         note: &mut NoteMade<'_>,
     ) -> Result<(), StepError> {
-        let fail = failed("cannot write", path);
-        let dir = Dir::of(path).map_err(&fail)?;
-        let is_as_planned = || match stamp {
-            Some(stamp) => dir.is(stamp.parent) && stamp::take(path).ok().as_ref() == Some(stamp),
-            None => !exists(path),
-        };
-        if !is_as_planned() {
+        let (disk, fail) = (self.disk, failed("cannot write", path));
+        let spot = Spot::of(disk, path).map_err(&fail)?;
+        let is_free = || self.exists(spot.at()).map(|exists| !exists);
+        let is_planned = || stamp.map_or_else(is_free, |stamp| Ok(self.is_as_planned(&spot, stamp)));
+        if !is_planned().map_err(&fail)? {
             return Err(changed(path));
         }
-        let old = stamp.map(|_| path.symlink_metadata()).transpose().map_err(&fail)?;
-        let temporary = self.beside(path, kept, "tmp");
-        self.fault.point().map_err(&fail)?;
-        let file = tree::create(&temporary).map_err(&fail)?;
-        let mut target = Digesting { target: file, digest: Sha256::new() };
-        self.fault.point().map_err(&fail)?;
-        write_contents(contents, &mut target).map_err(&fail)?;
-        if hex(&target.digest.finalize()) != *sha256 {
+        let name = self.temporary(kept, "tmp");
+        let temporary = spot.beside(&name);
+        let file = disk.open(temporary, For::New).map_err(&fail)?;
+        if each_piece(disk, contents, |piece| disk.add(&file, piece)).map_err(&fail)? != *sha256 {
             return Err(changed(path));
         }
-        self.fault.point().map_err(&fail)?;
-        match &old {
-            Some(old) => tree::take_attributes(old, &temporary).map_err(&fail)?,
-            None => {
-                let owner = (Some(dir.metadata.uid()), Some(dir.metadata.gid()));
-                let _ = std::os::unix::fs::lchown(&temporary, owner.0, owner.1);
-            }
-        }
-        target.target.sync_all().map_err(&fail)?;
-        note(kept, &temporary).map_err(&fail)?;
-        if let Some(stamp) = stamp {
-            self.keep(path, kept)?;
-            if !is_as_planned() {
-                return Err(changed(path));
-            }
-            self.fault.point().map_err(&fail)?;
-            rename(&temporary, path).map_err(&fail)?;
-            // What was appended to the old file between the look and the rename is in what was kept.
-            if !is_like(&self.trash.join(kept), stamp) {
-                return Err(changed(path));
-            }
+        if stamp.is_some() {
+            let old = disk.look(spot.at()).map_err(&fail)?;
+            tree::take_attributes(disk, &old, temporary).map_err(&fail)?;
         } else {
-            self.fault.point().map_err(&fail)?;
-            let free = rename_to_free((&dir.handle, name(&temporary)), (&dir.handle, name(path)));
-            free.map_err(|error| if error == Errno::EXIST { changed(path) } else { fail(error.into()) })?;
+            let _ = disk.set_owner(temporary, spot.look.owner);
         }
-        dir.settle(self.fault).map_err(&fail)
-    }
-
-    /// Keeps the old file in the trash: the very file where that is the same file system, else a copy.
-    #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
-    fn keep(&self, path: &Path, kept: &str) -> Result<(), StepError> {
-        let fail = failed("cannot keep the old", path);
-        let target = self.trash.join(kept);
-        self.fault.point().map_err(&fail)?;
-        match rustix::fs::linkat(rustix::fs::CWD, path, rustix::fs::CWD, &target, AtFlags::empty()) {
-            Ok(()) => return Ok(()),
-            Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::NOTSUP | Errno::ACCESS) => {}
-            Err(error) => return Err(fail(error.into())),
+        disk.sync(&file).map_err(&fail)?;
+        note(kept, temporary).map_err(&fail)?;
+        let Some(stamp) = stamp else {
+            self.put_in_place(temporary, &spot)?;
+            return spot.settle(disk).map_err(&fail);
+        };
+        let partial = format!("{kept}.partial");
+        self.link_or_copy(spot.at(), self.kept(kept), &partial).map_err(failed("cannot keep the old", path))?;
+        if !is_planned().map_err(&fail)? {
+            return Err(changed(path));
         }
-        let partial = self.trash.join(format!("{kept}.partial"));
-        tree::copy(path, &partial, self.fault).map_err(&fail)?;
-        self.fault.point().map_err(&fail)?;
-        rename(&partial, &target).map_err(&fail)?;
-        tree::sync_dir(self.trash).map_err(&fail)
+        if self.exchange(temporary, spot.at()).map_err(&fail)? {
+            // What another program has put there between the look and the exchange goes back.
+            if !self.is_as(temporary, stamp) || !tree::is_same(disk, temporary, self.kept(kept)).map_err(&fail)? {
+                let _ = disk.exchange(temporary, spot.at());
+                return Err(changed(path));
+            }
+            disk.sync(&spot.dir).map_err(&fail)?;
+            disk.unlink(temporary).map_err(&fail)?;
+        } else {
+            disk.rename(temporary, spot.at()).map_err(&fail)?;
+            // What was appended to the old file between the look and the rename is in what was kept.
+            if !self.is_like(self.kept(kept), stamp) {
+                return Err(changed(path));
+            }
+        }
+        spot.settle(disk).map_err(&fail)
     }
 
     fn make_dir(&self, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot make", path);
-        let dir = Dir::of(path).map_err(&fail)?;
+        let spot = Spot::of(self.disk, path).map_err(&fail)?;
         // It is noted before it is in place, so that no moment leaves a directory that nobody is known to have made.
-        let temporary = self.beside(path, kept, "tmp");
-        self.fault.point().map_err(&fail)?;
-        tree::make_private_dir(&temporary).map_err(&fail)?;
-        note(kept, &temporary).map_err(&fail)?;
-        self.fault.point().map_err(&fail)?;
-        let free = rename_to_free((&dir.handle, name(&temporary)), (&dir.handle, name(path)));
-        free.map_err(|error| if error == Errno::EXIST { changed(path) } else { fail(error.into()) })?;
-        dir.settle(self.fault).map_err(&fail)
+        let name = self.temporary(kept, "tmp");
+        let temporary = spot.beside(&name);
+        self.disk.make_dir(temporary).map_err(&fail)?;
+        note(kept, temporary).map_err(&fail)?;
+        self.put_in_place(temporary, &spot)?;
+        spot.settle(self.disk).map_err(&fail)
+    }
+
+    /// Gives what was made beside its place its name, where nothing may be.
+    fn put_in_place(&self, temporary: At<'_>, spot: &Spot<'_>) -> Result<(), StepError> {
+        let taken = |error: io::Error| match is(&error, &[Errno::EXIST]) {
+            true => changed(spot.path),
+            false => failed("cannot write", spot.path)(error),
+        };
+        self.disk.rename_to_free(temporary, spot.at()).map_err(taken)
     }
 
     fn put(&self, from: &Path, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot put back", path);
-        let dir = Dir::of(path).map_err(&fail)?;
-        let ready = Dir::of(from).map_err(&fail)?;
-        self.move_to_free(from, &ready, path, &dir, (kept, note))?;
-        dir.settle(self.fault).map_err(&fail)
+        let (spot, ready) = (Spot::of(self.disk, path).map_err(&fail)?, Spot::of(self.disk, from).map_err(&fail)?);
+        let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
+        self.move_to_free(ready.at(), spot.at(), names, path, &mut |at| note(kept, at))?;
+        spot.settle(self.disk).map_err(&fail)
     }
 }

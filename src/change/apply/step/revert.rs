@@ -4,15 +4,13 @@ use std::io;
 use std::path::Path;
 
 use rustix::io::Errno;
-use sha2::{Digest as _, Sha256};
 
 use crate::change::apply::journal::StepRecord;
-use crate::change::apply::step::{
-    Dir, StepContext, StepError, changed_since, exists, failed, identity, in_the_way, is_as, is_like, rename,
-};
+use crate::change::apply::step::{Spot, StepContext, StepError, changed_since, failed, in_the_way, is};
 use crate::change::apply::tree;
-use crate::change::plan::change::hex;
-use crate::system::fsio;
+use crate::system::disk;
+use crate::system::disk::{At, look_if_present};
+use crate::system::stamp::Stamp;
 
 /// How the disk looks to somebody who wants to take a step back.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,46 +26,56 @@ pub(in crate::change::apply) enum StepState {
 impl StepContext<'_> {
     /// Looks at how a step stands.
     pub(in crate::change::apply) fn standing(&self, record: &StepRecord) -> io::Result<StepState> {
-        let lost =
-            |path: &Path| StepState::Blocked(format!("what was kept of {} is no longer in the trash", path.display()));
+        let spot = Spot::if_present(self.disk, record.path())?;
+        let found = match &spot {
+            Some(spot) => look_if_present(self.disk, spot.at())?.map(|look| look.identity),
+            None => None,
+        };
+        let path = record.path();
         Ok(match record {
-            StepRecord::Trash { path, kept, stamp } => {
-                let kept = self.trash.join(kept);
-                match (exists(path), exists(&kept)) {
-                    (true, false) => StepState::Before,
-                    (false, true) => StepState::After,
-                    (true, true) if is_as(path, stamp) || tree::is_same(path, &kept)? => StepState::Before,
-                    (true, true) => StepState::Blocked(in_the_way(path).to_string()),
-                    _ => lost(path),
+            StepRecord::Trash { kept, stamp, .. } => {
+                let kept = self.kept(kept);
+                match (&spot, found.is_some(), self.exists(kept)?) {
+                    (_, true, false) => StepState::Before,
+                    (_, false, true) => StepState::After,
+                    (Some(spot), true, true)
+                        if self.is_as(spot.at(), stamp) || tree::is_same(self.disk, spot.at(), kept)? =>
+                    {
+                        StepState::Before
+                    }
+                    (_, true, true) => StepState::Blocked(in_the_way(path).to_string()),
+                    (_, false, false) => {
+                        StepState::Blocked(format!("what was kept of {} is no longer in the trash", path.display()))
+                    }
                 }
             }
-            StepRecord::Write { path, kept, stamp, sha256 } => {
-                let (made, target) = (self.made(kept), self.trash.join(kept));
-                match (made, identity(path)) {
-                    // Nothing was put in place, so the old file must be there.
-                    (None, _) if !exists(&target) => StepState::Before,
-                    (None, _) if stamp.as_ref().is_some_and(|stamp| is_like(path, stamp)) => StepState::Before,
-                    (None, _) => StepState::Blocked(changed_since(path)),
+            StepRecord::Write { kept, stamp, sha256, .. } => {
+                let is_kept = self.exists(self.kept(kept))?;
+                let is_old = |spot: &Spot<'_>| stamp.as_ref().is_some_and(|stamp| self.is_like(spot.at(), stamp));
+                let temporary = self.temporary(kept, "tmp");
+                let Some(spot) = &spot else {
+                    let gone = || StepState::Blocked(format!("the directory of {} is gone", path.display()));
+                    return Ok(if is_kept { gone() } else { StepState::Before });
+                };
+                match (self.made(kept), found) {
                     // The new file is still where it was made.
-                    (Some(_), _) if identity(&self.beside(path, kept, "tmp")) == made => StepState::Before,
-                    (Some(_), None) if stamp.is_some() && exists(&target) => StepState::After,
-                    (Some(_), None) => StepState::Before,
-                    (Some(_), found) if found == made && has_digest(path, sha256)? => StepState::After,
-                    (Some(_), found) if found == made => StepState::Blocked(changed_since(path)),
-                    _ if !exists(&target) => StepState::Before,
-                    _ if stamp.as_ref().is_some_and(|stamp| is_like(path, stamp)) => StepState::Before,
+                    (Some(made), _) if self.identity(spot.beside(&temporary))? == Some(made) => StepState::Before,
+                    (Some(made), Some(found)) if found == made => match self.is_made(spot.at(), kept, sha256)? {
+                        true => StepState::After,
+                        false => StepState::Blocked(changed_since(path)),
+                    },
+                    (Some(_), None) if stamp.is_some() && is_kept => StepState::After,
+                    // Nothing was put in place, or nothing is left of it.
+                    _ if !is_kept || is_old(spot) => StepState::Before,
                     _ => StepState::Blocked(changed_since(path)),
                 }
             }
-            StepRecord::MakeDir { path, kept } => match self.made(kept) {
-                Some(made) if identity(path) == Some(made) => StepState::After,
-                _ => StepState::Before,
-            },
-            StepRecord::Put { path, kept, stamp, .. } => match self.made(kept) {
-                Some(made) if identity(path) == Some(made) && is_like(path, stamp) => StepState::After,
-                Some(made) if identity(path) == Some(made) => StepState::Blocked(changed_since(path)),
-                _ => StepState::Before,
-            },
+            StepRecord::MakeDir { kept, .. } if found.is_some() && found == self.made(kept) => StepState::After,
+            StepRecord::Put { kept, stamp, .. } if found.is_some() && found == self.made(kept) => {
+                let is_like = spot.is_some_and(|spot| self.is_like(spot.at(), stamp));
+                if is_like { StepState::After } else { StepState::Blocked(changed_since(path)) }
+            }
+            StepRecord::MakeDir { .. } | StepRecord::Put { .. } => StepState::Before,
         })
     }
 
@@ -75,7 +83,8 @@ impl StepContext<'_> {
     pub(in crate::change::apply) fn has_lost(&self, record: &StepRecord) -> bool {
         match record {
             StepRecord::Trash { path, kept, stamp } | StepRecord::Write { path, kept, stamp: Some(stamp), .. } => {
-                !exists(&self.trash.join(kept)) && !is_like(path, stamp)
+                let is_back = || Spot::of(self.disk, path).is_ok_and(|spot| self.is_like(spot.at(), stamp));
+                matches!(self.exists(self.kept(kept)), Ok(false)) && !is_back()
             }
             _ => false,
         }
@@ -89,126 +98,172 @@ impl StepContext<'_> {
         if let StepState::Blocked(why) = standing {
             return Err(StepError::Changed(why));
         }
+        let is_after = standing == StepState::After;
+        if is_after && let StepRecord::Trash { .. } = record {
+            // The directories may have gone away since.
+            disk::make_dirs(self.disk, path.parent().unwrap_or(path)).map_err(&fail)?;
+        }
+        let Some(spot) = Spot::if_present(self.disk, path).map_err(&fail)? else {
+            // Nothing of it can be there.
+            return self.remove_half_done(record, None).map_err(&fail);
+        };
         match record {
-            StepRecord::Trash { path, kept, stamp } => {
-                let target = self.trash.join(kept);
-                if standing == StepState::After {
-                    self.restore_parents(path)?;
-                    let (dir, trash) = (Dir::of(path).map_err(&fail)?, Dir::of(&target).map_err(&fail)?);
-                    self.move_to_free(&target, &trash, path, &dir, (kept, &mut |_, _| Ok(())))?;
-                    dir.settle(self.fault).map_err(&fail)?;
-                } else if exists(&target) && !is_as(&target, stamp) {
-                    // The original is where it was; this is only a copy.
-                    tree::remove(&target, self.fault).map_err(&fail)?;
+            StepRecord::Trash { kept, stamp, .. } if is_after => self.put_back(&spot, kept, stamp)?,
+            StepRecord::Trash { kept, stamp, .. } => {
+                // The original is where it was; what is no more than a copy goes.
+                let kept = self.kept(kept);
+                if self.exists(kept).map_err(&fail)? && !self.is_as(kept, stamp) {
+                    tree::remove(self.disk, kept).map_err(&fail)?;
                 }
             }
-            StepRecord::Write { path, kept, stamp, .. } => {
-                let target = self.trash.join(kept);
-                match (standing, stamp) {
-                    (StepState::After, Some(_)) => self.write_back(path, kept, &target)?,
-                    (StepState::After, None) => {
-                        let dir = Dir::of(path).map_err(&fail)?;
-                        tree::remove(path, self.fault).map_err(&fail)?;
-                        dir.settle(self.fault).map_err(&fail)?;
-                    }
-                    _ => tree::remove(&target, self.fault).map_err(&fail)?,
+            StepRecord::Write { kept, stamp: Some(_), sha256, .. } if is_after => {
+                self.write_back(&spot, kept, sha256)?;
+            }
+            StepRecord::Write { kept, sha256, .. } if is_after => {
+                let name = self.temporary(kept, "tmp");
+                self.disk.rename_to_free(spot.at(), spot.beside(&name)).map_err(&fail)?;
+                if !self.is_made(spot.beside(&name), kept, sha256).map_err(&fail)? {
+                    let _ = self.disk.rename_to_free(spot.beside(&name), spot.at());
+                    return Err(StepError::Changed(changed_since(path)));
                 }
             }
-            StepRecord::MakeDir { path, .. } => {
-                if standing == StepState::After {
-                    let dir = Dir::of(path).map_err(&fail)?;
-                    self.fault.point().map_err(&fail)?;
-                    #[expect(clippy::disallowed_methods, reason = "apply removes the directory that it made")]
-                    match std::fs::remove_dir(path) {
-                        // Somebody uses it by now.
-                        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
-                        done => done.map_err(&fail)?,
-                    }
-                    dir.settle(self.fault).map_err(&fail)?;
+            StepRecord::Write { kept, .. } => {
+                self.remove_temporary(&spot, kept).map_err(&fail)?;
+                tree::remove(self.disk, self.kept(kept)).map_err(&fail)?;
+            }
+            StepRecord::MakeDir { .. } if is_after => match self.disk.remove_dir(spot.at()) {
+                // Somebody uses it by now.
+                Err(error) if is(&error, &[Errno::NOTEMPTY, Errno::EXIST]) => {}
+                done => done.map_err(&fail)?,
+            },
+            StepRecord::Put { kept, stamp, .. } if is_after => {
+                let names =
+                    (&*format!("{kept}.partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
+                self.move_to_free(spot.at(), self.kept(kept), names, path, &mut |_| Ok(()))?;
+                if !self.is_like(self.kept(kept), stamp) {
+                    let _ = self.disk.rename_to_free(self.kept(kept), spot.at());
+                    return Err(StepError::Changed(changed_since(path)));
                 }
             }
-            StepRecord::Put { path, kept, .. } => {
-                if standing == StepState::After {
-                    let target = self.trash.join(kept);
-                    let (dir, trash) = (Dir::of(path).map_err(&fail)?, Dir::of(&target).map_err(&fail)?);
-                    self.move_to_free(path, &dir, &target, &trash, (kept, &mut |_, _| Ok(())))?;
-                    dir.settle(self.fault).map_err(&fail)?;
-                }
-            }
+            StepRecord::MakeDir { .. } | StepRecord::Put { .. } => {}
         }
-        self.remove_half_done(record).map_err(&fail)
+        let has_removed = self.remove_half_done_at(record, &spot).map_err(&fail)?;
+        if is_after || has_removed { spot.settle(self.disk).map_err(&fail) } else { Ok(()) }
     }
 
-    /// Puts an old file back over the new one.
-    fn write_back(&self, path: &Path, kept: &str, target: &Path) -> Result<(), StepError> {
-        let fail = failed("cannot put back", path);
-        let dir = Dir::of(path).map_err(&fail)?;
-        self.fault.point().map_err(&fail)?;
-        match rename(target, path) {
-            Ok(()) => {}
-            Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
-                let temporary = self.beside(path, kept, "tmp");
-                tree::remove(&temporary, self.fault).map_err(&fail)?;
-                tree::copy(target, &temporary, self.fault).map_err(&fail)?;
-                self.fault.point().map_err(&fail)?;
-                rename(&temporary, path).map_err(&fail)?;
-                tree::sync_dir(&dir.path).map_err(&fail)?;
-                tree::remove(target, self.fault).map_err(&fail)?;
-            }
-            Err(error) => return Err(fail(error)),
+    /// Moves what lies in the trash back to where it was.
+    fn put_back(&self, spot: &Spot<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
+        let fail = failed("cannot put back", spot.path);
+        let gone = self.temporary(kept, "gone");
+        // The original itself, which was about to be removed.
+        if self.exists(spot.beside(&gone)).map_err(&fail)? && self.is_as(spot.beside(&gone), stamp) {
+            let taken = |error: io::Error| match is(&error, &[Errno::EXIST]) {
+                true => in_the_way(spot.path),
+                false => fail(error),
+            };
+            self.disk.rename_to_free(spot.beside(&gone), spot.at()).map_err(taken)?;
+            self.disk.sync(&spot.dir).map_err(&fail)?;
+            return tree::remove(self.disk, self.kept(kept)).map_err(&fail);
         }
-        dir.settle(self.fault).map_err(&fail)
+        let names = (&*self.temporary(kept, "partial"), &*format!("{kept}.gone"), &*format!("{kept}.rest"));
+        self.move_to_free(self.kept(kept), spot.at(), names, spot.path, &mut |_| Ok(()))
     }
 
-    /// Makes the directories anew that went away since.
-    fn restore_parents(&self, path: &Path) -> Result<(), StepError> {
-        match path.parent() {
-            Some(dir) if !exists(dir) => {
-                self.fault.point().and_then(|()| tree::make_private_dirs(dir)).map_err(failed("cannot make", dir))
-            }
-            _ => Ok(()),
+    /// Puts an old file back in the place of the new one.
+    fn write_back(&self, spot: &Spot<'_>, kept: &str, sha256: &str) -> Result<(), StepError> {
+        let (disk, fail) = (self.disk, failed("cannot put back", spot.path));
+        let changed = || StepError::Changed(changed_since(spot.path));
+        let (name, partial) = (self.temporary(kept, "tmp"), self.temporary(kept, "partial"));
+        let temporary = spot.beside(&name);
+        if !self.exists(temporary).map_err(&fail)? {
+            self.link_or_copy(self.kept(kept), temporary, &partial).map_err(&fail)?;
+        } else if !tree::is_same(disk, temporary, self.kept(kept)).map_err(&fail)? {
+            return Err(changed());
         }
+        if !self.exists(spot.at()).map_err(&fail)? {
+            disk.rename_to_free(temporary, spot.at()).map_err(&fail)?;
+        } else if self.exchange(temporary, spot.at()).map_err(&fail)? {
+            if !self.is_made(temporary, kept, sha256).map_err(&fail)? {
+                let _ = disk.exchange(temporary, spot.at());
+                return Err(changed());
+            }
+            disk.sync(&spot.dir).map_err(&fail)?;
+            disk.unlink(temporary).map_err(&fail)?;
+        } else {
+            disk.rename(temporary, spot.at()).map_err(&fail)?;
+        }
+        disk.sync(&spot.dir).map_err(&fail)?;
+        tree::remove(disk, self.kept(kept)).map_err(&fail)
+    }
+
+    /// Tells whether anything shows that a step was begun.
+    pub(in crate::change::apply) fn is_touched(&self, record: &StepRecord) -> io::Result<bool> {
+        let kept = record.kept();
+        for ending in ["partial", "gone", "rest"] {
+            if self.exists(self.kept(&format!("{kept}.{ending}")))? {
+                return Ok(true);
+            }
+        }
+        if let Some(spot) = Spot::if_present(self.disk, record.path())? {
+            for ending in ["tmp", "partial", "gone", "rest"] {
+                if self.exists(spot.beside(&self.temporary(kept, ending)))? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(self.standing(record)? != StepState::Before)
     }
 
     /// Removes what a step that was cut off has left under temporary names.
-    pub(in crate::change::apply) fn remove_half_done(&self, record: &StepRecord) -> io::Result<()> {
-        let (path, kept) = match record {
-            StepRecord::Trash { path, kept, .. }
-            | StepRecord::Write { path, kept, .. }
-            | StepRecord::Put { path, kept, .. }
-            | StepRecord::MakeDir { path, kept } => (path, kept),
-        };
-        let dir = Dir::of(path).ok();
-        let mut has_removed = false;
-        for leftover in [
-            self.trash.join(format!("{kept}.partial")),
-            self.beside(path, kept, "tmp"),
-            self.beside(path, kept, "gone"),
-        ] {
-            if exists(&leftover) {
-                tree::remove(&leftover, self.fault)?;
-                has_removed = true;
-            }
-        }
-        match dir {
-            Some(dir) if has_removed => dir.settle(self.fault),
-            _ => Ok(()),
+    fn remove_half_done(&self, record: &StepRecord, spot: Option<&Spot<'_>>) -> io::Result<()> {
+        match spot {
+            Some(spot) => self.remove_half_done_at(record, spot).map(drop),
+            None => tree::remove(self.disk, self.kept(&format!("{}.partial", record.kept()))),
         }
     }
-}
 
-fn has_digest(path: &Path, sha256: &str) -> io::Result<bool> {
-    let (mut file, _) = match fsio::open_regular(path) {
-        Ok(opened) => opened,
-        Err(_) => return Ok(false),
-    };
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let count = io::Read::read(&mut file, &mut buffer)?;
-        if count == 0 {
-            return Ok(hex(&digest.finalize()) == sha256);
+    /// Removes the same, and returns whether there was anything beside the step's path.
+    fn remove_half_done_at(&self, record: &StepRecord, spot: &Spot<'_>) -> io::Result<bool> {
+        let kept = record.kept();
+        let mut has_removed = false;
+        // What was never finished is a copy of what is where it was; the rest of what was finished is, too.
+        for ending in ["partial", "rest"] {
+            tree::remove(self.disk, self.kept(&format!("{kept}.{ending}")))?;
+            let name = self.temporary(kept, ending);
+            has_removed |= self.exists(spot.beside(&name))?;
+            tree::remove(self.disk, spot.beside(&name))?;
         }
-        digest.update(&buffer[..count]);
+        has_removed |= self.remove_temporary(spot, kept)?;
+        let (gone, gone_from_trash) = (self.temporary(kept, "gone"), format!("{kept}.gone"));
+        has_removed |= self.remove_copied(spot.beside(&gone), [self.kept(kept), spot.at()], spot.path)?;
+        self.remove_copied(self.kept(&gone_from_trash), [spot.at(), self.kept(kept)], spot.path)?;
+        Ok(has_removed)
+    }
+
+    /// Removes what a step has made beside its path, or what it has put aside there and keeps in the trash.
+    fn remove_temporary(&self, spot: &Spot<'_>, kept: &str) -> io::Result<bool> {
+        let name = self.temporary(kept, "tmp");
+        let temporary = spot.beside(&name);
+        let Some(found) = self.identity(temporary)? else { return Ok(false) };
+        if self.made(kept).is_none_or(|made| made == found) {
+            tree::remove(self.disk, temporary)?;
+            return Ok(true);
+        }
+        self.remove_copied(temporary, [self.kept(kept), spot.at()], spot.path)
+    }
+
+    /// Removes something of which there is a copy at one of these places; anything else is somebody's only one.
+    fn remove_copied(&self, at: At<'_>, copies: [At<'_>; 2], path: &Path) -> io::Result<bool> {
+        if !self.exists(at)? {
+            return Ok(false);
+        }
+        for copy in copies {
+            if self.exists(copy)? && tree::is_same(self.disk, at, copy)? {
+                tree::remove(self.disk, at)?;
+                return Ok(true);
+            }
+        }
+        let name = at.1.display();
+        Err(io::Error::other(format!("{name}, beside {}, holds something newer; move it there first", path.display())))
     }
 }

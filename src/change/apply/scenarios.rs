@@ -1,0 +1,403 @@
+//! Whole changes, on the system's disk and on the one in memory: done, undone, cut off anywhere, failing anywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use smallvec::SmallVec;
+
+use crate::change::apply::run::{ItemResult, Outcome, run_on};
+use crate::change::apply::state_dir::{READY, StateDir};
+use crate::change::apply::trash::{Purge, purge};
+use crate::change::apply::tree;
+use crate::change::apply::undo::{UndoResult, Which, recover_on, undo_on};
+use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::system::disk;
+use crate::system::disk::memory::{Call, Memory, Node, Verdict};
+use crate::system::disk::{Disk, For, System};
+use crate::system::fsio::Kind;
+use crate::system::stamp;
+use crate::system::stamp::Stamp;
+
+/// A store and a state directory on some disk.
+struct Place {
+    disk: Arc<dyn Disk>,
+    base: PathBuf,
+}
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+impl Place {
+    /// Lays out a store; with `apart` the state directory is on another file system, where that can be.
+    fn new(disk: Arc<dyn Disk>, base: PathBuf) -> Self {
+        let place = Self { disk, base };
+        for (path, text) in [
+            ("store/a.jsonl", "one\ntwo\n"),
+            ("store/a/subagents/b.jsonl", "three\n"),
+            ("store/a/deep/er/c.txt", "four"),
+            ("store/info.json", "{\"old\":1}"),
+            ("store/other.jsonl", "five\n"),
+        ] {
+            place.put(path, text);
+        }
+        place
+    }
+
+    fn in_memory(is_apart: bool) -> (Self, Memory) {
+        let memory = Memory::new();
+        if is_apart {
+            memory.actor().mount("/home/state");
+        }
+        let place = Self::new(memory.shared(), "/home".into());
+        memory.settle();
+        (place, memory)
+    }
+
+    fn on_both(scenario: impl Fn(&Self)) {
+        let dir = tempfile::tempdir().expect("a directory");
+        scenario(&Self::new(Arc::new(System::default()), dir.path().to_owned()));
+        for is_apart in [false, true] {
+            scenario(&Self::in_memory(is_apart).0);
+        }
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        let path = self.base.join(path);
+        let dir = disk::make_dirs(&*self.disk, path.parent().expect("a directory")).expect("a directory");
+        let file = self.disk.open((&dir, path.file_name().expect("a name")), For::New).expect("a file");
+        self.disk.add(&file, text.as_bytes()).expect("bytes");
+    }
+
+    /// Returns every file below a directory with its bytes.
+    fn files(&self, below: &str) -> Files {
+        let mut files = Files::new();
+        let root = self.base.join(below);
+        let (dir, name) = disk::open_parent(&*self.disk, &root).expect("a directory");
+        let mut paths = Vec::new();
+        let walked = stamp::each_below(&*self.disk, (&dir, &name), &mut |path, look| {
+            paths.extend((look.kind == Kind::File).then(|| path.to_owned()));
+            Ok(())
+        });
+        walked.expect("a walk");
+        for path in paths {
+            let (dir, name) = disk::open_parent(&*self.disk, &root.join(&path)).expect("a directory");
+            let file = self.disk.open((&dir, &name), For::Reading).expect("a file");
+            let mut bytes = vec![0; 1 << 16];
+            let count = self.disk.read_at(&file, &mut bytes, 0).expect("bytes");
+            bytes.truncate(count);
+            files.insert(path, bytes);
+        }
+        files
+    }
+
+    fn stamp(&self, path: &str) -> (PathBuf, Stamp) {
+        let path = self.base.join(path);
+        let (dir, name) = disk::open_parent(&*self.disk, &path).expect("a directory");
+        let stamp = stamp::take_on(&*self.disk, (&dir, &name), &path).expect("a stamp");
+        (path, stamp)
+    }
+
+    /// A change with every kind of step.
+    fn change(&self) -> Change {
+        let trash = |path| {
+            let (path, stamp) = self.stamp(path);
+            Step::Trash { path: path.into(), stamp }
+        };
+        let (path, stamp) = self.stamp("store/info.json");
+        let contents = |text: &str| Contents::Bytes(text.into());
+        let rewrite = Step::Write { path, contents: contents("{\"new\":22}"), stamp: Some(Box::new(stamp)) };
+        let write = Step::Write { path: self.base.join("store/new.json"), contents: contents("{}"), stamp: None };
+        let made = self.base.join("store/made");
+        let put = Step::Put { from: self.base.join("state").join(READY).join("x"), path: made.join("x") };
+        let steps = [
+            vec![trash("store/a"), trash("store/a.jsonl")],
+            vec![rewrite, write],
+            vec![Step::MakeDir { path: made }, put],
+        ];
+        let item = |steps| Item {
+            about: About::Other("something".into()),
+            seen: SmallVec::new(),
+            code: "named",
+            reason: "named".into(),
+            steps,
+        };
+        Change { verb: "delete", items: steps.into_iter().map(item).collect() }
+    }
+
+    fn state(&self, verb: &str) -> anyhow::Result<StateDir> {
+        StateDir::open_on(Arc::clone(&self.disk), self.base.join("state"), now(), verb, Duration::ZERO)
+    }
+
+    fn run(&self, change: &Change) -> anyhow::Result<Outcome> {
+        let state_dir = self.state("delete")?;
+        let ready = disk::make_dirs(&*self.disk, &self.base.join("state").join(READY))?;
+        let file = self.disk.open((&ready, "x".as_ref()), For::New)?;
+        self.disk.add(&file, b"put")?;
+        self.disk.sync(&file)?;
+        Ok(run_on(&state_dir, change, now(), &|_| None, &mut |_| {})?)
+    }
+
+    /// Mends what was cut off, and undoes every run; returns what was said.
+    fn undo_all(&self) -> Vec<String> {
+        let state_dir = self.state("undo").expect("a state directory");
+        let mut said = recover_on(&state_dir, now(), &mut |_| None).expect("a recovery");
+        while let Ok(report) = undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |_| None) {
+            said.extend(report.items.iter().filter_map(|item| match item {
+                UndoResult::Refused(why) => Some(why.clone()),
+                _ => None,
+            }));
+            if !report.items.contains(&UndoResult::Undone) {
+                break;
+            }
+        }
+        said
+    }
+}
+
+fn now() -> jiff::Timestamp {
+    "2026-03-01T12:00:00Z".parse().expect("a time")
+}
+
+#[track_caller]
+fn nothing_is_lost(before: &Files, place: &Place, when: &str) {
+    let everything: BTreeSet<Vec<u8>> = place.files("").into_values().collect();
+    for (path, bytes) in before {
+        assert!(everything.contains(bytes), "{when}: {} is lost", path.display());
+    }
+}
+
+#[test]
+fn every_kind_of_step_is_done_undone_and_purged_on_every_disk() {
+    Place::on_both(|place| {
+        let before = place.files("store");
+        let outcome = place.run(&place.change()).expect("a run");
+        assert_eq!(outcome.done, [ItemResult::Done, ItemResult::Done, ItemResult::Done]);
+        let after = place.files("store");
+        let texts: Vec<(&Path, &[u8])> = after.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice())).collect();
+        assert_eq!(
+            texts,
+            [
+                (Path::new("info.json"), &b"{\"new\":22}"[..]),
+                (Path::new("made/x"), b"put"),
+                (Path::new("new.json"), b"{}"),
+                (Path::new("other.jsonl"), b"five\n"),
+            ]
+        );
+        nothing_is_lost(&before, place, "after the run");
+        assert_eq!(place.undo_all(), Vec::<String>::new());
+        assert_eq!(place.files("store"), before);
+
+        let state_dir = place.state("trash purge").expect("a state directory");
+        let purged = purge(&state_dir, now(), &Purge::All).expect("a purge");
+        assert_eq!((purged.runs.len(), purged.failed.len()), (1, 0));
+        assert!(place.files("state").into_keys().all(|path| path == Path::new("lock")));
+    });
+}
+
+#[test]
+fn what_another_program_changed_is_left_alone_on_every_disk() {
+    Place::on_both(|place| {
+        let change = place.change();
+        for path in ["store/a/deep/er/d.txt", "store/new.json", "store/made/y"] {
+            place.put(path, "mine");
+        }
+        let before = place.files("store");
+        let outcome = place.run(&change).expect("a run");
+        assert!(outcome.done.iter().all(|done| matches!(done, ItemResult::Skipped(_))), "{:?}", outcome.done);
+        assert_eq!(outcome.run, None);
+        assert_eq!(place.files("store"), before);
+    });
+}
+
+#[test]
+fn trees_of_any_depth_are_copied_compared_and_removed_with_few_handles() {
+    Place::on_both(|place| {
+        let disk = &*place.disk;
+        let (root, _) = disk::open_parent(disk, &place.base.join("x")).expect("a directory");
+        disk.make_dir((&root, "deep".as_ref())).expect("a directory");
+        let mut dir = disk.open((&root, "deep".as_ref()), For::Dir).expect("a directory");
+        for _ in 0..3000 {
+            disk.make_dir((&dir, "d".as_ref())).expect("a directory");
+            dir = disk.open((&dir, "d".as_ref()), For::Dir).expect("a directory");
+        }
+        disk.add(&disk.open((&dir, "f".as_ref()), For::New).expect("a file"), b"x").expect("bytes");
+        let (deep, copy) = ((&root, "deep".as_ref()), (&root, "copy".as_ref()));
+        tree::copy(disk, deep, copy).expect("a copy");
+        assert!(tree::is_same(disk, deep, copy).expect("a comparison"));
+        assert_eq!(tree::size(disk, copy), 1);
+        disk.add(&disk.open((&dir, "g".as_ref()), For::New).expect("a file"), b"y").expect("bytes");
+        assert!(!tree::is_same(disk, deep, copy).expect("a comparison"));
+        tree::remove(disk, deep).expect("a removal");
+        tree::remove(disk, copy).expect("a removal");
+        assert!(disk::look_if_present(disk, deep).expect("a look").is_none());
+    });
+}
+
+/// Runs the change with a hook, and then something; returns how many calls a run makes.
+fn each_call(
+    (is_apart, of_changes): (bool, bool),
+    verdict: fn(u64, &Call) -> Verdict,
+    mut then: impl FnMut(&Place, &Memory, &Files, u64),
+) {
+    let calls = Arc::new(AtomicU64::new(0));
+    for at in 1.. {
+        let (place, memory) = Place::in_memory(is_apart);
+        let (before, change) = (place.files("store"), place.change());
+        memory.before_each({
+            let calls = Arc::clone(&calls);
+            let mut changes = 0;
+            move |call, _| {
+                // Between two changes every moment is the same.
+                changes += u64::from(call.changes);
+                let number = if of_changes { changes } else { call.number };
+                calls.store(number, Ordering::Relaxed);
+                verdict(at, &Call { number, ..call.clone() })
+            }
+        });
+        let _ = place.run(&change);
+        let was_reached = calls.load(Ordering::Relaxed) >= at;
+        then(&place, &memory, &before, at);
+        if !was_reached {
+            assert!(at > 60, "only {at} calls");
+            return;
+        }
+    }
+}
+
+#[test]
+fn killed_at_any_call_a_change_is_taken_back() {
+    for is_apart in [false, true] {
+        let die = |at, call: &Call| if call.number == at { Verdict::Die } else { Verdict::Go };
+        each_call((is_apart, true), die, |place, memory, before, at| {
+            memory.restart();
+            nothing_is_lost(before, place, &format!("killed at {at}"));
+            let said = place.undo_all();
+            assert_eq!(place.files("store"), *before, "killed at {at}: {said:?}");
+        });
+    }
+}
+
+#[test]
+fn failing_once_or_for_good_at_any_call_a_change_loses_nothing() {
+    for is_apart in [false, true] {
+        let once = |at, call: &Call| if call.number == at { Verdict::Fail(Errno::IO) } else { Verdict::Go };
+        let for_good =
+            |at, call: &Call| if call.number >= at && call.changes { Verdict::Fail(Errno::NOSPC) } else { Verdict::Go };
+        for (verdict, of_changes) in [(once as fn(u64, &Call) -> Verdict, false), (for_good, true)] {
+            each_call((is_apart, of_changes), verdict, |place, memory, before, at| {
+                memory.restart();
+                nothing_is_lost(before, place, &format!("failed at {at}"));
+                let said = place.undo_all();
+                assert_eq!(place.files("store"), *before, "failed at {at}: {said:?}");
+            });
+        }
+    }
+}
+
+#[test]
+fn whatever_a_loss_of_power_takes_a_change_is_taken_back() {
+    for is_apart in [false, true] {
+        let die = |at, call: &Call| if call.number == at { Verdict::Die } else { Verdict::Go };
+        each_call((is_apart, true), die, |_, memory, before, at| {
+            memory.restart();
+            // Nothing of what is not on the disk, all of it, and all but one.
+            let mut decisions = 0;
+            memory.fork().crash(|_| {
+                decisions += 1;
+                0
+            });
+            let choices: Vec<Option<usize>> = (0..decisions).map(Some).chain([None]).collect();
+            for choice in choices {
+                for last in [false, true] {
+                    let crashed = memory.fork();
+                    let mut decision = 0;
+                    crashed.crash(|outcomes| {
+                        decision += 1;
+                        let is_lost = choice.is_none_or(|choice| choice == decision - 1);
+                        if is_lost { if last { outcomes - 1 } else { 1 } } else { 0 }
+                    });
+                    let place = Place { disk: crashed.shared(), base: "/home".into() };
+                    let when = format!("power lost at {at}, decision {choice:?} of {decisions}");
+                    nothing_is_lost(before, &place, &when);
+                    let said = place.undo_all();
+                    assert_eq!(place.files("store"), *before, "{when}: {said:?}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn an_agent_that_acts_at_any_call_loses_nothing_of_what_it_wrote() {
+    for at in 1..400 {
+        for act in 0..4 {
+            let (place, memory) = Place::in_memory(at % 2 == 0);
+            let (before, change) = (place.files("store"), place.change());
+            memory.before_each(move |call, actor| {
+                if call.number == at {
+                    match act {
+                        0 => actor.add("/home/store/a.jsonl", "mine\n"),
+                        1 => actor.put("/home/store/info.json", "mine\n"),
+                        2 => actor.add("/home/store/a/subagents/b.jsonl", "mine\n"),
+                        _ => {
+                            actor.rename("/home/store", "/home/away");
+                            actor.symlink("/home/store", "/home/elsewhere");
+                        }
+                    }
+                }
+                Verdict::Go
+            });
+            let _ = place.run(&change);
+            let has_acted = memory.calls() >= at;
+            memory.restart();
+            let everything: Vec<Vec<u8>> = place.files("").into_values().collect();
+            if act < 3 && has_acted {
+                let mine = everything.iter().filter(|bytes| bytes.ends_with(b"mine\n")).count();
+                assert!(mine >= 1, "what was written at {at} ({act}) is lost");
+            }
+            for (path, bytes) in &before {
+                let is_there = everything.iter().any(|found| found.starts_with(bytes));
+                let is_replaced = act == 1 && path.ends_with("info.json");
+                assert!(is_there || is_replaced, "{} is lost at {at} ({act})", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_actor_sees_and_does_what_other_processes_do() {
+    let memory = Memory::new();
+    let actor = memory.actor();
+    actor.put("/a/b/f", "one");
+    actor.add("/a/b/f", "two");
+    actor.age("/a/b/f", 5);
+    actor.symlink("/a/l", "/a/b");
+    actor.rename("/a/b/f", "/a/b/g");
+    assert_eq!(actor.read("/a/l/g").as_deref(), Some(&b"onetwo"[..]));
+    assert_eq!(actor.files().get(Path::new("/a/l")), Some(&Node::Link("/a/b".into())));
+    let held = actor.lock("/a/b/g").expect("a lock");
+    assert!(actor.lock("/a/b/g").is_none());
+    drop(held);
+    assert!(actor.lock("/a/b/g").is_some());
+    memory.settle();
+    actor.remove("/a/b/g");
+    let seen = Arc::new(AtomicU64::new(0));
+    memory.before_each({
+        let seen = Arc::clone(&seen);
+        move |call, _| {
+            seen.fetch_add(
+                u64::from(call.name == "open_dir" && !call.changes && call.about == "/a"),
+                Ordering::Relaxed,
+            );
+            Verdict::Go
+        }
+    });
+    let dir = memory.open_dir(Path::new("/a")).expect("a directory");
+    assert_eq!((memory.calls(), seen.load(Ordering::Relaxed)), (1, 1));
+    memory.crash(|outcomes| outcomes - 1);
+    assert!(memory.list(&dir).is_err(), "a handle goes with its process");
+    assert_eq!(actor.read("/a/b/g").as_deref(), Some(&b"onetwo"[..]), "its removal was not on the disk");
+}

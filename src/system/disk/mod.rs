@@ -1,0 +1,153 @@
+//! The file system calls that changes are made of, by handles of directories: on the system's disk, or on one in memory.
+//!
+//! Whoever changes files is given a [`Disk`]. [`System`] does each call as the system's own. `memory::Memory` keeps to the
+//! rules that file systems really give, and to no more: what was not synced may be lost at a crash, any call may fail,
+//! and somebody else may act between two calls; how it is driven is said there.
+
+mod descent;
+mod fault;
+#[cfg(test)]
+pub(crate) mod memory;
+mod system;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use crate::system::fsio::Look;
+
+pub(crate) use descent::Descent;
+pub(crate) use fault::Fault;
+pub(crate) use system::System;
+
+/// An open file or directory; it stays what it is, whatever happens to its name.
+#[derive(Debug)]
+pub(crate) enum Handle {
+    System(OwnedFd),
+    #[cfg(test)]
+    Memory(memory::Open),
+}
+
+/// A name in an open directory.
+pub(crate) type At<'a> = (&'a Handle, &'a OsStr);
+
+/// Times of access and modification, each in seconds since 1970 and nanoseconds.
+pub(crate) type Times = ((i64, i64), (i64, i64));
+
+/// What something is opened for; a link is never followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum For {
+    /// A directory, for what is in it.
+    Dir,
+    /// A regular file, to be read.
+    Reading,
+    /// A regular file, to be read and added to.
+    Adding,
+    /// A file that is made where nothing is, for its owner alone, to be added to.
+    New,
+    /// A file that is made where nothing is yet, to be locked, read and added to.
+    Locking,
+}
+
+/// What is on a file system, and what can be done with it.
+///
+/// Errors are the system's. Each call that changes something is a point at which it may fail or be the last.
+pub(crate) trait Disk: fmt::Debug + Send + Sync {
+    /// Opens a directory by its path, through links.
+    fn open_dir(&self, path: &Path) -> io::Result<Handle>;
+    /// Opens something in a directory.
+    fn open(&self, at: At<'_>, purpose: For) -> io::Result<Handle>;
+    /// Looks at something in a directory.
+    fn look(&self, at: At<'_>) -> io::Result<Look>;
+    /// Looks at what is open.
+    fn look_at(&self, open: &Handle) -> io::Result<Look>;
+    /// Returns the names in a directory, in the order of their bytes.
+    fn list(&self, dir: &Handle) -> io::Result<Vec<OsString>>;
+    /// Returns what a link says.
+    fn read_link(&self, at: At<'_>) -> io::Result<PathBuf>;
+    /// Reads from a place of a file, and returns how many bytes; 0 at its end.
+    fn read_at(&self, file: &Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Makes a directory for its owner alone.
+    fn make_dir(&self, at: At<'_>) -> io::Result<()>;
+    /// Makes a symbolic link.
+    fn make_link(&self, at: At<'_>, target: &Path) -> io::Result<()>;
+    /// Adds to the end of a file; one that fails may have added a part.
+    fn add(&self, file: &Handle, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts a file off.
+    fn cut(&self, file: &Handle, length: u64) -> io::Result<()>;
+    /// Gives a file a second name, where nothing may be.
+    fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
+    /// Moves something over what is there.
+    fn rename(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
+    /// Moves something to where nothing may be.
+    fn rename_to_free(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
+    /// Puts each in the place of the other.
+    fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<()>;
+    /// Removes a name of what is no directory.
+    fn unlink(&self, at: At<'_>) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_dir(&self, at: At<'_>) -> io::Result<()>;
+    /// Gives something away.
+    fn set_owner(&self, at: At<'_>, owner: (u32, u32)) -> io::Result<()>;
+    /// Sets the permissions of what is no link.
+    fn set_mode(&self, at: At<'_>, mode: u32) -> io::Result<()>;
+    /// Sets the times, of a link its own.
+    fn set_times(&self, at: At<'_>, times: Times) -> io::Result<()>;
+    /// Puts a file's bytes, or a directory's names, on the disk.
+    fn sync(&self, open: &Handle) -> io::Result<()>;
+    /// Takes the lock of a file or directory without waiting, and returns whether nobody else has it; it goes with the
+    /// handle.
+    fn lock(&self, open: &Handle) -> io::Result<bool>;
+}
+
+/// Splits a path into the directory, opened, and the name in it.
+pub(crate) fn open_parent(disk: &dyn Disk, path: &Path) -> io::Result<(Handle, OsString)> {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::other("it has no directory"));
+    };
+    Ok((disk.open_dir(dir)?, name.to_owned()))
+}
+
+/// Looks at something in a directory; `None` when there is nothing.
+pub(crate) fn look_if_present(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<Look>> {
+    match disk.look(at) {
+        Ok(look) => Ok(Some(look)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes private directories as far as they are missing, puts their names on the disk, and opens the last.
+pub(crate) fn make_dirs(disk: &dyn Disk, path: &Path) -> io::Result<Handle> {
+    match disk.open_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    // As deep as a path may be.
+    let mut missing = vec![path];
+    let above = loop {
+        let Some(above) = missing.last().and_then(|path| path.parent()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        match disk.open_dir(above) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(above),
+            opened => break opened?,
+        }
+    };
+    let mut dir = above;
+    for path in missing.into_iter().rev() {
+        let name = path.file_name().ok_or_else(|| io::Error::other("it has no name"))?;
+        match disk.make_dir((&dir, name)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => {
+                made?;
+                disk.sync(&dir)?;
+            }
+        }
+        dir = disk.open((&dir, name), For::Dir)?;
+    }
+    Ok(dir)
+}

@@ -1,0 +1,247 @@
+//! The system's own disk.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RawDir, RenameFlags, Timespec, Timestamps, Uid, flock,
+};
+use rustix::io::Errno;
+
+use super::{At, Disk, Fault, For, Handle, Times};
+use crate::system::env::Env;
+use crate::system::fsio::{Kind, Look};
+
+/// The disk of the system; before each call that changes something stands a point at which a test may want a fault.
+#[derive(Debug, Default)]
+pub(crate) struct System {
+    fault: Fault,
+}
+
+impl System {
+    /// Returns the disk with the faults that a test asks for.
+    pub(crate) fn new(env: &Env) -> Self {
+        Self { fault: Fault::from_env(env) }
+    }
+}
+
+/// Returns the descriptor of a handle, which one disk does not take from another.
+fn fd(handle: &Handle) -> io::Result<&OwnedFd> {
+    match handle {
+        Handle::System(fd) => Ok(fd),
+        #[cfg(test)]
+        Handle::Memory(_) => Err(io::Error::other("it was opened on another disk")),
+    }
+}
+
+fn is_unknown(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
+}
+
+/// Gives what root has made in somebody's directory to whom the directory belongs.
+#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
+fn inherit_owner(dir: &OwnedFd, name: &OsStr) {
+    if rustix::process::geteuid().is_root()
+        && let Ok(Look { owner: (user, group), .. }) = Look::open(dir)
+        && (user, group) != (0, 0)
+    {
+        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        let _ = rustix::fs::chownat(dir, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW);
+    }
+}
+
+fn timespec((seconds, nanoseconds): (i64, i64)) -> Timespec {
+    Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
+impl Disk for System {
+    fn open_dir(&self, path: &Path) -> io::Result<Handle> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Handle::System(rustix::fs::open(path, flags, Mode::empty())?))
+    }
+
+    fn open(&self, (dir, name): At<'_>, purpose: For) -> io::Result<Handle> {
+        let flags = match purpose {
+            For::Dir => OFlags::RDONLY | OFlags::DIRECTORY,
+            // What is no regular file must not block, nor become the terminal of this process.
+            For::Reading => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
+            For::Adding => OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY,
+            For::New => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
+            For::Locking => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY,
+        };
+        if matches!(purpose, For::New | For::Locking) {
+            self.fault.point()?;
+        }
+        let mode = Mode::RUSR | Mode::WUSR;
+        let opened = rustix::fs::openat(fd(dir)?, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode);
+        let handle = Handle::System(opened.map_err(|error| match error {
+            Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed"),
+            Errno::NXIO => io::Error::other("it is not a regular file"),
+            error => error.into(),
+        })?);
+        if purpose != For::Dir && self.look_at(&handle)?.kind != Kind::File {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        if matches!(purpose, For::New | For::Locking) {
+            inherit_owner(fd(dir)?, name);
+        }
+        Ok(handle)
+    }
+
+    fn look(&self, (dir, name): At<'_>) -> io::Result<Look> {
+        Look::of(fd(dir)?, name)
+    }
+
+    fn look_at(&self, open: &Handle) -> io::Result<Look> {
+        Look::open(fd(open)?)
+    }
+
+    fn list(&self, dir: &Handle) -> io::Result<Vec<OsString>> {
+        let dir = fd(dir)?;
+        rustix::fs::seek(dir, rustix::fs::SeekFrom::Start(0))?;
+        let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
+        let mut entries = RawDir::new(dir, &mut buffer);
+        let mut names = Vec::new();
+        while let Some(entry) = entries.next() {
+            let name = entry?.file_name().to_bytes().to_owned();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name));
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn read_link(&self, (dir, name): At<'_>) -> io::Result<PathBuf> {
+        let target = rustix::fs::readlinkat(fd(dir)?, name, Vec::new())?;
+        Ok(OsStr::from_bytes(target.to_bytes()).into())
+    }
+
+    fn read_at(&self, file: &Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        loop {
+            match rustix::io::pread(fd(file)?, &mut *buffer, offset) {
+                Err(Errno::INTR) => {}
+                read => return Ok(read?),
+            }
+        }
+    }
+
+    fn make_dir(&self, (dir, name): At<'_>) -> io::Result<()> {
+        self.fault.point()?;
+        rustix::fs::mkdirat(fd(dir)?, name, Mode::RWXU)?;
+        inherit_owner(fd(dir)?, name);
+        Ok(())
+    }
+
+    fn make_link(&self, (dir, name): At<'_>, target: &Path) -> io::Result<()> {
+        self.fault.point()?;
+        Ok(rustix::fs::symlinkat(target, fd(dir)?, name)?)
+    }
+
+    fn add(&self, file: &Handle, mut bytes: &[u8]) -> io::Result<()> {
+        self.fault.point()?;
+        while !bytes.is_empty() {
+            match rustix::io::write(fd(file)?, bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => bytes = &bytes[count..],
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn cut(&self, file: &Handle, length: u64) -> io::Result<()> {
+        self.fault.point()?;
+        Ok(rustix::fs::ftruncate(fd(file)?, length)?)
+    }
+
+    fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+        self.fault.point()?;
+        Ok(rustix::fs::linkat(fd(from.0)?, from.1, fd(to.0)?, to.1, AtFlags::empty())?)
+    }
+
+    fn rename(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+        self.fault.point()?;
+        Ok(rustix::fs::renameat(fd(from.0)?, from.1, fd(to.0)?, to.1)?)
+    }
+
+    fn rename_to_free(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+        self.fault.point()?;
+        let (from_dir, to_dir) = (fd(from.0)?, fd(to.0)?);
+        match rustix::fs::renameat_with(from_dir, from.1, to_dir, to.1, RenameFlags::NOREPLACE) {
+            // Some file systems do not know the flag; then looking first is the best there is.
+            Err(error) if is_unknown(error) => match rustix::fs::statat(to_dir, to.1, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => Ok(rustix::fs::renameat(from_dir, from.1, to_dir, to.1)?),
+                Ok(_) => Err(Errno::EXIST.into()),
+                Err(error) => Err(error.into()),
+            },
+            done => Ok(done?),
+        }
+    }
+
+    fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<()> {
+        self.fault.point()?;
+        Ok(rustix::fs::renameat_with(fd(one.0)?, one.1, fd(other.0)?, other.1, RenameFlags::EXCHANGE)?)
+    }
+
+    fn unlink(&self, (dir, name): At<'_>) -> io::Result<()> {
+        self.fault.point()?;
+        Ok(rustix::fs::unlinkat(fd(dir)?, name, AtFlags::empty())?)
+    }
+
+    fn remove_dir(&self, (dir, name): At<'_>) -> io::Result<()> {
+        self.fault.point()?;
+        Ok(rustix::fs::unlinkat(fd(dir)?, name, AtFlags::REMOVEDIR)?)
+    }
+
+    fn set_owner(&self, (dir, name): At<'_>, (user, group): (u32, u32)) -> io::Result<()> {
+        self.fault.point()?;
+        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        Ok(rustix::fs::chownat(fd(dir)?, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    fn set_mode(&self, (dir, name): At<'_>, mode: u32) -> io::Result<()> {
+        self.fault.point()?;
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        // Without following a link, and without the right to read what is there.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = rustix::fs::openat(fd(dir)?, name, flags, Mode::empty())?;
+        let held = format!("/proc/self/fd/{}", held.as_raw_fd());
+        match rustix::fs::chmodat(CWD, held, mode, AtFlags::empty()) {
+            Err(Errno::NOENT) => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                Ok(rustix::fs::fchmod(rustix::fs::openat(fd(dir)?, name, flags, Mode::empty())?, mode)?)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    fn set_times(&self, (dir, name): At<'_>, (accessed, modified): Times) -> io::Result<()> {
+        self.fault.point()?;
+        let times = Timestamps { last_access: timespec(accessed), last_modification: timespec(modified) };
+        Ok(rustix::fs::utimensat(fd(dir)?, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    fn sync(&self, open: &Handle) -> io::Result<()> {
+        self.fault.point()?;
+        match rustix::fs::fsync(fd(open)?) {
+            // Some file systems cannot sync directories, and need not.
+            Err(Errno::INVAL) if self.look_at(open)?.kind == Kind::Dir => Ok(()),
+            done => Ok(done?),
+        }
+    }
+
+    fn lock(&self, open: &Handle) -> io::Result<bool> {
+        match flock(fd(open)?, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
