@@ -95,9 +95,8 @@ pub(crate) fn take_attributes(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::R
 
 /// Tells whether two files or directories have the same names, kinds, modes, times of files, and contents.
 pub(crate) fn is_same(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> {
-    match is_same_leaf(disk, one, other)? {
-        Some(is_same) => return Ok(is_same),
-        None => {}
+    if let Some(is_same) = is_same_leaf(disk, one, other)? {
+        return Ok(is_same);
     }
     let (mut ours, mut theirs) = (Descent::new(disk, one)?, Descent::new(disk, other)?);
     let mut pending = vec![names(disk, &ours)?];
