@@ -1,6 +1,6 @@
 //! `rejoin delete`
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{change, removal};
 use crate::agent;
@@ -67,7 +67,7 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
     let agents: Vec<_> = agents.into_iter().collect();
     let mut summaries = Summaries::read(env, &agents, &Filter::default(), false, Watcher::default());
     let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
-    let mut families: Vec<Vec<usize>> = Vec::new();
+    let mut roots = Vec::new();
     for session in &named {
         let found = summaries.find(session.agent, &session.id);
         if found.is_empty() {
@@ -77,23 +77,19 @@ fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
             let message = format!("{} session {} cannot be removed: {why}", session.agent, session.id);
             return Err(refuse(message).into());
         }
-        for at in found {
-            let members = summaries.with_subagents(at);
-            if let Some(why) = summaries.obstacle(&members, &pins) {
-                return Err(refuse(why).into());
-            }
-            families.push(members);
+        roots.extend(found);
+    }
+    let mut families = summaries.with_subagents(&roots);
+    for members in &families {
+        if let Some(why) = summaries.obstacle(members, &pins) {
+            return Err(refuse(why).into());
         }
     }
-    let is_covered = |at: usize| {
-        let root = families[at][0];
-        let above = families.iter().any(|members| members[1..].contains(&root));
-        above || families[..at].iter().any(|members| members[0] == root)
-    };
-    let outer: Vec<Vec<usize>> =
-        (0..families.len()).filter(|at| !is_covered(*at)).map(|at| families[at].clone()).collect();
+    // One that is named twice, or that goes with another, goes once.
+    let mut covered: HashSet<usize> = families.iter().flat_map(|members| &members[1..]).copied().collect();
+    families.retain(|members| covered.insert(members[0]));
     let mut change = Change { verb: "delete", items: Vec::new() };
-    for (_, items) in summaries.leave(outer) {
+    for (_, items) in summaries.leave(families) {
         let reason = items.title.as_deref().unwrap_or("named").into();
         let item = items.item("named", reason);
         let why = |(about, why): (About, String)| {

@@ -5,6 +5,7 @@
 //! its bracket at once; what is made anew begins on a new line, or in a file of one line after a blank. So it can be
 //! told which brackets go with the hooks. Facts: code.claude.com/docs 2026-08-22, and the real client 2.1.330.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
@@ -72,7 +73,9 @@ pub(crate) fn install(text: Option<&str>, command: &str) -> Result<String, Refus
         let hooks = Block { line_end: "\n", unit: "  ", is_flat: false }.hooks(command, "  ", &EVENTS);
         return Ok(format!("{{\n  \"hooks\": {hooks}\n}}\n"));
     };
-    let mut text = text.to_owned();
+    let outdated = Settings::read(text)?.outdated(command);
+    let mut text = replaced(text, &outdated, &quoted(command));
+    // Each of these is for another event.
     while let Some(edit) = Settings::read(&text)?.next_insertion(command) {
         text.replace_range(edit.0, &edit.1);
     }
@@ -81,18 +84,23 @@ pub(crate) fn install(text: Option<&str>, command: &str) -> Result<String, Refus
 
 /// Returns the settings without this program.
 pub(crate) fn uninstall(text: &str) -> Result<Without, Refused> {
-    let mut text = text.to_owned();
-    loop {
-        let removal = {
-            let settings = Settings::read(&text)?;
-            settings.handlers().next().map(|handler| settings.removal(&handler))
-        };
-        match removal {
-            None => return Ok(Without::Text(text)),
-            Some(None) => return Ok(Without::Nothing),
-            Some(Some(range)) => text.replace_range(range, ""),
-        }
+    Ok(match Settings::read(text)?.removals() {
+        Some(removals) => Without::Text(replaced(text, &removals, "")),
+        None => Without::Nothing,
+    })
+}
+
+/// Returns a text with another in each of these places, which are in order.
+fn replaced(text: &str, places: &[Range<usize>], with: &str) -> String {
+    let mut new = String::with_capacity(text.len());
+    let mut done = 0;
+    for place in places {
+        new.push_str(&text[done..place.start]);
+        new.push_str(with);
+        done = place.end;
     }
+    new.push_str(&text[done..]);
+    new
 }
 
 /// Settings whose parts that matter have the types that the client wants.
@@ -107,12 +115,6 @@ struct Settings<'a> {
 /// One call of this program in the settings.
 struct Handler<'a> {
     event: &'a str,
-    /// The list of the event, and the place of the group in it.
-    list: Range<usize>,
-    group: usize,
-    /// The group's list of calls, and the place of this one in it.
-    calls: Range<usize>,
-    call: usize,
     /// The command, unless the arguments stand apart.
     command: Option<Range<usize>>,
 }
@@ -154,16 +156,16 @@ impl<'a> Settings<'a> {
     /// Finds every call of this program.
     fn handlers(&self) -> impl Iterator<Item = Handler<'_>> {
         self.events.iter().flat_map(move |event| {
-            elements(self.text, event.value.start).into_iter().enumerate().flat_map(move |(group, at)| {
-                let calls = members(self.text, at.start).into_iter().find(|member| member.key == "hooks");
-                let calls = calls.map_or(0..0, |member| member.value);
-                elements(self.text, calls.start).into_iter().enumerate().filter_map(move |(call, at)| {
-                    let command = self.own_command(at.start)?;
-                    let (event, list, calls) = (event.key.as_ref(), event.value.clone(), calls.clone());
-                    Some(Handler { event, list, group, calls, call, command })
-                })
-            })
+            let groups = elements(self.text, event.value.start).into_iter();
+            let calls = groups.flat_map(|group| self.calls(&group));
+            calls.filter_map(|call| Some(Handler { event: event.key.as_ref(), command: self.own_command(call.start)? }))
         })
+    }
+
+    /// Returns the calls of a group.
+    fn calls(&self, group: &Range<usize>) -> Vec<Range<usize>> {
+        let list = members(self.text, group.start).into_iter().find(|member| member.key == "hooks");
+        list.map_or_else(Vec::new, |list| elements(self.text, list.value.start))
     }
 
     /// Tells whether a call is one of this program, and where its command stands, if that is all in one.
@@ -185,15 +187,16 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Returns the next thing to put in, or to correct: where, and what.
-    fn next_insertion(&self, command: &str) -> Option<(Range<usize>, String)> {
+    /// Returns the commands of this program that are another than the wanted one, in order.
+    fn outdated(&self, command: &str) -> Vec<Range<usize>> {
         let wanted = quoted(command);
-        let outdated = self.handlers().filter_map(|handler| handler.command).find(|at| self.text[at.clone()] != wanted);
-        if let Some(at) = outdated {
-            return Some((at, wanted));
-        }
-        let has = |event: &str| self.handlers().any(|handler| handler.event == event);
-        let missing: Vec<_> = EVENTS.into_iter().filter(|(event, _)| !has(event)).collect();
+        self.handlers().filter_map(|handler| handler.command).filter(|at| self.text[at.clone()] != wanted).collect()
+    }
+
+    /// Returns the next thing to put in: where, and what.
+    fn next_insertion(&self, command: &str) -> Option<(Range<usize>, String)> {
+        let has: BTreeSet<&str> = self.handlers().map(|handler| handler.event).collect();
+        let missing: Vec<_> = EVENTS.into_iter().filter(|(event, _)| !has.contains(event)).collect();
         let (event, matcher) = *missing.first()?;
         let Some(hooks) = &self.hooks else {
             let slot = Slot::new(self, self.root.start, &spans(&self.members));
@@ -214,35 +217,53 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Returns what goes with a call; `None` when it is the whole file.
-    fn removal(&self, handler: &Handler<'_>) -> Option<Range<usize>> {
-        let calls = elements(self.text, handler.calls.start);
-        if calls.len() > 1 {
-            return Some(part(&calls, handler.call));
-        }
-        // A group that calls nothing is of no use, and neither is what was made to hold it.
-        let groups = elements(self.text, handler.list.start);
-        if groups.len() > 1 {
-            return Some(part(&groups, handler.group));
-        }
-        if self.was_there(&handler.list, &groups[0]) {
-            return Some(groups[0].clone());
+    /// Returns what goes with the calls of this program, in order; `None` when it is the whole file.
+    fn removals(&self) -> Option<Vec<Range<usize>>> {
+        let mut removals = Vec::new();
+        let mut own_events = Vec::new();
+        for event in &self.events {
+            let groups = elements(self.text, event.value.start);
+            let mut within = Vec::new();
+            let is_own = |group: &Range<usize>| {
+                let calls = self.calls(group);
+                let is_own: Vec<bool> = calls.iter().map(|call| self.own_command(call.start).is_some()).collect();
+                let part = parts(&calls, &is_own);
+                let is_empty = !calls.is_empty() && part.is_none();
+                within.extend(part.into_iter().flatten());
+                // A group that calls nothing is of no use, and neither is what was made to hold it.
+                is_empty
+            };
+            let own_groups: Vec<bool> = groups.iter().map(is_own).collect();
+            let mut is_own_event = false;
+            match parts(&groups, &own_groups) {
+                Some(part) => within.extend(part),
+                None if groups.is_empty() => {}
+                None if self.was_there(&event.value, &groups[0]) => within.extend(whole(&groups)),
+                None => is_own_event = true,
+            }
+            own_events.push(is_own_event);
+            removals.append(&mut within);
         }
         let events = spans(&self.events);
-        let at = self.events.iter().position(|member| member.value == handler.list)?;
-        if events.len() > 1 {
-            return Some(part(&events, at));
+        match (parts(&events, &own_events), &self.hooks) {
+            (Some(part), _) => removals.extend(part),
+            (None, Some(hooks)) if !events.is_empty() => {
+                if self.was_there(hooks, &events[0]) {
+                    removals.extend(whole(&events));
+                } else {
+                    let members = spans(&self.members);
+                    let is_own: Vec<bool> = self.members.iter().map(|member| member.value == *hooks).collect();
+                    match parts(&members, &is_own) {
+                        Some(part) => removals.extend(part),
+                        None if self.was_there(&self.root, &members[0]) => removals.extend(whole(&members)),
+                        None => return None,
+                    }
+                }
+            }
+            (None, _) => {}
         }
-        let hooks = self.hooks.as_ref()?;
-        if self.was_there(hooks, &events[0]) {
-            return Some(events[0].clone());
-        }
-        let members = spans(&self.members);
-        let at = self.members.iter().position(|member| member.value == *hooks)?;
-        if members.len() > 1 {
-            return Some(part(&members, at));
-        }
-        self.was_there(&self.root, &members[0]).then(|| members[0].clone())
+        removals.sort_unstable_by_key(|range| range.start);
+        Some(removals)
     }
 
     /// Tells whether a list or an object was there, empty, before its only part was put in.
@@ -265,12 +286,20 @@ fn spans(members: &[Member<'_>]) -> Vec<Range<usize>> {
     members.iter().map(|member| member.span.clone()).collect()
 }
 
-/// Returns one of several parts with the comma that goes with it.
-fn part(parts: &[Range<usize>], at: usize) -> Range<usize> {
-    match at.checked_sub(1) {
-        Some(before) => parts[before].end..parts[at].end,
-        None => parts[0].start..parts[1].start,
+/// Returns the parts that go, each with the comma that goes with it; `None` when none is left.
+fn parts(all: &[Range<usize>], goes: &[bool]) -> Option<Vec<Range<usize>>> {
+    let first = goes.iter().position(|goes| !goes)?;
+    let mut ranges = Vec::new();
+    if first > 0 {
+        ranges.push(all[0].start..all[first].start);
     }
+    ranges.extend((first + 1..all.len()).filter(|at| goes[*at]).map(|at| all[at - 1].end..all[at].end));
+    Some(ranges)
+}
+
+/// Returns where all parts are, with what is between.
+fn whole(all: &[Range<usize>]) -> Option<Range<usize>> {
+    Some(all.first()?.start..all.last()?.end)
 }
 
 /// Tells whether a word of a shell, quoted or not, is the name of this program.
@@ -581,6 +610,26 @@ mod tests {
                 .prop_map(|(key, blanks, value)| format!("\"{key}\"{blanks}:{value}"));
             prop_oneof![between("[]", inner), between("{}", member)]
         })
+    }
+
+    #[test]
+    fn thousands_of_calls_are_put_right_and_taken_out_in_one_go() {
+        let call = |program: &str| format!("{{\"command\":\"{program} hook claude\"}}");
+        let calls: Vec<String> = (0..20_000).map(|_| call("/old/rejoin")).collect();
+        let groups: Vec<String> = (0..20_000).map(|_| format!("{{\"hooks\":[{}]}}", call("/old/rejoin"))).collect();
+        let text = format!(
+            "{{\"hooks\":{{\"PreCompact\":[{{\"hooks\":[{}]}}],\"SessionEnd\":[{},{{}}]}}}}",
+            calls.join(","),
+            groups.join(",")
+        );
+        let start = std::time::Instant::now();
+        let with = with_hooks(&text);
+        assert!(!with.contains("/old/") && with.matches(COMMAND).count() == 40_003, "one more for each other event");
+        assert_eq!(
+            uninstall(&text),
+            Ok(Without::Text("{\"hooks\":{\"PreCompact\":[],\"SessionEnd\":[{}]}}".to_owned()))
+        );
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
     }
 
     proptest! {

@@ -27,6 +27,18 @@ fn plan(world: &World, args: &[&str]) -> ResumePlan {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux tells it")]
+fn memory_does_not_grow_with_the_number_of_lines() {
+    let world = World::new();
+    let path = world.add(Pi::session(id(1)).turn("the first prompt", "x"));
+    let text = std::fs::read_to_string(&path).expect("a transcript");
+    put(&path, text + &"{}\n".repeat(2_500_000));
+    let (answer, peak) = world.measured(["show", "latest", "--messages", "2"]);
+    answer.code(0);
+    assert!((1..64 * 1024).contains(&peak), "{peak} KiB");
+}
+
+#[test]
 fn a_session_is_listed_with_what_its_file_says() {
     let system = json!({"role": "system", "content": "", "sections": {"preamble": "Be brief."}});
     let session = Pi::session(id(1))

@@ -3,9 +3,8 @@
 //! Facts: measured on Pi 0.87.1; branches, older versions and compaction from session-manager.ts of
 //! badlogic/pi-mono 0507789f.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -130,7 +129,8 @@ impl Record<'_> {
         self.message.filter(|_| self.kind.get() == Some("message")).and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
-    fn node(&self) -> Node {
+    /// Returns its own id, as a hash, and what it follows.
+    fn node(&self) -> (Option<u64>, Parent) {
         let own = self.id.get().map(hash);
         let parent = match (own, self.parent_id) {
             // The first version was a list without ids.
@@ -141,13 +141,18 @@ impl Record<'_> {
                 id.get().map_or(Parent::Previous, |id| Parent::Record(hash(id)))
             }
         };
-        Node { own, parent }
+        (own, parent)
     }
 }
 
-/// What a line is in the tree; ids are kept as hashes, for there can be very many.
+/// So many records with ids or parents are told apart. In a file of more, every line counts as on the branch.
+const MAX_NODES: usize = 512 * 1024;
+
+/// What a line is in the tree, other than one that follows the line before; ids are kept as hashes, for there can be
+/// very many.
 #[derive(Clone, Copy)]
 struct Node {
+    line: usize,
     own: Option<u64>,
     parent: Parent,
 }
@@ -167,7 +172,12 @@ fn hash(id: &str) -> u64 {
 
 /// Which lines of a file are on the branch that a resume goes on with.
 #[derive(Debug)]
-pub(crate) struct Branch(Vec<bool>);
+pub(crate) struct Branch {
+    /// The lines that are on it, from the first on.
+    on: Vec<Range<usize>>,
+    /// How many lines were there.
+    lines: usize,
+}
 
 impl Branch {
     /// Reads the tree: the branch leads from the last record to a record without a parent.
@@ -175,41 +185,70 @@ impl Branch {
     /// Where a parent is missing, as after a line that cannot be read, the line before stands in for it: Pi would
     /// forget what came before, but a person wants to see it.
     pub(crate) fn read(path: &Path) -> Result<Self, PathError> {
-        let mut nodes = Vec::new();
-        let mut last = None;
+        let mut nodes: Vec<Node> = Vec::new();
+        let (mut last, mut lines) = (None, 0);
         each_line(path, &mut |line| {
             let record = line.and_then(Record::parse);
-            let node = match &record {
-                Some(record) if record.kind.get() == Some("session") => Node { own: None, parent: Parent::None },
+            let (own, parent) = match &record {
+                Some(record) if record.kind.get() == Some("session") => (None, Parent::None),
                 Some(record) => {
-                    last = Some(nodes.len());
+                    last = Some(lines);
                     record.node()
                 }
-                None => Node { own: None, parent: Parent::Previous },
+                None => (None, Parent::Previous),
             };
-            nodes.push(node);
+            // Most of what lies between these only follows the line before, and takes no memory.
+            if (own.is_some() || !matches!(parent, Parent::Previous)) && nodes.len() <= MAX_NODES {
+                nodes.push(Node { line: lines, own, parent });
+            }
+            lines += 1;
             ControlFlow::Continue(())
         })?;
-        // Of records with one id the last counts, as for Pi.
-        let places: HashMap<u64, usize> =
-            nodes.iter().enumerate().filter_map(|(at, node)| Some((node.own?, at))).collect();
-        let mut is_on = vec![false; nodes.len()];
-        let mut next = last;
-        while let Some(at) = next.filter(|at| !is_on[*at]) {
-            is_on[at] = true;
-            next = match nodes[at].parent {
-                Parent::None => None,
-                Parent::Previous => at.checked_sub(1),
-                Parent::Record(id) => places.get(&id).copied().or_else(|| at.checked_sub(1)),
-            };
+        if nodes.len() > MAX_NODES {
+            return Ok(Self { on: Vec::new(), lines: 0 });
         }
-        Ok(Self(is_on))
+        Ok(Self { on: on_branch(&nodes, last), lines })
     }
 
     /// Tells whether the n-th line, counted from 0, is on it; what was written since is.
     pub(crate) fn has(&self, line: usize) -> bool {
-        self.0.get(line).copied().unwrap_or(true)
+        let after = self.on.partition_point(|lines| lines.start <= line);
+        line >= self.lines || after.checked_sub(1).is_some_and(|at| self.on[at].contains(&line))
     }
+}
+
+/// Follows the parents of a line, and returns the lines that are passed.
+fn on_branch(nodes: &[Node], last: Option<usize>) -> Vec<Range<usize>> {
+    // Of records with one id the last counts, as for Pi.
+    let mut by_id: Vec<(u64, usize)> =
+        nodes.iter().enumerate().filter_map(|(at, node)| Some((node.own?, at))).collect();
+    by_id.sort_unstable();
+    let place = |id: u64| {
+        let after = by_id.partition_point(|(other, _)| *other <= id);
+        let (found, at) = *by_id.get(after.checked_sub(1)?)?;
+        (found == id).then(|| nodes[at].line)
+    };
+    let mut was_passed = vec![false; nodes.len()];
+    let mut on = Vec::new();
+    let mut next = last;
+    while let Some(line) = next {
+        let Some(at) = nodes.partition_point(|node| node.line <= line).checked_sub(1) else {
+            on.push(0..line + 1);
+            break;
+        };
+        if std::mem::replace(&mut was_passed[at], true) {
+            break;
+        }
+        let node = nodes[at];
+        on.push(node.line..line + 1);
+        next = match node.parent {
+            Parent::None => None,
+            Parent::Previous => node.line.checked_sub(1),
+            Parent::Record(id) => place(id).or_else(|| node.line.checked_sub(1)),
+        };
+    }
+    on.sort_unstable_by_key(|lines| lines.start);
+    on
 }
 
 /// Tells whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share one.

@@ -166,24 +166,29 @@ impl Summaries {
         }
     }
 
-    /// Returns a session and its sub-agents, and theirs.
-    pub(crate) fn with_subagents(&self, root: usize) -> Vec<usize> {
-        let mut members = vec![root];
-        let mut at = 0;
-        while at < members.len() {
-            let (agent, id) = self.key(members[at]);
-            let is_child = |copy: &Summary| {
-                copy.kind == SessionKind::Subagent
-                    && copy.place.agent() == agent
-                    && copy.parent_id.as_deref() == Some(id)
-            };
-            let children: Vec<usize> = (0..self.len())
-                .filter(|at| self.copies(*at).iter().any(|copy| is_child(copy)) && !members.contains(at))
-                .collect();
-            members.extend(children);
-            at += 1;
+    /// Returns each of these sessions with its sub-agents, and theirs.
+    pub(crate) fn with_subagents(&self, roots: &[usize]) -> Vec<Vec<usize>> {
+        let mut children: HashMap<(AgentKind, &str), Vec<usize>> = HashMap::new();
+        for at in 0..self.len() {
+            for copy in self.copies(at).iter().filter(|copy| copy.kind == SessionKind::Subagent) {
+                let Some(parent) = copy.parent_id.as_deref() else { continue };
+                let of_parent = children.entry((copy.place.agent(), parent)).or_default();
+                if of_parent.last() != Some(&at) {
+                    of_parent.push(at);
+                }
+            }
         }
-        members
+        let family = |root: &usize| {
+            let (mut members, mut known) = (vec![*root], HashSet::from([*root]));
+            let mut at = 0;
+            while at < members.len() {
+                let own = children.get(&self.key(members[at])).into_iter().flatten();
+                members.extend(own.copied().filter(|child| known.insert(*child)));
+                at += 1;
+            }
+            members
+        };
+        roots.iter().map(family).collect()
     }
 
     /// Looks closer at sessions that somebody names, and returns why the first that cannot be removed cannot.
