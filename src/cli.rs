@@ -365,7 +365,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub force: bool,
 
-    /// Start the agent in the directory that the session records, even if its place in the store contradicts it
+    /// Resume a session that its agent has not registered, or whose place in the store contradicts its directory
     #[arg(long)]
     pub trust: bool,
 

@@ -17,7 +17,7 @@ use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::find;
 use crate::commands::find::Target;
 use crate::commands::messages;
-use crate::commands::messages::{Messages, Stream};
+use crate::commands::messages::{LeftOut, Messages, Stream};
 use crate::error::{Exit, Refusal};
 use crate::scan;
 use crate::scan::Wanted;
@@ -202,22 +202,23 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     }
     let unpacked = Unpacked::of(state, &archive, env)?;
     let copy = state.copy_in(unpacked.root());
+    let left_out = LeftOut::default();
     match format {
         Format::Table => {
             if matches!(wants, Messages::Last(_)) {
                 render::show_text(ui.data(), env, &styles, &shown)?;
                 writeln!(ui.data())?;
             }
-            messages::each(&copy, &wants, |message| -> anyhow::Result<()> {
+            messages::each(&copy, &wants, &left_out, |message| -> anyhow::Result<()> {
                 Ok(show::message(ui.data(), env, &styles, message)?)
             })?;
         }
-        Format::Json => render::show_json(ui.data(), &shown, Stream(&copy, &wants))?,
+        Format::Json => render::show_json(ui.data(), &shown, Stream(&copy, &wants, &left_out))?,
         Format::Ndjson => {
             render::show_head(ui.data(), &shown)?;
-            messages::write_ndjson(&copy, &wants, ui.data())?;
+            messages::write_ndjson(&copy, &wants, &left_out, ui.data())?;
         }
     }
     ui.flush()?;
-    Ok(Exit::Ok)
+    Ok(left_out.exit(ui))
 }

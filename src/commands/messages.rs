@@ -10,9 +10,10 @@ use serde::{Serialize, Serializer};
 
 use crate::agent;
 use crate::cli::ShowArgs;
-use crate::error::PathError;
+use crate::error::{Exit, PathError};
 use crate::session::{Copy, Message};
 use crate::view::render::answer::{write_line, write_summary};
+use crate::view::ui::Ui;
 
 /// Which messages were asked for.
 pub(super) enum Messages {
@@ -31,43 +32,75 @@ impl Messages {
     }
 }
 
-/// Shows the wanted messages; what `see` reports as an error ends the stream.
+/// Why some of the messages were left out, if any were.
+#[derive(Default)]
+pub(super) struct LeftOut(RefCell<Option<PathError>>);
+
+impl LeftOut {
+    /// Says it, and returns how the run ends.
+    pub(super) fn exit(&self, ui: &mut Ui) -> Exit {
+        match self.0.take() {
+            Some(error) => {
+                ui.warn(&error.to_string());
+                Exit::Partial
+            }
+            None => Exit::Ok,
+        }
+    }
+}
+
+/// Shows the wanted messages; what `see` reports as an error ends the stream. It is an error if nothing can be read;
+/// of messages that are left out it is noted why.
 pub(super) fn each<E: From<PathError>>(
     copy: &Copy,
     wants: &Messages,
+    left_out: &LeftOut,
     mut see: impl FnMut(&Message) -> Result<(), E>,
 ) -> Result<(), E> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
-    let mut outcome = Ok(());
-    match wants {
-        Messages::None => {}
+    let (mut outcome, mut is_any) = (Ok(()), false);
+    let read = match wants {
+        Messages::None => Ok(()),
         Messages::All => agent.messages(copy, &mut |message| {
+            is_any = true;
             outcome = see(&message);
             if outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?,
+        }),
         Messages::Last(count) => {
             let mut last = VecDeque::with_capacity((*count).min(1024));
-            agent.messages(copy, &mut |message| {
+            let read = agent.messages(copy, &mut |message| {
+                is_any = true;
                 last.push_back(message);
                 if last.len() > *count {
                     last.pop_front();
                 }
                 ControlFlow::Continue(())
-            })?;
+            });
             outcome = last.iter().try_for_each(see);
+            read
         }
+    };
+    match read {
+        Err(error) if !is_any => return Err(error.into()),
+        Err(error) => *left_out.0.borrow_mut() = Some(error),
+        Ok(()) => {}
     }
     outcome
 }
 
 /// Writes the wanted messages, a line each, and a summary.
-pub(super) fn write_ndjson(copy: &Copy, wants: &Messages, out: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn write_ndjson(
+    copy: &Copy,
+    wants: &Messages,
+    left_out: &LeftOut,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     #[derive(Serialize)]
     struct Summary {
         messages: u64,
     }
     let mut count = 0_u64;
-    each(copy, wants, |message| -> anyhow::Result<()> {
+    each(copy, wants, left_out, |message| -> anyhow::Result<()> {
         count += 1;
         Ok(write_line(out, message)?)
     })?;
@@ -75,7 +108,7 @@ pub(super) fn write_ndjson(copy: &Copy, wants: &Messages, out: &mut impl Write) 
 }
 
 /// The wanted messages as a JSON array, or `null` when none are wanted.
-pub(super) struct Stream<'a>(pub(super) &'a Copy, pub(super) &'a Messages);
+pub(super) struct Stream<'a>(pub(super) &'a Copy, pub(super) &'a Messages, pub(super) &'a LeftOut);
 
 impl Serialize for Stream<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -83,12 +116,11 @@ impl Serialize for Stream<'_> {
             return serializer.serialize_none();
         }
         let list = RefCell::new(serializer.serialize_seq(None)?);
-        each(self.0, self.1, |message| list.borrow_mut().serialize_element(message).map_err(Stopped::Output)).map_err(
-            |stopped| match stopped {
-                Stopped::Output(error) => error,
-                Stopped::Input(error) => serde::ser::Error::custom(error),
-            },
-        )?;
+        each(self.0, self.1, self.2, |message| list.borrow_mut().serialize_element(message).map_err(Stopped::Output))
+            .map_err(|stopped| match stopped {
+            Stopped::Output(error) => error,
+            Stopped::Input(error) => serde::ser::Error::custom(error),
+        })?;
         list.into_inner().end()
     }
 }

@@ -6,7 +6,7 @@ use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
 use crate::cli::{Format, SearchArgs};
-use crate::error::{Exit, PathError};
+use crate::error::Exit;
 use crate::scan;
 use crate::scan::Wanted;
 use crate::scan::search;
@@ -86,7 +86,9 @@ impl Search<'_> {
             let looked: Vec<Result<Match<'_>, Problem>> = looked.collect();
             showing.clear();
             searched += part.len();
-            for one in looked {
+            let known = problems.len();
+            for mut one in looked {
+                let problem = one.as_mut().ok().and_then(|one| one.found.problem.take());
                 match one {
                     Ok(one) if !one.found.is_any() => {}
                     Ok(_) if count >= limit => beyond += 1,
@@ -101,13 +103,12 @@ impl Search<'_> {
                             (Format::Table, None) => render::lines(ui.data(), &one)?,
                         }
                     }
-                    Err(problem) => {
-                        super::warn_of_problems(ui, std::slice::from_ref(&problem));
-                        problems.push(problem);
-                    }
+                    Err(problem) => problems.push(problem),
                 }
+                problems.extend(problem);
             }
             ui.flush()?;
+            super::warn_of_problems(ui, &problems[known..]);
         }
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.len();
@@ -127,18 +128,19 @@ impl Search<'_> {
     fn one<'s>(&self, session: &'s Session) -> Result<Match<'s>, Problem> {
         let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
         let Some((archive, holdings)) = self.archive else {
-            let found = self.look(session.copy()).map_err(|error| fail(error.reason()))?;
-            return Ok(Match { session, state: None, found });
+            return Ok(Match { session, state: None, found: self.look(session.copy()) });
         };
         let states = holdings.sessions.get(&(session.agent, session.id.clone()));
         let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;
         let manifest = &newest.manifest;
         let unpacked = Unpacked::of(manifest, archive, self.env).map_err(|error| fail(format!("{error:#}")))?;
-        let found = self.look(&manifest.copy_in(unpacked.root())).map_err(|error| fail(error.reason()))?;
+        let mut found = self.look(&manifest.copy_in(unpacked.root()));
+        // Where it was unpacked to is gone a moment later.
+        found.problem = found.problem.map(|problem| fail(problem.reason));
         Ok(Match { session, state: Some(manifest.number), found })
     }
 
-    fn look(&self, copy: &Copy) -> Result<Found, PathError> {
+    fn look(&self, copy: &Copy) -> Found {
         search::look(copy, &self.needle, &self.args.role, self.args.matches)
     }
 }

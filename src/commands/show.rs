@@ -11,7 +11,7 @@ use crate::cli::{Format, ShowArgs};
 use crate::commands::find;
 use crate::commands::find::Target;
 use crate::commands::messages;
-use crate::commands::messages::{Messages, Stream};
+use crate::commands::messages::{LeftOut, Messages, Stream};
 use crate::error::{Exit, Refusal};
 use crate::launch;
 use crate::scan::Wanted;
@@ -55,20 +55,28 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     super::mark_pins(std::slice::from_mut(&mut session), env, ui);
     let wants = Messages::of(args);
+    let left_out = LeftOut::default();
     match Format::from(args.format) {
-        Format::Table => write_text(&session, &wants, wants_all_only, env, ui)?,
-        Format::Json => write_object(ui.data(), "session", details(&session, &wants, env))?,
-        Format::Ndjson => write_ndjson(&session, &wants, env, ui)?,
+        Format::Table => write_text(&session, &wants, wants_all_only, &left_out, env, ui)?,
+        Format::Json => write_object(ui.data(), "session", details(&session, &wants, &left_out, env))?,
+        Format::Ndjson => write_ndjson(&session, &wants, &left_out, env, ui)?,
     }
     ui.flush()?;
-    Ok(Exit::Ok)
+    Ok(left_out.exit(ui))
 }
 
 fn is_not_found(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
 }
 
-fn write_text(session: &Session, wants: &Messages, messages_only: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+fn write_text(
+    session: &Session,
+    wants: &Messages,
+    messages_only: bool,
+    left_out: &LeftOut,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<()> {
     let styles = ui.styles;
     if !messages_only {
         let plan = launch::plan(session, &Request::default(), env);
@@ -77,33 +85,33 @@ fn write_text(session: &Session, wants: &Messages, messages_only: bool, env: &En
             writeln!(ui.data())?;
         }
     }
-    messages::each(session.copy(), wants, |message| Ok(show::message(ui.data(), env, &styles, message)?))
+    messages::each(session.copy(), wants, left_out, |message| Ok(show::message(ui.data(), env, &styles, message)?))
 }
 
-fn write_ndjson(session: &Session, wants: &Messages, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+fn write_ndjson(session: &Session, wants: &Messages, left_out: &LeftOut, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     // The header is the answer without its messages, which follow line by line.
-    write_object(ui.data(), "session", details(session, &Messages::None, env))?;
-    messages::write_ndjson(session.copy(), wants, ui.data())
+    write_object(ui.data(), "session", details(session, &Messages::None, left_out, env))?;
+    messages::write_ndjson(session.copy(), wants, left_out, ui.data())
 }
 
 /// The answer as one object whose messages are streamed, so that a long transcript is never held.
-fn details<'a>(session: &'a Session, wants: &'a Messages, env: &'a Env) -> impl Serialize + 'a {
-    struct Details<'a>(&'a Session, &'a Messages, &'a Env);
+fn details<'a>(session: &'a Session, wants: &'a Messages, left_out: &'a LeftOut, env: &'a Env) -> impl Serialize + 'a {
+    struct Details<'a>(&'a Session, &'a Messages, &'a LeftOut, &'a Env);
     impl Serialize for Details<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let Self(session, wants, env) = self;
+            let Self(session, wants, left_out, env) = self;
             let plan = launch::plan(session, &Request::default(), env).ok();
             let answer = SessionDetailsJson {
                 session: SessionJson::new(session, plan.as_ref()),
                 sources: sources(session),
                 evidence: &session.copy().evidence,
                 notes: &session.copy().notes,
-                messages: Stream(session.copy(), wants),
+                messages: Stream(session.copy(), wants, left_out),
             };
             answer.serialize(serializer)
         }
     }
-    Details(session, wants, env)
+    Details(session, wants, left_out, env)
 }
 
 fn sources(session: &Session) -> BTreeMap<&str, &str> {

@@ -53,6 +53,8 @@ pub(crate) enum Code {
     MissingFields,
     Oversize,
     InvalidContent,
+    Planted,
+    FutureTime,
     LeftoverTemp,
     ExpiresSoon,
     Unreadable,
@@ -61,7 +63,7 @@ pub(crate) enum Code {
 
 impl Code {
     /// Every code, in the order of the answers.
-    pub(crate) const ALL: [Self; 26] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::DuplicateSession,
         Self::SharedId,
         Self::AmbiguousPrefix,
@@ -84,6 +86,8 @@ impl Code {
         Self::MissingFields,
         Self::Oversize,
         Self::InvalidContent,
+        Self::Planted,
+        Self::FutureTime,
         Self::LeftoverTemp,
         Self::ExpiresSoon,
         Self::Unreadable,
@@ -109,6 +113,8 @@ impl Code {
             Health::MissingFields => Self::MissingFields,
             Health::Oversize => Self::Oversize,
             Health::InvalidContent => Self::InvalidContent,
+            Health::Planted => Self::Planted,
+            Health::FutureTime => Self::FutureTime,
         }
     }
 
@@ -154,6 +160,8 @@ impl Code {
             Self::MissingFields => same(Health::MissingFields, &[Error]),
             Self::Oversize => same(Health::Oversize, &[Error]),
             Self::InvalidContent => same(Health::InvalidContent, &[Error]),
+            Self::Planted => same(Health::Planted, &[Warning]),
+            Self::FutureTime => same(Health::FutureTime, &[Warning]),
             Self::LeftoverTemp => ("leftover-temp", &[Info], "a writer that died left a file behind"),
             Self::ExpiresSoon => ("expires-soon", &[Warning, Info], "the agent itself will soon delete it"),
             Self::Unreadable => ("unreadable", &[Error], "it could not be read"),

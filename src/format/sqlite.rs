@@ -56,6 +56,11 @@ impl QueryError {
         false
     }
 
+    /// Tells whether a part of the database cannot be read, of which the rest may be sound.
+    pub(crate) fn is_damage(&self) -> bool {
+        !matches!(self, Self::Unknown(_)) && !self.is_lock() && !self.is_refused_write()
+    }
+
     /// Tells whether a reader would have had to write: its owner is just making the shared memory, or never will.
     fn is_refused_write(&self) -> bool {
         #[cfg(feature = "sqlite")]
@@ -204,6 +209,15 @@ mod connection {
     /// How long a reader waits for a lock.
     const BUSY: Duration = Duration::from_secs(2);
 
+    /// A title, a directory or a time that takes more bytes is none.
+    const MAX_FIELD: u32 = 1024 * 1024;
+
+    /// SQLite may take so many steps for a database, and so many for each byte of it: enough to read all of it a few
+    /// times over. A tree whose pages lead to each other again and again would otherwise be walked for ever.
+    const STEPS: u64 = 20_000_000;
+    const STEPS_PER_BYTE: u64 = 32;
+    const STEPS_AT_ONCE: i32 = 1000;
+
     /// A database, opened for reading.
     #[derive(Debug)]
     pub(crate) struct Db(Connection);
@@ -212,12 +226,20 @@ mod connection {
         pub(super) fn open(path: &Path, way: OpenMode) -> Result<Self, QueryError> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
             let vfs = if way == OpenMode::Locked { c"unix" } else { c"unix-none" };
-            let connection = Connection::open_with_flags_and_vfs(uri(path, way), flags, vfs)?;
+            let mut connection = Connection::open_with_flags_and_vfs(uri(path, way), flags, vfs)?;
             connection.busy_timeout(BUSY)?;
             // What is in the file is no program: neither its views nor its triggers get to call anything.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
             // The log is its owner's to move into the database.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            let size = [path.to_owned(), super::with_suffix(path, "-wal")];
+            let size: u64 = size.iter().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum();
+            let mut rest = STEPS.saturating_add(size.saturating_mul(STEPS_PER_BYTE));
+            let is_spent = move || {
+                rest = rest.saturating_sub(u64::from(STEPS_AT_ONCE.unsigned_abs()));
+                rest == 0
+            };
+            connection.progress_handler(STEPS_AT_ONCE, Some(is_spent))?;
             if way == OpenMode::WithLog {
                 // Set before the first read, this makes SQLite keep the index of the log in its own memory; this VFS
                 // has no locks, so nobody is locked out.
@@ -255,8 +277,12 @@ mod connection {
         /// Returns columns for a query, each with a prefix such as `t.`; one that the table lacks is `NULL`.
         pub(crate) fn column_list(&self, table: &str, prefix: &str, columns: &[&str]) -> Result<String, QueryError> {
             let known = self.columns(table)?;
-            let column =
-                |name: &&str| if known.contains(*name) { format!("{prefix}\"{name}\"") } else { "NULL".to_owned() };
+            let column = |name: &&str| match known.contains(*name) {
+                true => {
+                    format!("CASE WHEN octet_length({prefix}\"{name}\") <= {MAX_FIELD} THEN {prefix}\"{name}\" END")
+                }
+                false => "NULL".to_owned(),
+            };
             Ok(columns.iter().map(column).collect::<Vec<_>>().join(", "))
         }
 

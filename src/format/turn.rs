@@ -7,8 +7,6 @@ use crate::session::{Message, Role};
 /// One message, put together from the rows that tell of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// Where it stands in its session: a number, such as a time, and then a key.
-    pub place: (i64, String),
     /// Who speaks.
     pub role: Role,
     /// When, if that is known.
@@ -23,8 +21,8 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Begins a turn of which nothing was said yet.
-    pub(crate) fn new(place: (i64, String), role: Role, at: Option<Timestamp>) -> Self {
-        Self { place, role, at, counts: true, model: None, messages: Vec::new() }
+    pub(crate) fn new(role: Role, at: Option<Timestamp>) -> Self {
+        Self { role, at, counts: true, model: None, messages: Vec::new() }
     }
 
     /// Adds what was said; blank text is nothing.
@@ -77,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_says_nothing_is_neither_prompt_nor_reply() {
-        let mut turn = Turn::new((0, String::new()), Role::Assistant, None);
+        let mut turn = Turn::new(Role::Assistant, None);
         turn.say(" \n");
         assert!(!turn.is_reply());
         turn.tool("bash");

@@ -23,6 +23,25 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
     }
 }
 
+/// Refuses to go on with a conversation that anybody may have written.
+pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
+    let copy = session.copy();
+    if !copy.is_planted() {
+        return Ok(());
+    }
+    let agent = session.agent;
+    let message = format!(
+        "session {} lies in {}, which {agent} has not registered, so anybody may have written it",
+        session.id,
+        copy.place.path.display()
+    );
+    let hint = format!(
+        "read it with `rejoin show {agent}:{} --transcript`; if you know where it comes from, pass --trust",
+        session.id
+    );
+    Err(Refusal::new(Exit::Refused, "planted", message).hint(hint))
+}
+
 /// Refuses to enter a directory that a session claims against its own place in the store.
 ///
 /// A planted session could otherwise have the settings and hooks of any directory run.

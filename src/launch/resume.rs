@@ -47,7 +47,7 @@ pub(crate) struct Options {
     pub dir: Option<PathBuf>,
     /// Whether a session that is in use is taken over.
     pub force: bool,
-    /// Whether a directory is entered that the session's own place contradicts.
+    /// Whether a session that anybody may have written, or one whose own place contradicts its directory, is resumed.
     pub trust: bool,
     /// Whether the limit on resumes is passed over.
     pub no_limit: bool,
@@ -105,7 +105,7 @@ impl Resume {
         }
         let is_refused_for = |health: &Health| {
             let contradicts = matches!(health, Health::MisfiledSession | Health::SessionInfoMismatch);
-            contradicts && !options.trust && options.dir.is_none()
+            !options.trust && (*health == Health::Planted || (contradicts && options.dir.is_none()))
         };
         let health = session.copy().health.iter();
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
@@ -137,6 +137,9 @@ impl Resume {
                     Ok(warning) => self.warnings.extend(warning),
                     Err(refusal) => refusals.push(refusal),
                 }
+            }
+            if !options.trust {
+                refusals.extend(checks::check_origin(session).err());
             }
             if !options.trust && options.dir.is_none() {
                 refusals.extend(checks::check_trust(session).err());

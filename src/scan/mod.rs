@@ -250,6 +250,7 @@ fn read_each<T: Send>(
             return Err(Problem { path: path.to_path_buf(), reason: "no agent reads it".to_owned() });
         };
         let copy = agent.read(place, &context).and_then(|mut copy| {
+            copy.judge_times(env.now);
             if wanted.counts {
                 agent.count(&mut copy)?;
             }

@@ -6,8 +6,7 @@ use jiff::Timestamp;
 use memchr::{memchr2_iter, memmem};
 
 use crate::agent;
-use crate::error::PathError;
-use crate::session::{Copy, Role};
+use crate::session::{Copy, Problem, Role};
 
 /// So many characters are shown before and after what was found.
 const AROUND: usize = 60;
@@ -100,6 +99,8 @@ pub(crate) struct Found {
     pub messages: u64,
     /// The first of these.
     pub hits: Vec<Hit>,
+    /// Why not everything was looked through.
+    pub problem: Option<Problem>,
 }
 
 impl Found {
@@ -109,15 +110,15 @@ impl Found {
     }
 }
 
-/// Looks through every message of a copy, streamed; shows the first `most` of those that have the text. With roles, only
-/// theirs count.
-pub(crate) fn look(copy: &Copy, needle: &Needle, roles: &[Role], most: usize) -> Result<Found, PathError> {
+/// Looks through every message of a copy that can be read, streamed; shows the first `most` of those that have the
+/// text. With roles, only theirs count.
+pub(crate) fn look(copy: &Copy, needle: &Needle, roles: &[Role], most: usize) -> Found {
     let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
     let in_title = roles.is_empty() && label.is_some_and(|label| needle.find(&label.value).is_some());
     let mut found = Found { in_title, ..Found::default() };
-    let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(found) };
+    let Some(agent) = agent::by_kind(copy.place.agent()) else { return found };
     let mut number = 0;
-    agent.messages(copy, &mut |message| {
+    let looked = agent.messages(copy, &mut |message| {
         number += 1;
         let is_asked_for = roles.is_empty() || roles.contains(&message.role);
         if let Some(place) = needle.find(&message.text).filter(|_| is_asked_for) {
@@ -128,8 +129,10 @@ pub(crate) fn look(copy: &Copy, needle: &Needle, roles: &[Role], most: usize) ->
             }
         }
         ControlFlow::Continue(())
-    })?;
-    Ok(found)
+    });
+    let path = &copy.place.path;
+    found.problem = looked.err().map(|error| Problem { path: path.to_path_buf(), reason: error.reason() });
+    found
 }
 
 /// Cuts a text around a place in it; an ellipsis stands for what is left out.

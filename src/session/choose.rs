@@ -2,6 +2,7 @@
 //!
 //! A wrong copy means that a conversation goes on in the wrong file, so what evidence does not decide stays open.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -22,36 +23,46 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
         );
     }
     let count = copies.len();
-    let mut comparisons = vec![vec![None; count]; count];
-    for a in 0..count {
-        for b in a + 1..count {
-            comparisons[a][b] = compare(&copies[a], &copies[b]);
-            comparisons[b][a] = comparisons[a][b].map(Comparison::reversed);
+    // Comparing reads whole files, so each pair is compared but once, and only a few of all pairs are.
+    let mut known: HashMap<(usize, usize), Option<Comparison>> = HashMap::new();
+    let mut compared = |a: usize, b: usize| match a < b {
+        true => *known.entry((a, b)).or_insert_with(|| compare(&copies[a], &copies[b])),
+        false => {
+            let reversed = *known.entry((b, a)).or_insert_with(|| compare(&copies[b], &copies[a]));
+            reversed.map(Comparison::reversed)
+        }
+    };
+    // One that is as good as every other is still there when each was looked at once.
+    let is_no_worse = |judgement| matches!(judgement, Judgement::Better(_) | Judgement::Same);
+    let mut best = 0;
+    for rival in 1..count {
+        if !is_no_worse(judge(&copies[best], &copies[rival], compared(best, rival))) {
+            best = rival;
         }
     }
-    let judge = |a: usize, b: usize| judge(&copies[a], &copies[b], comparisons[a][b]);
-    let best =
-        (0..count).find(|a| (0..count).all(|b| b == *a || !matches!(judge(*a, b), Judgement::Worse | Judgement::Open)));
-    let (first, choice) = match best {
-        Some(best) => {
+    let judgements: Vec<Judgement> = (0..count)
+        .filter(|rival| *rival != best)
+        .map(|rival| judge(&copies[best], &copies[rival], compared(best, rival)))
+        .collect();
+    let (first, choice) = match judgements.iter().all(|judgement| is_no_worse(*judgement)) {
+        true => {
             // The closest rival is the one whose defeat needs the least weighty reason.
-            let why = (0..count).filter(|b| *b != best).filter_map(|b| match judge(best, b) {
-                Judgement::Better(why) => Some(why),
+            let why = judgements.iter().filter_map(|judgement| match judgement {
+                Judgement::Better(why) => Some(*why),
                 _ => None,
             });
             let why = why.max().map_or("its copies are identical", Why::words);
             (best, Choice::new(why, true))
         }
-        None => {
+        false => {
             let newest =
                 (0..count).max_by_key(|a| (standing(&copies[*a]), active_at(&copies[*a]), std::cmp::Reverse(*a)));
             (newest.unwrap_or_default(), Choice::new("evidence does not tell which copy to use", false))
         }
     };
-    let compared = std::mem::take(&mut comparisons[first]);
-    let mut order: Vec<usize> = (0..count).filter(|at| *at != first).collect();
-    order.insert(0, first);
-    let comparisons = order.iter().map(|at| compared[*at].map(Comparison::reversed)).collect();
+    let others = (0..count).filter(|at| *at != first);
+    let comparisons = others.map(|at| compared(first, at).map(Comparison::reversed));
+    let comparisons = std::iter::once(None).chain(comparisons).collect();
     copies[..=first].rotate_right(1);
     Choice { comparisons, ..choice }
 }
@@ -68,6 +79,7 @@ enum Judgement {
 /// What decides between two copies, the weightiest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Why {
+    Registered,
     Conversation,
     NotArchived,
     FiledRight,
@@ -80,6 +92,7 @@ enum Why {
 impl Why {
     fn words(self) -> &'static str {
         match self {
+            Self::Registered => "the only copy that its agent has registered",
             Self::Conversation => "the only copy with a conversation",
             Self::NotArchived => "the only copy that is not archived",
             Self::FiledRight => "the only copy that is filed under its launch directory",
@@ -93,14 +106,15 @@ impl Why {
     }
 }
 
-/// Tells whether a copy has a conversation, whether its agent looks at it, and whether it looks here for it.
-fn standing(copy: &Copy) -> (bool, bool, bool) {
+/// Tells whether its agent knows a copy, whether it has a conversation, whether its agent looks at it, and whether it
+/// looks here for it.
+fn standing(copy: &Copy) -> (bool, bool, bool, bool) {
     let has_conversation = copy.kind != SessionKind::Empty && copy.transcript_bytes > 0;
-    (has_conversation, copy.kind != SessionKind::Archived, copy.is_filed_right)
+    (!copy.is_planted(), has_conversation, copy.kind != SessionKind::Archived, copy.is_filed_right)
 }
 
 fn active_at(copy: &Copy) -> Option<Timestamp> {
-    copy.active_at.as_ref().filter(|at| at.source != "mtime").map(|at| at.value)
+    copy.active_at.as_ref().filter(|at| at.source != "mtime" && copy.is_dated()).map(|at| at.value)
 }
 
 fn launch_dir(copy: &Copy) -> Option<&Path> {
@@ -108,8 +122,11 @@ fn launch_dir(copy: &Copy) -> Option<&Path> {
 }
 
 fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
-    let ((our_talk, ours_is_active, our_place), (their_talk, theirs_is_active, their_place)) =
-        (standing(a), standing(b));
+    let (our_origin, our_talk, ours_is_active, our_place) = standing(a);
+    let (their_origin, their_talk, theirs_is_active, their_place) = standing(b);
+    if our_origin != their_origin {
+        return better_if(our_origin, Why::Registered);
+    }
     if our_talk != their_talk {
         return better_if(our_talk, Why::Conversation);
     }
@@ -161,8 +178,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::session::Fact;
     use crate::session::tests::copy as bare;
+    use crate::session::{Fact, Health};
 
     fn copy(path: &str, is_filed_right: bool, minute: u8, messages: u64) -> Copy {
         let mut copy = bare("a");
@@ -208,6 +225,46 @@ mod tests {
         let (path, why) = chosen(vec![copy("/1", true, 1, 8), copy("/2", true, 9, 2)], DIVERGED);
         assert_eq!(path, None, "the newer one may be the stub of a wrong resume");
         assert_eq!(why, "evidence does not tell which copy to use");
+    }
+
+    #[test]
+    fn a_copy_that_anybody_may_have_written_or_that_claims_to_come_later_wins_nothing() {
+        let now = "2026-01-01T00:05:00Z".parse().expect("a time");
+        for marked in [Health::Planted, Health::FutureTime] {
+            let mut late = copy("/1", true, 30, 8);
+            if marked == Health::Planted {
+                late = copy("/1", true, 1, 8);
+                late.health.insert(marked);
+            }
+            late.judge_times(now);
+            assert!(late.health.contains(&marked));
+            let mut copies = vec![late, copy("/2", true, 1, 4)];
+            copies.iter_mut().for_each(|copy| copy.judge_times(now));
+            let choice = choose(&mut copies, |_, _| None);
+            assert!(choice.is_decided && copies[0].place.path.to_str() == Some("/2"), "{}", choice.why);
+        }
+        let mut near = copy("/1", true, 9, 8);
+        near.judge_times(now);
+        assert!(near.is_dated(), "another clock may be a little ahead");
+    }
+
+    #[test]
+    fn the_best_of_many_copies_is_found_with_few_comparisons() {
+        let many = |count: u32| (0..count).map(|n| copy(&format!("/{n:04}"), true, 1, u64::from(n * 7 % 1000)));
+        let compared = std::cell::Cell::new(0);
+        let compare = |a: &Copy, b: &Copy| {
+            compared.set(compared.get() + 1);
+            Some(match a.prompts.cmp(&b.prompts) {
+                std::cmp::Ordering::Greater => Comparison::Longer { common: 1 },
+                std::cmp::Ordering::Less => Comparison::Shorter { common: 1 },
+                std::cmp::Ordering::Equal => Comparison::Identical,
+            })
+        };
+        let mut copies: Vec<Copy> = many(3000).collect();
+        let choice = choose(&mut copies, compare);
+        assert!(choice.is_decided && copies[0].prompts == Some(999));
+        assert!(compared.get() <= 3 * 3000, "{} comparisons", compared.get());
+        assert_eq!(choice.comparisons.len(), 3000);
     }
 
     #[test]

@@ -38,6 +38,10 @@ pub(crate) enum Health {
     Oversize,
     /// Its content is not what its agent writes.
     InvalidContent,
+    /// It came with a directory, and its agent's own records do not name it.
+    Planted,
+    /// It holds a time that is still to come.
+    FutureTime,
 }
 
 impl Health {
@@ -60,6 +64,8 @@ impl Health {
             Self::MissingFields => "fields missing",
             Self::Oversize => "oversize",
             Self::InvalidContent => "invalid",
+            Self::Planted => "planted",
+            Self::FutureTime => "future",
         }
     }
 
@@ -75,6 +81,7 @@ impl Health {
                 | Self::UnsupportedVersion
                 | Self::MissingFields
                 | Self::InvalidContent
+                | Self::Planted
         )
     }
 
@@ -97,6 +104,8 @@ impl Health {
             Self::MissingFields => "missing-fields",
             Self::Oversize => "oversize",
             Self::InvalidContent => "invalid-content",
+            Self::Planted => "planted",
+            Self::FutureTime => "future-time",
         }
     }
 
@@ -119,6 +128,10 @@ impl Health {
             Self::MissingFields => "fields that its agent requires are missing",
             Self::Oversize => "it is larger than its agent loads",
             Self::InvalidContent => "its content is not what its agent writes",
+            Self::Planted => {
+                "it came with a directory that its agent has not registered, so anybody may have written it"
+            }
+            Self::FutureTime => "it holds a time that is still to come",
         }
     }
 }

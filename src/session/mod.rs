@@ -11,12 +11,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use agents::AgentKind;
 pub(crate) use health::Health;
+
+/// How far another clock may be ahead of this one; a time further ahead is still to come, and wins nothing.
+pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// What sort of session it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -270,6 +273,24 @@ impl Copy {
         }
     }
 
+    /// Notes that it holds a time that is still to come.
+    pub(crate) fn judge_times(&mut self, now: Timestamp) {
+        if [&self.created_at, &self.active_at].into_iter().flatten().any(|at| at.value.duration_since(now) > CLOCK_SKEW)
+        {
+            self.health.insert(Health::FutureTime);
+        }
+    }
+
+    /// Tells whether its times can be true.
+    pub(crate) fn is_dated(&self) -> bool {
+        !self.health.contains(&Health::FutureTime)
+    }
+
+    /// Tells whether its agent does not know it, so that anybody may have written it.
+    pub(crate) fn is_planted(&self) -> bool {
+        self.health.contains(&Health::Planted)
+    }
+
     /// Returns every directory that the copy records, without repeats.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
         let all = [&self.launch_dir, &self.start_dir, &self.last_dir]
@@ -450,6 +471,11 @@ impl Session {
     /// Returns the newest time inside the session.
     pub(crate) fn active_at(&self) -> Option<Timestamp> {
         self.copy().active_at.as_ref().map(|fact| fact.value)
+    }
+
+    /// Returns how late it was active, to compare with others: a time that is still to come is none of the latest.
+    pub(crate) fn recency(&self) -> (bool, Option<Timestamp>) {
+        (self.copy().is_dated(), self.active_at())
     }
 }
 

@@ -210,7 +210,7 @@ impl Filter {
 /// What a listing is ordered by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SortKey {
-    /// Newest activity first.
+    /// Newest activity first; a time that is still to come is no activity.
     #[default]
     Active,
     /// Newest first.
@@ -227,11 +227,12 @@ pub(crate) enum SortKey {
 
 /// Orders sessions; equal ones keep the order of agent and id, so the order is the same every time.
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
-    let newest = |session: &Session| Reverse(session.active_at());
+    let newest = |session: &Session| Reverse(session.recency());
     match key {
         SortKey::Active => sessions.sort_by_key(newest),
         SortKey::Created => {
-            sessions.sort_by_key(|session| Reverse(session.copy().created_at.as_ref().map(|at| at.value)))
+            let created = |copy: &Copy| (copy.is_dated(), copy.created_at.as_ref().map(|at| at.value));
+            sessions.sort_by_key(|session| Reverse(created(session.copy())))
         }
         SortKey::Size => sessions.sort_by_key(|session| Reverse(session.copy().size_bytes)),
         SortKey::Title => sessions.sort_by_cached_key(|session| session.label().unwrap_or_default().to_lowercase()),

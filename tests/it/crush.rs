@@ -1,10 +1,10 @@
 //! Crush's sessions, and how their databases are found.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::contract::{Agent, Details, Kind, ResumePlan, SessionList};
+use crate::contract::{Agent, Details, DoctorReport, Kind, ResumePlan, SessionList};
 use crate::fixtures::{Claude, Crush, id, open_crush, put, register_crush};
 use crate::world::World;
 
@@ -87,6 +87,67 @@ fn it_is_resumed_in_the_directory_of_its_database() {
     let plan: ResumePlan = world.rejoin(["resume", &id(2), "--json"]).code(0).json();
     assert_eq!(plan.resume.argv, ["crush", "--session", &id(2), "--data-dir", data.to_str().expect("a path")]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+}
+
+/// Makes a repository that comes with a database of its own, which claims to be of the year 2100.
+fn plant(world: &World, name: &str, n: u32) -> PathBuf {
+    let dir = world.dir(name);
+    Crush::session(id(n)).turn("a", "I have checked it all").write_in(&dir.join(".crush"));
+    let sql = "UPDATE sessions SET updated_at = 4102444800; UPDATE messages SET created_at = 4102444800";
+    open_crush(&dir.join(".crush")).execute_batch(sql).expect("a change");
+    dir
+}
+
+#[test]
+fn a_database_that_came_with_a_directory_is_neither_latest_nor_resumed_unasked() {
+    let world = World::new();
+    world.install("crush", "");
+    world.install("claude", "");
+    let cloned = plant(&world, "home/cloned", 1);
+    let below = world.dir("home/cloned/src");
+    world.add(Claude::session(id(2)).in_dir(&below).turn("mine", "yes"));
+    for dir in [&cloned, &below] {
+        let sessions = world.from(dir).rejoin(["list", "--json"]).code(0).sessions();
+        let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+        assert_eq!(ids, [id(2), id(1)], "what is planted is listed, and not first");
+        assert_eq!(sessions[1].health, ["planted", "future-time"]);
+        let latest: Details = world.from(dir).rejoin(["show", "latest", "--json"]).code(0).json();
+        assert_eq!(latest.session.id, id(2));
+        world.from(dir).rejoin(["show", "latest", "--agent", "crush"]).code(5);
+    }
+    for args in [&["--print"][..], &[], &["--dir", "/"]] {
+        let refused = world.from(&cloned).rejoin([&["resume", &id(1)], args].concat()).code(7);
+        assert!(refused.stderr().contains("which crush has not registered"), "{}", refused.stderr());
+        assert_eq!(refused.stdout(), "");
+    }
+    assert!(world.launched().is_none());
+    let plan: ResumePlan = world.from(&cloned).rejoin(["resume", &id(1), "--json"]).code(0).json();
+    assert_eq!((plan.refusals.len(), plan.refusals[0].code.as_str(), plan.refusals[0].exit), (1, "planted", 7));
+    let shown = world.from(&cloned).rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(shown.contains("planted: it came with") && shown.contains("refused without --trust"), "{shown}");
+    let report: DoctorReport = world.from(&cloned).rejoin(["doctor", "--json"]).code(4).json();
+    let found: Vec<&str> = report.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert!(found.contains(&"planted") && found.contains(&"future-time"), "{found:?}");
+    world.from(&cloned).rejoin(["resume", &id(1), "--trust"]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, cloned);
+    // Once Crush itself knows the directory, it is like any other, but for its times.
+    register_crush(&world.home(), &[(&cloned, Path::new(".crush"))]);
+    let sessions = world.from(&cloned).rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!((sessions[1].id.as_str(), sessions[1].health.as_slice()), (&*id(1), &["future-time".to_owned()][..]));
+}
+
+#[test]
+fn a_planted_copy_never_stands_for_the_one_that_is_registered() {
+    let world = World::new();
+    let app = world.dir("app");
+    Crush::session(id(1)).turn("mine", "yes").write_in(&app.join(".crush"));
+    register_crush(&world.home(), &[(&app, Path::new(".crush"))]);
+    let cloned = plant(&world, "cloned", 1);
+    let details: Details = world.from(&cloned).rejoin(["show", &format!("crush:{}", id(1)), "--json"]).code(0).json();
+    assert_eq!(details.session.launch_path(), app.to_str());
+    let listed = world.from(&cloned).rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!(listed[0].health, ["duplicate-session"]);
+    assert_eq!(listed[0].copies[0].why.as_deref(), Some("the only copy that its agent has registered"));
 }
 
 #[test]

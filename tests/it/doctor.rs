@@ -746,6 +746,8 @@ unsupported-version    error                 it was written by a newer version o
 missing-fields         error                 fields that its agent requires are missing
 oversize               error                 it is larger than its agent loads
 invalid-content        error                 its content is not what its agent writes
+planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
+future-time            warning               it holds a time that is still to come
 leftover-temp          info                  a writer that died left a file behind
 expires-soon           warning, info         the agent itself will soon delete it
 unreadable             error                 it could not be read
@@ -753,9 +755,9 @@ interrupted-run        error                 a run of this program did not finis
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 26);
+    assert_eq!(listed.checks.len(), 28);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 28);
+    assert_eq!(lines.lines().count(), 30);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

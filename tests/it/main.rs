@@ -21,6 +21,8 @@ mod copilot;
 mod cron;
 #[cfg(feature = "sqlite")]
 mod crush;
+#[cfg(feature = "sqlite")]
+mod databases;
 mod delete;
 mod doctor;
 mod examples;

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::about::About;
 use crate::agent::database;
-use crate::agent::database::{MAX_BYTES, Queries, Schema};
+use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
-use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::Project;
@@ -43,23 +43,22 @@ impl Schema for Sessions {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
         db.require("sessions", &["id"])?;
         db.require("messages", &["session_id", "role", "parts", "created_at"])?;
-        let columns = db.column_list("sessions", "", &SESSION)?;
-        let parent = db.column_list("sessions", "", &SESSION[1..2])?;
         let of_message = db.column_list("messages", "", &["is_summary_message", "model"])?;
-        let turns = format!(
-            "SELECT created_at, rowid, role, CASE WHEN octet_length(parts) <= {MAX_BYTES} THEN parts END, {of_message} \
-             FROM messages WHERE session_id = ?1 AND (created_at, rowid) > (CAST(?2 AS INTEGER), CAST(?3 AS INTEGER)) \
-             ORDER BY created_at, rowid LIMIT CAST(?4 AS INTEGER)"
-        );
-        let mut version = None;
-        if db.columns("goose_db_version")?.contains("version_id") {
-            db.query("SELECT max(version_id) FROM goose_db_version", &[], |row| version = row.int(0))?;
-        }
+        let sql = TableSql {
+            sessions: "sessions",
+            columns: db.column_list("sessions", "", &SESSION)?,
+            parent: db.column_list("sessions", "", &SESSION[1..2])?,
+            messages: "messages",
+            order: &["created_at", "rowid"],
+            turn: format!(
+                "SELECT created_at, role, CASE WHEN octet_length(parts) <= {MAX_BYTES} THEN parts END, {of_message} \
+                 FROM messages WHERE rowid = CAST(?1 AS INTEGER)"
+            ),
+            sizes: &[("messages", "parts")],
+        };
+        let version = database::version(db, "goose_db_version", "version_id");
         Ok(Queries {
-            ids: db.prepare(&format!("SELECT id, {parent} FROM sessions"))?,
-            session: db.prepare(&format!("SELECT {columns} FROM sessions WHERE id = ?1"))?,
-            turns: db.prepare(&turns)?,
-            size: db.prepare("SELECT sum(octet_length(parts)) FROM messages WHERE session_id = ?1")?,
+            tables: vec![Table::new(db, &sql)?],
             warning: version.filter(|version| day_of(*version) > NEWEST).map(|version| {
                 format!("its migration {version} is newer than those of {NEWEST}, the newest that rejoin knows; what it could read is listed")
             }),
@@ -80,14 +79,12 @@ impl Schema for Sessions {
         database::set_dir(copy, dir, "the directory of its database");
     }
 
-    fn add(&self, row: &Row<'_>, turns: &mut Vec<Turn>) {
-        let created = row.int(0);
-        let place = (created.unwrap_or_default(), row.int(1).unwrap_or_default().to_string());
-        let is_summary = row.int(4).is_some_and(|flag| flag != 0);
-        let (role, parts) = (row.text(2).unwrap_or_default(), row.text(3).unwrap_or_default());
-        let mut turn = records::turn(place, &role, &parts, created, is_summary);
-        turn.model = row.filled(5);
-        turns.push(turn);
+    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+        let is_summary = row.int(3).is_some_and(|flag| flag != 0);
+        let (role, parts) = (row.text(1).unwrap_or_default(), row.text(2).unwrap_or_default());
+        let mut said = records::turn(&role, &parts, row.int(0), is_summary);
+        said.model = row.filled(4);
+        *turn = Some(said);
     }
 }
 
@@ -145,7 +142,19 @@ impl Agent for Crush {
     }
 
     fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
-        database::notes(places, counts, &Sessions, env)
+        let mut notes = database::notes(places, counts, &Sessions, env);
+        let mut registered = None;
+        for (path, copies) in &mut notes.copies {
+            let registered = registered.get_or_insert_with(|| self.registered(env));
+            let data_dir = path.parent().and_then(|dir| dir.canonicalize().ok());
+            // A database that came with a directory can say whatever its author wants.
+            if data_dir.is_none_or(|dir| !registered.contains(&dir)) {
+                for copy in copies {
+                    copy.health.insert(Health::Planted);
+                }
+            }
+        }
+        notes
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
@@ -190,11 +199,18 @@ impl Agent for Crush {
     }
 }
 
-/// Finds the sessions of the databases that the registry names.
-fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
-    let mut found = Found::default();
+impl Crush {
+    /// Returns the directories of data that Crush knows, with their links resolved.
+    fn registered(&self, env: &Env) -> HashSet<PathBuf> {
+        let projects = self.stores(env).into_iter().flat_map(|store| projects(&store, &mut Found::default()));
+        projects.filter_map(|project| project.data_dir.canonicalize().ok()).collect()
+    }
+}
+
+/// Reads the registry of a store.
+fn projects(store: &Store, found: &mut Found) -> Vec<Project> {
     let path = store.root.join(REGISTRY);
-    let projects = match fsio::read_if_present(&path, MAX_REGISTRY) {
+    match fsio::read_if_present(&path, MAX_REGISTRY) {
         Ok(Some(bytes)) => records::projects(&bytes).unwrap_or_else(|error| {
             found.problem(&path, format!("it is not JSON as Crush writes it: {error}"));
             Vec::new()
@@ -204,7 +220,13 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
             found.problem(&path, error.reason());
             Vec::new()
         }
-    };
+    }
+}
+
+/// Finds the sessions of the databases that the registry names.
+fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    let mut found = Found::default();
+    let projects = projects(store, &mut found);
     let mut seen = HashSet::new();
     for project in projects {
         if seen.insert(project.data_dir.clone()) {

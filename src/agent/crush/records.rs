@@ -72,14 +72,14 @@ struct PartData<'a> {
 }
 
 /// Makes a turn of a row; `created` is in seconds, whatever the comments of the schema say.
-pub(crate) fn turn(place: (i64, String), role: &str, parts: &str, created: Option<i64>, is_summary: bool) -> Turn {
+pub(crate) fn turn(role: &str, parts: &str, created: Option<i64>, is_summary: bool) -> Turn {
     let role = match role {
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "tool" => Role::Tool,
         _ => Role::System,
     };
-    let mut turn = Turn::new(place, role, created.and_then(instant));
+    let mut turn = Turn::new(role, created.and_then(instant));
     turn.counts = !is_summary;
     let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();
     for part in parts {

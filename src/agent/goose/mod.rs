@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 use super::{Agent, Command, Found, ReadContext, StoreNotes};
 use crate::agent::about::About;
 use crate::agent::database;
-use crate::agent::database::{MAX_BYTES, Queries, Schema};
+use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::format::sqlite::{Db, QueryError, Row};
@@ -51,23 +51,22 @@ impl Schema for Sessions {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
         db.require("sessions", &["id"])?;
         db.require("messages", &["id", "session_id", "role", "content_json"])?;
-        let columns = db.column_list("sessions", "", &SESSION)?;
-        let parent = db.column_list("sessions", "", &SESSION[1..2])?;
         let of_message = db.column_list("messages", "", &["created_timestamp", "metadata_json"])?;
-        let turns = format!(
-            "SELECT id, role, CASE WHEN octet_length(content_json) <= {MAX_BYTES} THEN content_json END, {of_message} \
-             FROM messages WHERE session_id = ?1 AND id > CAST(?2 AS INTEGER) AND ?3 = '' \
-             ORDER BY id LIMIT CAST(?4 AS INTEGER)"
-        );
-        let mut version = None;
-        if db.columns("schema_version")?.contains("version") {
-            db.query("SELECT max(version) FROM schema_version", &[], |row| version = row.int(0))?;
-        }
+        let sql = TableSql {
+            sessions: "sessions",
+            columns: db.column_list("sessions", "", &SESSION)?,
+            parent: db.column_list("sessions", "", &SESSION[1..2])?,
+            messages: "messages",
+            order: &["id", "rowid"],
+            turn: format!(
+                "SELECT role, CASE WHEN octet_length(content_json) <= {MAX_BYTES} THEN content_json END, {of_message} \
+                 FROM messages WHERE rowid = CAST(?1 AS INTEGER)"
+            ),
+            sizes: &[("messages", "content_json")],
+        };
+        let version = database::version(db, "schema_version", "version");
         Ok(Queries {
-            ids: db.prepare(&format!("SELECT id, {parent} FROM sessions"))?,
-            session: db.prepare(&format!("SELECT {columns} FROM sessions WHERE id = ?1"))?,
-            turns: db.prepare(&turns)?,
-            size: db.prepare("SELECT sum(octet_length(content_json)) FROM messages WHERE session_id = ?1")?,
+            tables: vec![Table::new(db, &sql)?],
             warning: version.filter(|version| *version > NEWEST).map(|version| {
                 format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; what it could read is listed")
             }),
@@ -98,11 +97,9 @@ impl Schema for Sessions {
         };
     }
 
-    fn add(&self, row: &Row<'_>, turns: &mut Vec<Turn>) {
-        let place = (row.int(0).unwrap_or_default(), String::new());
-        let role = row.text(1).unwrap_or_default();
-        let content = row.text(2).unwrap_or_default();
-        turns.push(records::turn(place, &role, &content, row.int(3), row.text(4).as_deref()));
+    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+        let (role, content) = (row.text(0).unwrap_or_default(), row.text(1).unwrap_or_default());
+        *turn = Some(records::turn(&role, &content, row.int(2), row.text(3).as_deref()));
     }
 }
 

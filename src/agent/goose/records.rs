@@ -59,19 +59,13 @@ pub(crate) fn model(json: &str) -> Option<String> {
 }
 
 /// Makes a turn of a row: `created` is in seconds, or in milliseconds where it is too large for that.
-pub(crate) fn turn(
-    place: (i64, String),
-    role: &str,
-    content: &str,
-    created: Option<i64>,
-    metadata: Option<&str>,
-) -> Turn {
+pub(crate) fn turn(role: &str, content: &str, created: Option<i64>, metadata: Option<&str>) -> Turn {
     let role = match role {
         "user" => Role::User,
         "assistant" => Role::Assistant,
         _ => Role::System,
     };
-    let mut turn = Turn::new(place, role, created.and_then(instant));
+    let mut turn = Turn::new(role, created.and_then(instant));
     // A summary that replaces what was said before is for the model alone.
     let metadata: Metadata = metadata.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     turn.counts = metadata.user_visible != false;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::about::About;
 use crate::agent::database;
-use crate::agent::database::{MAX_BYTES, Queries, Schema};
+use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::opencode::records as format;
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
@@ -47,67 +47,50 @@ struct Tables;
 
 impl Schema for Tables {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
+        let mut tables = Vec::new();
+        // Version 2 leaves the old rows of a session that it took over as they were, so its own tables come first.
         let has_second = !db.columns("session_v2")?.is_empty();
         if has_second {
             db.require("session_v2", &["id"])?;
             db.require("session_message", &["session_id", "type", "seq", "data"])?;
-        } else {
-            db.require("session", &["id"])?;
+            let sql = TableSql {
+                sessions: "session_v2",
+                columns: db.column_list("session_v2", "", &SESSION)?,
+                parent: db.column_list("session_v2", "", &SESSION[1..2])?,
+                messages: "session_message",
+                order: &["seq", "rowid"],
+                turn: format!(
+                    "SELECT {}, type, {}, NULL FROM session_message WHERE rowid = CAST(?1 AS INTEGER)",
+                    db.column_list("session_message", "", &["time_created"])?,
+                    bounded("data")
+                ),
+                sizes: &[("session_message", "data")],
+            };
+            tables.push(Table::new(db, &sql)?);
         }
         let has_first = !db.columns("session")?.is_empty() && !db.columns("message")?.is_empty();
-        if has_first {
+        if has_first || !has_second {
             db.require("session", &["id"])?;
             db.require("message", &["id", "session_id", "time_created", "data"])?;
             db.require("part", &["id", "message_id", "data"])?;
+            let sizes = [("message", "data"), ("part", "data")];
+            let sql = TableSql {
+                sessions: "session",
+                columns: db.column_list("session", "", &SESSION)?,
+                parent: db.column_list("session", "", &SESSION[1..2])?,
+                messages: "message",
+                order: &["time_created", "id"],
+                turn: format!(
+                    "SELECT m.time_created, NULL, {}, {} FROM message AS m LEFT JOIN part AS p ON p.message_id = m.id \
+                     WHERE m.rowid = CAST(?1 AS INTEGER) ORDER BY p.id",
+                    bounded("m.data"),
+                    bounded("p.data")
+                ),
+                sizes: &sizes[..1 + usize::from(db.columns("part")?.contains("session_id"))],
+            };
+            tables.push(Table::new(db, &sql)?);
         }
-        let (mut ids, mut sessions, mut turns, mut sizes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        if has_second {
-            ids.push(format!("SELECT id, {} FROM session_v2", db.column_list("session_v2", "", &SESSION[1..2])?));
-            sessions
-                .push(format!("SELECT {} FROM session_v2 WHERE id = ?1", db.column_list("session_v2", "", &SESSION)?));
-            sizes.push("SELECT sum(octet_length(data)) FROM session_message WHERE session_id = ?1".to_owned());
-            turns.push(format!(
-                "SELECT * FROM (SELECT seq, '', {}, type, {}, NULL FROM session_message \
-                 WHERE session_id = ?1 AND seq > CAST(?2 AS INTEGER) AND ?3 = '' \
-                 ORDER BY seq LIMIT CAST(?4 AS INTEGER))",
-                db.column_list("session_message", "", &["time_created"])?,
-                bounded("data")
-            ));
-        }
-        if has_first {
-            // Version 2 leaves the old rows of a session that it took over as they were.
-            let unless_moved = if has_second { "id NOT IN (SELECT id FROM session_v2)" } else { "TRUE" };
-            let parent = db.column_list("session", "", &SESSION[1..2])?;
-            ids.push(format!("SELECT id, {parent} FROM session WHERE {unless_moved}"));
-            let columns = db.column_list("session", "", &SESSION)?;
-            sessions.push(format!("SELECT {columns} FROM session WHERE id = ?1 AND {unless_moved}"));
-            let unless_moved = if has_second { "?1 NOT IN (SELECT id FROM session_v2)" } else { "TRUE" };
-            let sum =
-                |table| format!("SELECT sum(octet_length(data)) FROM {table} WHERE session_id = ?1 AND {unless_moved}");
-            sizes.push(sum("message"));
-            if db.columns("part")?.contains("session_id") {
-                sizes.push(sum("part"));
-            }
-            turns.push(format!(
-                "SELECT m.time_created, m.id, m.time_created, NULL, {}, {} FROM (SELECT id, time_created, data FROM message \
-                 WHERE session_id = ?1 AND {unless_moved} AND (time_created, id) > (CAST(?2 AS INTEGER), ?3) \
-                 ORDER BY time_created, id LIMIT CAST(?4 AS INTEGER)) AS m \
-                 LEFT JOIN part AS p ON p.message_id = m.id ORDER BY m.time_created, m.id, p.id",
-                bounded("m.data"),
-                bounded("p.data")
-            ));
-        }
-        let turns = match turns.as_slice() {
-            [one] => one.clone(),
-            several => format!("SELECT * FROM ({})", several.join(") UNION ALL SELECT * FROM (")),
-        };
-        Ok(Queries {
-            ids: db.prepare(&ids.join(" UNION ALL "))?,
-            session: db.prepare(&sessions.join(" UNION ALL "))?,
-            turns: db.prepare(&turns)?,
-            size: db.prepare(&sizes.join(" UNION ALL "))?,
-            warning: None,
-        })
+        Ok(Queries { tables, warning: None })
     }
 
     fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
@@ -121,13 +104,12 @@ impl Schema for Tables {
         }
     }
 
-    fn add(&self, row: &Row<'_>, turns: &mut Vec<Turn>) {
-        let place = (row.int(0).unwrap_or_default(), row.text(1).unwrap_or_default());
-        if turns.last().is_none_or(|turn| turn.place != place) {
-            let (kind, data) = (row.text(3), row.text(4).unwrap_or_default());
-            turns.push(format::turn(place, row.int(2), kind.as_deref(), &data));
-        }
-        if let (Some(turn), Some(part)) = (turns.last_mut(), row.text(5)) {
+    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+        let turn = turn.get_or_insert_with(|| {
+            let (kind, data) = (row.text(1), row.text(2).unwrap_or_default());
+            format::turn(row.int(0), kind.as_deref(), &data)
+        });
+        if let Some(part) = row.text(3) {
             format::add_part(turn, &part);
         }
     }

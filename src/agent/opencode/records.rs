@@ -86,7 +86,7 @@ pub(crate) fn model_id(json: &str) -> Option<String> {
 
 /// Begins a turn from a message's record; `created` (in milliseconds) and `kind`, who speaks, stand beside the record,
 /// and count where it does not say that itself.
-pub(crate) fn turn(place: (i64, String), created: Option<i64>, kind: Option<&str>, data: &str) -> Turn {
+pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn {
     let raw: MessageData<'_> = serde_json::from_str(data).unwrap_or_default();
     let role = match raw.role.get().or(kind) {
         Some("user") => Role::User,
@@ -94,7 +94,7 @@ pub(crate) fn turn(place: (i64, String), created: Option<i64>, kind: Option<&str
         _ => Role::System,
     };
     let times: Times = inner(raw.time);
-    let mut turn = Turn::new(place, role, times.created.as_i64().or(created).and_then(instant));
+    let mut turn = Turn::new(role, times.created.as_i64().or(created).and_then(instant));
     turn.counts = raw.error.is_none_or(|error| error.get() == "null");
     turn.model = match raw.model_id.filled() {
         Some(id) => Some(id.to_owned()),

@@ -113,7 +113,7 @@ fn walk(place: &Located, see: &mut dyn FnMut(Turn) -> ControlFlow<()>) -> Result
     };
     for path in files_in(&messages_of(&place.store, &place.id)) {
         let Some(data) = read(&path)? else { continue };
-        let mut turn = format::turn((0, String::new()), None, None, &data);
+        let mut turn = format::turn(None, None, &data);
         for part in path.file_stem().map(|message| files_in(&parts.join(message))).unwrap_or_default() {
             if let Some(part) = read(&part)? {
                 format::add_part(&mut turn, &part);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::{SignedDuration, Timestamp};
 use smallvec::SmallVec;
 
-use crate::session::{AgentKind, Liveness, SessionKind};
+use crate::session::{AgentKind, CLOCK_SKEW, Liveness, SessionKind};
 
 /// What was changed this recently may still be in use, whatever else is known of it.
 pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(1);
@@ -299,7 +299,10 @@ fn keep_last(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Pol
         }
     }
     for mut of_project in by_project.into_values() {
-        of_project.sort_by_key(|at| (std::cmp::Reverse(families[*at].active_at), *at));
+        // What claims to come later takes nobody's place.
+        let is_to_come =
+            |at: usize| families[at].active_at.is_some_and(|time| time.duration_since(policy.now) > CLOCK_SKEW);
+        of_project.sort_by_key(|at| (is_to_come(*at), std::cmp::Reverse(families[*at].active_at), *at));
         for at in of_project.into_iter().take(policy.keep_last) {
             if families[at].goes() || families[at].verdict == Verdict::Stays(Keep::Newer) {
                 families[at].verdict = Verdict::Stays(Keep::AmongNewest);
@@ -505,6 +508,14 @@ mod tests {
         let pinned = Candidate { is_pinned: true, ..aged("b", 40) };
         let ids = [aged("a", 10), pinned, aged("c", 30), aged("d", 20)];
         assert_eq!(verdicts(&ids, &policy), [stays, Verdict::Stays(Keep::Pinned), goes, goes]);
+    }
+
+    #[test]
+    fn what_claims_to_come_later_takes_no_place_among_the_newest() {
+        let policy = Policy { keep_last: 1, ..policy() };
+        let planted = Candidate { active_at: Some(now() + SignedDuration::from_hours(1)), ..candidate("b") };
+        let expected = [Verdict::Stays(Keep::AmongNewest), Verdict::Stays(Keep::Future)];
+        assert_eq!(verdicts(&[candidate("a"), planted], &policy), expected);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(crate) fn archived<'h>(
     let found = match selector {
         Selector::Latest => {
             sessions.retain(|session| session.copy().kind.is_listed());
-            sessions.iter().max_by_key(|session| session.active_at()).map(|session| (session.agent, session.id.clone()))
+            sessions.iter().max_by_key(|session| session.recency()).map(|session| (session.agent, session.id.clone()))
         }
         Selector::Path(path) => {
             let path = env.absolute(path);

@@ -215,7 +215,9 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
 }
 
 fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Session, Refusal> {
-    by_number(1, filter, wanted, env, ui)?.ok_or_else(nothing_passes)
+    // What anybody may have written is never taken unasked.
+    let newest = listed(filter, env, ui).into_iter().find(|session| !session.copy().is_planted());
+    again(&newest.ok_or_else(nothing_passes)?, wanted, env)
 }
 
 fn nothing_passes() -> Refusal {

@@ -4,7 +4,7 @@ use crate::agent;
 use crate::doctor::check::{Finding, count, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
-use crate::session::{Health, Liveness, Session, SessionKind};
+use crate::session::{CLOCK_SKEW, Health, Liveness, Session, SessionKind};
 
 /// What an agent refuses to load, with what is expected instead.
 const REFUSED: [(Health, &str); 5] = [
@@ -21,6 +21,8 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         findings.extend(empty(session));
         findings.extend(refused(session));
         findings.extend(unsigned(session));
+        findings.extend(planted(session));
+        findings.extend(future(session, survey));
         if let Some(lines) = survey.lines.get(&at) {
             findings.extend(torn(session, lines));
             findings.extend(bad_lines(session, lines));
@@ -74,6 +76,40 @@ fn refused(session: &Session) -> Vec<Finding> {
             .remedy(remedy)
     })
     .collect()
+}
+
+fn planted(session: &Session) -> Option<Finding> {
+    let copy = session.copy();
+    let path = &copy.place.path;
+    let evidence = format!(
+        "{} lies in {}, which {} has not registered. It may have come with the directory, as part of a repository, so \
+         anybody may have written it.",
+        name(session),
+        path.display(),
+        session.agent
+    );
+    copy.is_planted().then(|| {
+        Finding::about(session, Code::Planted, Severity::Warning, evidence)
+            .measured("not registered", "registered by its agent")
+            .remedy(format!("rejoin show {} --transcript", selector(session)))
+    })
+}
+
+fn future(session: &Session, survey: &Survey) -> Option<Finding> {
+    let copy = session.copy();
+    let times = [&copy.created_at, &copy.active_at].into_iter().flatten();
+    // The time of its file is none that it holds.
+    let newest = times.filter(|at| at.source != "mtime").map(|at| at.value).max();
+    let newest = newest.filter(|newest| newest.duration_since(survey.now) > CLOCK_SKEW)?;
+    let evidence = format!(
+        "{} holds the time {newest}, which is still to come, so it comes after every other session.",
+        name(session)
+    );
+    Some(
+        Finding::about(session, Code::FutureTime, Severity::Warning, evidence)
+            .measured(newest.to_string(), format!("at most {}", survey.now))
+            .remedy(format!("rejoin show {}", selector(session))),
+    )
 }
 
 fn unsigned(session: &Session) -> Option<Finding> {

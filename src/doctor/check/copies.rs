@@ -183,7 +183,7 @@ fn own_sessions(survey: &Survey) -> impl Iterator<Item = &Session> {
 }
 
 fn newest<'s>(sessions: &[&'s Session]) -> &'s Session {
-    sessions.iter().copied().max_by_key(|session| session.active_at()).unwrap_or(sessions[0])
+    sessions.iter().copied().max_by_key(|session| session.recency()).unwrap_or(sessions[0])
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ fn missing(survey: &Survey) -> Vec<Finding> {
 
 fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding> {
     let is_movable = |session: &Session| agent::by_kind(session.agent).is_some_and(|agent| !agent.needs_own_dir());
-    let newest = sessions.iter().copied().max_by_key(|session| (is_movable(session), session.active_at()))?;
+    let newest = sessions.iter().copied().max_by_key(|session| (is_movable(session), session.recency()))?;
     let mut evidence = format!(
         "{} belong{} to {}, which {}.",
         count(sessions.len(), "session"),
@@ -155,7 +155,7 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
         let mut finding = Finding::new(Code::SlugCollision, Severity::Info, evidence)
             .measured(directories(dirs.len()), "one directory");
         let sessions: Vec<&Session> = survey.scan.sessions.iter().filter(is_of).collect();
-        let newest = sessions.iter().copied().max_by_key(|session| session.active_at());
+        let newest = sessions.iter().copied().max_by_key(|session| session.recency());
         finding = finding.remedy(newest.map_or_else(String::new, |newest| format!("rejoin resume {}", selector(newest))));
         finding = sessions.iter().fold(finding, |finding, session| finding.session(session));
         dirs.keys().fold(finding, |finding, dir| finding.path(dir))

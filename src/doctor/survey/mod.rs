@@ -22,6 +22,7 @@ use crate::doctor::code::Code;
 use crate::error::PathError;
 use crate::scan;
 use crate::scan::Scan;
+use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::process;
@@ -102,6 +103,9 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).read_all(env, depth);
+    if wanted.has(&[Code::Planted]) {
+        scan.add_those_in_dirs(env, &Filter::default(), depth, watcher);
+    }
     if wanted.has(&[Code::DanglingPointer]) {
         scan.add_pointers(env);
     }

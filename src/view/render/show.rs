@@ -83,6 +83,7 @@ pub(crate) fn session(
                     page.warning("resume", "refused while its directory is unknown; if you know it, --dir DIR")?
                 }
                 (_, Some(false)) => page.warning("resume", "refused while its launch directory is gone; --dir DIR")?,
+                _ if copy.is_planted() => page.warning("resume", "refused without --trust")?,
                 _ => match plan.shell_line(env) {
                     Some(line) => page.line("resume", &text::unbroken(&line))?,
                     None => page.warning("resume", "its command cannot be printed; `rejoin resume` runs it")?,

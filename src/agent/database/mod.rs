@@ -12,16 +12,21 @@ use rayon::slice::ParallelSlice as _;
 use super::{Found, ReadContext, StoreNotes};
 use crate::error::PathError;
 use crate::format::sqlite;
-use crate::format::sqlite::{Db, Query, QueryError, Row};
+use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
+use reader::{DAMAGED, Reader};
+pub(super) use reader::{Queries, Table, TableSql};
+
+mod reader;
 
 /// What takes more than this many bytes in one field is an image or worse, and is left in the database.
 pub(super) const MAX_BYTES: u32 = 8 * 1024 * 1024;
-/// So many messages are in memory at a time.
-const PAGE: u32 = 100;
+/// So many messages, or little more than so many bytes of them, are in memory at a time.
+const PAGE: usize = 100;
+const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// So many sessions are read through one connection at least, because opening one has its price.
 const SMALLEST_SHARE: usize = 256;
 const MAX_ID: usize = 256;
@@ -36,22 +41,8 @@ pub(super) trait Schema: Sync {
     /// Notes in a copy what its row says.
     fn fill(&self, row: &Row<'_>, copy: &mut Copy);
 
-    /// Puts a row about messages together with those before it.
-    fn add(&self, row: &Row<'_>, turns: &mut Vec<Turn>);
-}
-
-/// The queries of one kind of database.
-pub(super) struct Queries<'db> {
-    /// Id of each session and of its parent.
-    pub(super) ids: Query<'db>,
-    /// The row of the session `?1`.
-    pub(super) session: Query<'db>,
-    /// The messages of the session `?1` after the place `?2`, `?3`, at most `?4` of them, in order.
-    pub(super) turns: Query<'db>,
-    /// How many bytes the messages of the session `?1` take, one number a row.
-    pub(super) size: Query<'db>,
-    /// What is to be said about the version of the database.
-    pub(super) warning: Option<String>,
+    /// Begins a message with its first row, or adds to it what a further one says.
+    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>);
 }
 
 /// Returns the stores of an agent that keeps its data where the desktop's standard says: its own directory below
@@ -71,19 +62,31 @@ pub(super) fn is_session_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= MAX_ID && !id.starts_with(['-', '.']) && id.chars().all(is_fine)
 }
 
+/// Returns the highest number in a column that tells the version of a database; `None` where it cannot be read.
+pub(super) fn version(db: &Db, table: &str, column: &str) -> Option<i64> {
+    let mut version = None;
+    if db.columns(table).ok()?.contains(column) {
+        db.query(&format!("SELECT max({column}) FROM {table}"), &[], |row| version = row.int(0)).ok()?;
+    }
+    version
+}
+
 /// Finds the sessions in a database, or the one that is asked for; one that is missing holds none.
 pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only: Option<&str>, found: &mut Found) {
     let read = sqlite::read(path, |db| {
-        let mut queries = schema.queries(db)?;
+        let mut reader = Reader::new(schema, db)?;
         let mut rows = Vec::new();
         match only {
-            Some(id) => queries.session.rows(&[id], |row| rows.extend(row.text(0).map(|id| (id, row.filled(1)))))?,
-            None => queries.ids.rows(&[], |row| rows.extend(row.text(0).map(|id| (id, row.filled(1)))))?,
+            Some(id) => {
+                let mut see = |row: &Row<'_>| rows.extend(row.text(0).map(|id| (id, row.filled(1))));
+                reader.session(id, false, &mut see)?;
+            }
+            None => rows.extend(reader.ids()?.into_iter().map(|id| (id.id, id.parent))),
         }
-        Ok((rows, queries.warning))
+        Ok((rows, reader.is_damaged, reader.warning()))
     });
     match read {
-        Ok((rows, warning)) => {
+        Ok((rows, is_damaged, warning)) => {
             found.places.reserve(rows.len());
             for (id, parent_id) in rows {
                 if is_session_id(&id) {
@@ -92,6 +95,9 @@ pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only:
                 } else {
                     found.problem(path, "it holds a session whose id no agent makes");
                 }
+            }
+            if is_damaged {
+                found.problem(path, DAMAGED);
             }
             if let Some(warning) = warning {
                 found.problem(path, warning);
@@ -109,13 +115,21 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
     places.iter().for_each(|place| by_file.entry(&place.path).or_default().push(place));
     for (path, places) in by_file {
         let share = places.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_SHARE);
-        let read: Result<Vec<Vec<Copy>>, PathError> = places
+        let read: Result<Vec<(Vec<Copy>, bool)>, PathError> = places
             .par_chunks(share)
-            .map(|places| sqlite::read(path, |db| copies(schema, &mut schema.queries(db)?, places, counts)))
+            .map(|places| sqlite::read(path, |db| copies(schema, Reader::new(schema, db)?, places, counts)))
             .collect();
         match read {
-            Ok(copies) => {
-                let mut copies: Vec<Copy> = copies.into_iter().flatten().collect();
+            Ok(parts) => {
+                let mut copies = Vec::with_capacity(places.len());
+                let mut is_damaged = false;
+                for (mut part, is_part_damaged) in parts {
+                    copies.append(&mut part);
+                    is_damaged |= is_part_damaged;
+                }
+                if is_damaged {
+                    notes.problem(path, DAMAGED);
+                }
                 copies.iter_mut().for_each(|copy| judge_liveness(copy, env.now));
                 copies.sort_unstable_by(|a, b| a.place.id.cmp(&b.place.id));
                 notes.copies.insert(path.to_owned(), copies);
@@ -126,65 +140,55 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
     notes
 }
 
+/// Reads sessions, and tells whether all that was wanted of them could be read.
 fn copies(
     schema: &dyn Schema,
-    queries: &mut Queries<'_>,
+    mut reader: Reader<'_>,
     places: &[&Located],
     counts: bool,
-) -> Result<Vec<Copy>, QueryError> {
+) -> Result<(Vec<Copy>, bool), QueryError> {
     let mut copies = Vec::with_capacity(places.len());
+    let mut is_damaged = false;
     for place in places {
         let mut copy = Copy::new((*place).clone());
-        let mut is_there = false;
-        queries.session.rows(&[&place.id], |row| {
-            is_there = true;
-            schema.fill(row, &mut copy);
-        })?;
-        if !is_there {
-            continue;
-        }
-        let is_silent = look_for_the_prompt(schema, queries, &mut copy)?;
+        let Some(table) = reader.session(&place.id, true, &mut |row| schema.fill(row, &mut copy))? else { continue };
+        is_damaged |= std::mem::take(&mut reader.is_damaged);
+        look_for_the_prompt(&mut reader, table, &mut copy)?;
         if counts {
-            tally(queries, schema, &place.id)?.note_in(&mut copy);
-        } else if is_silent {
-            be_empty(&mut copy);
+            tally(&mut reader, table, &place.id)?.note_in(&mut copy);
+        }
+        if std::mem::take(&mut reader.is_damaged) {
+            is_damaged = true;
+            copy.health.insert(Health::BadLines);
         }
         evidence::decide(&mut copy, |_| true);
         copies.push(copy);
     }
-    Ok(copies)
+    Ok((copies, is_damaged | reader.is_damaged))
 }
 
-/// Finds the first prompt among the first messages; returns whether there are no messages at all.
-fn look_for_the_prompt(schema: &dyn Schema, queries: &mut Queries<'_>, copy: &mut Copy) -> Result<bool, QueryError> {
-    let mut after = None;
+/// Finds the first prompt among the first messages, or that there are none at all.
+fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Copy) -> Result<(), QueryError> {
     // The prompt is nearly always the very first message.
-    for limit in [1, 7, 32] {
-        let Some(turns) = page(schema, queries, &copy.place.id, after.as_ref(), limit)? else {
-            return Ok(after.is_none());
-        };
-        if let Some(prompt) = turns.iter().find_map(Turn::prompt) {
-            copy.first_prompt = Some(Fact::new(prompt.to_owned(), "database"));
+    let mut done = 0;
+    for limit in [1, 40] {
+        let keys = reader.keys(table, &copy.place.id, Some(limit))?;
+        if keys.is_empty() && !reader.is_damaged {
+            be_empty(copy);
+        }
+        for key in keys.iter().skip(done) {
+            let turn = reader.turn(table, *key)?;
+            if let Some(prompt) = turn.as_ref().and_then(Turn::prompt) {
+                copy.first_prompt = Some(Fact::new(prompt.to_owned(), "database"));
+                return Ok(());
+            }
+        }
+        if keys.is_empty() {
             break;
         }
-        after = turns.into_iter().next_back().map(|turn| turn.place);
+        done = keys.len();
     }
-    Ok(false)
-}
-
-/// Returns the messages after a place; `None` when there are no more.
-fn page(
-    schema: &dyn Schema,
-    queries: &mut Queries<'_>,
-    id: &str,
-    after: Option<&(i64, String)>,
-    limit: u32,
-) -> Result<Option<Vec<Turn>>, QueryError> {
-    let mut turns = Vec::new();
-    let number = after.map_or(i64::MIN, |after| after.0).to_string();
-    let key = after.map_or("", |after| after.1.as_str());
-    queries.turns.rows(&[id, &number, key, &limit.to_string()], |row| schema.add(row, &mut turns))?;
-    Ok(Some(turns).filter(|turns| !turns.is_empty()))
+    Ok(())
 }
 
 /// Returns what the notes hold of a copy.
@@ -197,24 +201,49 @@ pub(super) fn read(place: &Located, context: &ReadContext<'_>) -> Result<Copy, P
     })
 }
 
-/// Shows every message of a session, some at a time.
+/// Shows every message of a session that can be read, some at a time; the error says that there are others.
 pub(super) fn messages(
     schema: &dyn Schema,
     place: &Located,
     see: &mut dyn FnMut(Message) -> ControlFlow<()>,
 ) -> Result<(), PathError> {
-    let mut after = None;
-    loop {
-        let read =
-            sqlite::read(&place.path, |db| page(schema, &mut schema.queries(db)?, &place.id, after.as_ref(), PAGE));
-        let Some(turns) = read? else { return Ok(()) };
-        for turn in turns {
-            after = Some(turn.place);
+    let (keys, mut is_damaged) = sqlite::read(&place.path, |db| {
+        let mut reader = Reader::new(schema, db)?;
+        let keys = match reader.session(&place.id, true, &mut |_| ())? {
+            Some(table) => reader.keys(table, &place.id, None)?.into_iter().map(|key| (table, key)).collect(),
+            None => Vec::new(),
+        };
+        Ok((keys, reader.is_damaged))
+    })?;
+    let mut rest = keys.as_slice();
+    while !rest.is_empty() {
+        let (turns, count, is_part_damaged) = sqlite::read(&place.path, |db| {
+            let mut reader = Reader::new(schema, db)?;
+            let (mut turns, mut bytes) = (Vec::new(), 0);
+            for (table, key) in rest.iter().take(PAGE) {
+                let turn = reader.turn(*table, *key)?;
+                bytes += turn.iter().flat_map(|turn| &turn.messages).map(|message| message.text.len()).sum::<usize>();
+                turns.push(turn);
+                if bytes > PAGE_BYTES {
+                    break;
+                }
+            }
+            let count = turns.len();
+            Ok((turns, count, reader.is_damaged))
+        })?;
+        rest = &rest[count..];
+        is_damaged |= is_part_damaged;
+        for turn in turns.into_iter().flatten() {
             if turn.messages.into_iter().try_for_each(&mut *see).is_break() {
                 return Ok(());
             }
         }
     }
+    if is_damaged {
+        let why = std::io::Error::other("it is damaged, and some messages could not be read");
+        return Err(PathError::new("read", &place.path, why));
+    }
+    Ok(())
 }
 
 /// Counts prompts and replies, unless that was done when the session was read.
@@ -222,22 +251,31 @@ pub(super) fn count(schema: &dyn Schema, copy: &mut Copy) -> Result<(), PathErro
     if copy.prompts.is_some() {
         return Ok(());
     }
+    let id = copy.place.id.clone();
     let counted = sqlite::read(&copy.place.path, |db| {
-        let mut queries = schema.queries(db)?;
-        tally(&mut queries, schema, &copy.place.id)
+        let mut reader = Reader::new(schema, db)?;
+        let tally = match reader.session(&id, true, &mut |_| ())? {
+            Some(table) => tally(&mut reader, table, &id)?,
+            None => Tally::default(),
+        };
+        Ok((tally, reader.is_damaged))
     });
-    counted?.note_in(copy);
+    let (tally, is_damaged) = counted?;
+    tally.note_in(copy);
+    if is_damaged {
+        copy.health.insert(Health::BadLines);
+    }
     Ok(())
 }
 
-fn tally(queries: &mut Queries<'_>, schema: &dyn Schema, id: &str) -> Result<Tally, QueryError> {
+fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, QueryError> {
     let mut tally = Tally::default();
-    let mut after = None;
-    while let Some(turns) = page(schema, queries, id, after.as_ref(), PAGE)? {
-        turns.iter().for_each(|turn| tally.add(turn));
-        after = turns.into_iter().next_back().map(|turn| turn.place);
+    for key in reader.keys(table, id, None)? {
+        if let Some(turn) = reader.turn(table, key)? {
+            tally.add(&turn);
+        }
     }
-    queries.size.rows(&[id], |row| tally.bytes += row.int(0).and_then(|bytes| bytes.try_into().ok()).unwrap_or(0))?;
+    tally.bytes = reader.size(table, id)?;
     Ok(tally)
 }
 

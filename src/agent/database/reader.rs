@@ -1,0 +1,304 @@
+//! Reading one database row by row, so that a damaged page or a value of the wrong type hides only what lies on it.
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::Schema;
+use crate::format::sqlite::{Db, Query, QueryError, Row};
+use crate::format::turn::Turn;
+
+/// So many looks are taken for rows between damaged pages.
+const MAX_PROBES: usize = 4096;
+
+/// What is said of a database with damage; one sentence, so that it is said once.
+pub(super) const DAMAGED: &str = "it is damaged in places; what can still be read is listed";
+
+/// How one kind of database is asked.
+pub(in crate::agent) struct Queries<'db> {
+    /// The tables that hold sessions; where several hold one id, the first counts.
+    pub(in crate::agent) tables: Vec<Table<'db>>,
+    /// What is to be said about the version of the database.
+    pub(in crate::agent) warning: Option<String>,
+}
+
+/// The names from which the queries of a table of sessions are made.
+pub(in crate::agent) struct TableSql<'a> {
+    /// The table of sessions, whose ids are in `id`.
+    pub(in crate::agent) sessions: &'a str,
+    /// What is read of a session: its id, its parent, and whatever [`Schema::fill`] wants.
+    pub(in crate::agent) columns: String,
+    /// The session's parent.
+    pub(in crate::agent) parent: String,
+    /// The table of messages, whose sessions are in `session_id`.
+    pub(in crate::agent) messages: &'a str,
+    /// What messages are ordered by.
+    pub(in crate::agent) order: &'a [&'a str],
+    /// The query for everything about the message in the row `?1`.
+    pub(in crate::agent) turn: String,
+    /// Tables and columns that make up the size of the session.
+    pub(in crate::agent) sizes: &'a [(&'a str, &'a str)],
+}
+
+/// The queries of a table of sessions.
+pub(in crate::agent) struct Table<'db> {
+    /// Row, id and parent of the sessions in the rows from `?1` to `?2`.
+    rows: Query<'db>,
+    rows_backwards: Query<'db>,
+    /// Every id by the index, where there is one.
+    index: Query<'db>,
+    index_backwards: Query<'db>,
+    session: Query<'db>,
+    session_in_row: Query<'db>,
+    /// The rows of the messages of the session `?1`, at most `?2`.
+    keys: Query<'db>,
+    keys_backwards: Query<'db>,
+    turn: Query<'db>,
+    sizes: Vec<Query<'db>>,
+}
+
+impl<'db> Table<'db> {
+    pub(in crate::agent) fn new(db: &'db Db, sql: &TableSql<'_>) -> Result<Self, QueryError> {
+        let TableSql { sessions, columns, parent, messages, order, turn, sizes } = sql;
+        let rows = |direction: &str| {
+            db.prepare(&format!(
+                "SELECT rowid, id, {parent} FROM {sessions} \
+                 WHERE rowid BETWEEN CAST(?1 AS INTEGER) AND CAST(?2 AS INTEGER) ORDER BY rowid {direction}"
+            ))
+        };
+        let keys = |direction: &str| {
+            let order: Vec<String> = order.iter().map(|column| format!("{column} {direction}")).collect();
+            db.prepare(&format!(
+                "SELECT rowid FROM {messages} WHERE session_id = ?1 ORDER BY {} LIMIT CAST(?2 AS INTEGER)",
+                order.join(", ")
+            ))
+        };
+        let size = |(table, column): &(&str, &str)| {
+            db.prepare(&format!("SELECT sum(octet_length({column})) FROM {table} WHERE session_id = ?1"))
+        };
+        Ok(Self {
+            rows: rows("ASC")?,
+            rows_backwards: rows("DESC")?,
+            index: db.prepare(&format!("SELECT id FROM {sessions} ORDER BY id ASC"))?,
+            index_backwards: db.prepare(&format!("SELECT id FROM {sessions} ORDER BY id DESC"))?,
+            session: db.prepare(&format!("SELECT {columns} FROM {sessions} WHERE id = ?1"))?,
+            session_in_row: db
+                .prepare(&format!("SELECT {columns} FROM {sessions} WHERE rowid = CAST(?1 AS INTEGER)"))?,
+            keys: keys("ASC")?,
+            keys_backwards: keys("DESC")?,
+            turn: db.prepare(turn)?,
+            sizes: sizes.iter().map(size).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Finds every session that can still be read: from both ends up to the damage, and then in what lies between.
+    fn ids(&mut self, is_damaged: &mut bool) -> Result<Vec<Id>, QueryError> {
+        let mut found = Rows::default();
+        let mut open = VecDeque::from([(i64::MIN, i64::MAX)]);
+        for _ in 0..MAX_PROBES {
+            let Some((from, to)) = open.pop_front() else { break };
+            let range = [from.to_string(), to.to_string()];
+            let range = [range[0].as_str(), range[1].as_str()];
+            let (mut first, mut last) = (None, None);
+            if is_whole(self.rows.rows(&range, |row| first = found.add(row).or(first)))? {
+                continue;
+            }
+            *is_damaged = true;
+            if is_whole(self.rows_backwards.rows(&range, |row| last = found.add(row).or(last)))? {
+                continue;
+            }
+            let (from, to) =
+                (first.map_or(from, |row| row.saturating_add(1)), last.map_or(to, |row| row.saturating_sub(1)));
+            if from < to {
+                let middle = from.midpoint(to);
+                open.extend([(from, middle), (middle + 1, to)]);
+            }
+        }
+        *is_damaged |= found.seen.is_some();
+        let mut list = found.list;
+        list.sort_unstable_by_key(|id| id.row);
+        if *is_damaged {
+            self.add_from_index(&mut list)?;
+        }
+        Ok(list)
+    }
+
+    /// Adds the sessions that only the index leads to.
+    fn add_from_index(&mut self, list: &mut Vec<Id>) -> Result<(), QueryError> {
+        let mut known: HashSet<String> = list.iter().map(|id| id.id.clone()).collect();
+        let mut others = Vec::new();
+        for query in [&mut self.index, &mut self.index_backwards] {
+            let see = |row: &Row<'_>| others.extend(row.text(0).filter(|id| known.insert(id.clone())));
+            is_whole(query.rows(&[], see))?;
+        }
+        for id in others {
+            let mut parent = None;
+            let looked = self.session.rows(&[&id], |row| parent = Some(row.filled(1)));
+            is_whole(looked)?;
+            list.extend(parent.map(|parent| Id { row: None, id, parent }));
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a table of sessions, each once, however often a damaged tree leads to it.
+#[derive(Default)]
+struct Rows {
+    list: Vec<Id>,
+    /// The rows that were seen, since they first came in another order than they should.
+    seen: Option<HashSet<i64>>,
+}
+
+impl Rows {
+    /// Adds a row, and returns its number.
+    fn add(&mut self, row: &Row<'_>) -> Option<i64> {
+        let at = row.int(0)?;
+        if self.seen.is_none() && self.list.last().is_some_and(|last| last.row >= Some(at)) {
+            self.seen = Some(self.list.iter().filter_map(|id| id.row).collect());
+        }
+        if self.seen.as_mut().is_none_or(|seen| seen.insert(at)) {
+            self.list.extend(row.text(1).map(|id| Id { row: Some(at), id, parent: row.filled(2) }));
+        }
+        Some(at)
+    }
+}
+
+/// A session's row.
+pub(super) struct Id {
+    row: Option<i64>,
+    pub(super) id: String,
+    pub(super) parent: Option<String>,
+}
+
+/// Tells whether a query came to its end; an error that is no damage stays one.
+fn is_whole(looked: Result<(), QueryError>) -> Result<bool, QueryError> {
+    match looked {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_damage() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A database that is being read.
+pub(super) struct Reader<'db> {
+    schema: &'db dyn Schema,
+    queries: Queries<'db>,
+    /// The row of each session in each table, for finding it without an index.
+    rows: Option<Vec<HashMap<String, i64>>>,
+    /// Whether something could not be read since this was last set.
+    pub(super) is_damaged: bool,
+}
+
+impl<'db> Reader<'db> {
+    pub(super) fn new(schema: &'db dyn Schema, db: &'db Db) -> Result<Self, QueryError> {
+        Ok(Self { schema, queries: schema.queries(db)?, rows: None, is_damaged: false })
+    }
+
+    pub(super) fn warning(&mut self) -> Option<String> {
+        self.queries.warning.take()
+    }
+
+    /// Returns every session, one a time.
+    pub(super) fn ids(&mut self) -> Result<Vec<Id>, QueryError> {
+        let mut found: Vec<Id> = Vec::new();
+        let mut known: HashSet<String> = HashSet::new();
+        let several = self.queries.tables.len() > 1;
+        for table in &mut self.queries.tables {
+            let mut is_damaged = false;
+            let mut ids = table.ids(&mut is_damaged)?;
+            self.is_damaged |= is_damaged;
+            // In a sound table no id is there twice.
+            if several || is_damaged {
+                ids.retain(|id| known.insert(id.id.clone()));
+            }
+            found.append(&mut ids);
+        }
+        Ok(found)
+    }
+
+    /// Shows the row of a session, and returns in which table it is.
+    pub(super) fn session(
+        &mut self,
+        id: &str,
+        searches: bool,
+        see: &mut dyn FnMut(&Row<'_>),
+    ) -> Result<Option<usize>, QueryError> {
+        for at in 0..self.queries.tables.len() {
+            let is_there = Cell::new(false);
+            let mut see = |row: &Row<'_>| {
+                if !is_there.replace(true) {
+                    see(row);
+                }
+            };
+            let looked = is_whole(self.queries.tables[at].session.rows(&[id], &mut see))?;
+            self.is_damaged |= !looked;
+            // An index that is damaged may find nothing, too.
+            if !is_there.get()
+                && (!looked || searches)
+                && let Some(row) = self.rows()?[at].get(id).copied()
+            {
+                let looked = self.queries.tables[at].session_in_row.rows(&[&row.to_string()], &mut see);
+                self.is_damaged |= !is_whole(looked)?;
+            }
+            if is_there.get() {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    fn rows(&mut self) -> Result<&[HashMap<String, i64>], QueryError> {
+        if self.rows.is_none() {
+            let mut rows = Vec::new();
+            for table in &mut self.queries.tables {
+                let ids = table.ids(&mut self.is_damaged)?;
+                rows.push(ids.into_iter().filter_map(|id| Some((id.id, id.row?))).collect());
+            }
+            self.rows = Some(rows);
+        }
+        Ok(self.rows.as_deref().unwrap_or_default())
+    }
+
+    /// Returns where the messages of a session are, in order: all of them, or the first few.
+    ///
+    /// They are listed before they are read, so that whatever is in the columns they are ordered by, each is read once.
+    pub(super) fn keys(&mut self, table: usize, id: &str, limit: Option<u32>) -> Result<Vec<i64>, QueryError> {
+        let table = &mut self.queries.tables[table];
+        let most = limit.map_or(-1, i64::from).to_string();
+        let mut keys = Vec::new();
+        if is_whole(table.keys.rows(&[id, &most], |row| keys.extend(row.int(0))))? {
+            return Ok(keys);
+        }
+        self.is_damaged = true;
+        if limit.is_none() {
+            let mut known: HashSet<i64> = HashSet::new();
+            keys.retain(|key| known.insert(*key));
+            let mut last = Vec::new();
+            is_whole(table.keys_backwards.rows(&[id, &most], |row| {
+                last.extend(row.int(0).filter(|key| known.insert(*key)));
+            }))?;
+            keys.extend(last.into_iter().rev());
+        }
+        Ok(keys)
+    }
+
+    /// Reads a message; `None` when it cannot be read, or is gone.
+    pub(super) fn turn(&mut self, table: usize, key: i64) -> Result<Option<Turn>, QueryError> {
+        let mut turn = None;
+        let looked = self.queries.tables[table].turn.rows(&[&key.to_string()], |row| self.schema.add(row, &mut turn));
+        self.is_damaged |= !is_whole(looked)?;
+        Ok(turn)
+    }
+
+    /// Returns how many bytes the messages of a session take.
+    pub(super) fn size(&mut self, table: usize, id: &str) -> Result<u64, QueryError> {
+        let mut size = 0_u64;
+        for query in &mut self.queries.tables[table].sizes {
+            let looked = query.rows(&[id], |row| {
+                let bytes = row.int(0).and_then(|bytes| bytes.try_into().ok());
+                size = size.saturating_add(bytes.unwrap_or(0));
+            });
+            self.is_damaged |= !is_whole(looked)?;
+        }
+        Ok(size)
+    }
+}
