@@ -29,6 +29,7 @@ mod examples;
 mod facts;
 mod faults;
 mod fix;
+mod fuzz;
 mod gemini;
 #[cfg(feature = "sqlite")]
 mod goose;
