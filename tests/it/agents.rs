@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use crate::facts::copy_tree;
+use crate::fixtures::ordinary;
 use crate::generated::assert_part;
+use crate::picture::picture;
 use crate::world::World;
 
 /// Files that name an agent because it is what they are for.
@@ -48,4 +51,104 @@ fn the_readme_names_every_agent() {
     titles.sort();
     let last = titles.pop().expect("an agent");
     assert_part("README.md", "agents", &format!("It knows {} and {last}.", titles.join(", ")));
+}
+
+/// Agents whose sessions this build cannot read.
+const NEEDS_SQLITE: [&str; 3] = ["crush", "goose", "opencode"];
+
+#[test]
+fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
+    for agent in agents(&World::new()) {
+        if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(&agent.as_str()) {
+            continue;
+        }
+        let world = World::new();
+        let is_there = ordinary::write(&agent, &world);
+        assert!(
+            is_there,
+            "{agent} has no session in tests/it/fixtures/ordinary.rs and none in src/agent/{agent}/sample"
+        );
+        let before = picture(&world.home());
+        let listed = world.rejoin(["list", "--agent", &agent, "--all", "--counts", "--json"]).code(0).sessions();
+        assert_eq!(listed.len(), 1, "{agent}");
+        let session = &listed[0];
+        assert_eq!((session.prompts, session.replies), (Some(1), Some(1)), "{agent}");
+        assert!(
+            session.launch_path().is_some_and(|dir| Path::new(dir).is_dir()),
+            "{agent}: {:?}",
+            session.launch_path()
+        );
+        assert!(session.active_at.is_some() && session.size_bytes > 0, "{agent}");
+        let asked = session.first_prompt.clone().unwrap_or_else(|| panic!("{agent} has no first prompt"));
+        let shown = world.rejoin(["show", &session.id, "--transcript"]).code(0).stdout();
+        assert!(shown.contains(&asked) && shown.lines().count() > 1, "{agent}: {shown}");
+        let found = world.rejoin(["search", &asked]).code(0).stdout();
+        assert!(found.contains(&session.id), "{agent}: {found}");
+        let resumed = world.rejoin(["resume", &session.id, "--print"]).code(0).stdout();
+        assert!(!resumed.trim().is_empty(), "{agent}");
+        world.rejoin(["doctor", "--agent", &agent]).code_is_one_of(&[0, 4]);
+        assert!(before == picture(&world.home()), "{agent}: looking has changed something");
+    }
+}
+
+#[test]
+fn every_agent_that_the_sample_home_has_is_listed() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+    let world = World::new();
+    let listed = world.rejoin(["--home", home.to_str().expect("a path"), "list", "--all", "--json"]).code(0).stdout();
+    let present = agents(&world).into_iter().filter(|agent| home.join(format!(".{agent}")).is_dir());
+    for agent in present {
+        assert!(listed.contains(&format!("\"agent\":\"{agent}\"")), "{agent} has a store in examples/home");
+    }
+}
+
+/// The commands of the first block of the guide.
+fn commands_of_the_guide(root: &Path) -> String {
+    let page = std::fs::read_to_string(root.join("docs/adding-an-agent.md")).expect("a page");
+    let block = page.split_once("```sh\n").and_then(|(_, rest)| rest.split_once("```")).expect("a block");
+    block.0.to_owned()
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn the_invented_agent_of_the_guide_is_built_and_lists_its_session() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let cargo = std::env::var_os("CARGO").filter(|cargo| Path::new(cargo).is_file());
+    let has_git = std::process::Command::new("git").arg("--version").output().is_ok();
+    let Some(cargo) = cargo.filter(|_| has_git) else {
+        println!("skipped: this test builds with cargo and patches with git");
+        return;
+    };
+    let lines = std::fs::read_to_string(root.join("examples/adding-an-agent/lines.patch")).expect("a patch");
+    let added = lines.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).count();
+    let removed = lines.lines().filter(|line| line.starts_with('-') && !line.starts_with("---")).count();
+    assert!(added <= 4 && removed == 0, "more than four lines outside of its folder:\n{lines}");
+
+    let copy = tempfile::tempdir().expect("a directory");
+    for name in ["src", "benches", "examples"] {
+        copy_tree(&root.join(name), &copy.path().join(name));
+    }
+    std::fs::copy(root.join("Cargo.lock"), copy.path().join("Cargo.lock")).expect("a copy");
+    // Under a name of its own, so that what it builds lies beside what this test belongs to and shares the dependencies.
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("a manifest");
+    let manifest = manifest.replacen("name = \"rejoin\"", "name = \"rejoin-with-otter\"", 1).replacen(
+        "default-run = \"rejoin\"",
+        "default-run = \"rejoin-with-otter\"",
+        1,
+    );
+    std::fs::write(copy.path().join("Cargo.toml"), manifest + "\n[lib]\nname = \"rejoin\"\n").expect("a manifest");
+    let target = Path::new(env!("CARGO_BIN_EXE_rejoin")).ancestors().nth(2).expect("a target directory");
+    let run = std::process::Command::new("sh")
+        .arg("-euc")
+        .arg(commands_of_the_guide(root).replace("cargo ", "\"$CARGO\" "))
+        .current_dir(copy.path())
+        .env("CARGO", cargo)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("REJOIN_NOW", crate::world::NOW)
+        .output()
+        .expect("a shell");
+    let (answer, said) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success(), "{said}");
+    assert_eq!(answer, "otter\triver-1\twhere does the river end?\t/usr/bin\t2026-02-01T10:01:00Z\t210\t\n", "{said}");
 }

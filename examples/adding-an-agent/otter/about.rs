@@ -1,0 +1,15 @@
+//! What people are told of Otter.
+
+use crate::agent::about::About;
+
+pub(super) const ABOUT: About = About {
+    title: "Otter",
+    sessions: "`~/.otter/sessions/<id>.jsonl`",
+    launch_dir: "`dir` of the first line",
+    elsewhere: "works",
+    starts: "`otter --resume ID`, with `-p TEXT` for one prompt",
+    in_use: "nothing tells",
+    deletes: "nothing",
+    writes: "nothing",
+    facts: "invented for docs/adding-an-agent.md",
+};
