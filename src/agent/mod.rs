@@ -19,6 +19,7 @@ use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
 };
 use crate::system::env::Env;
+use crate::system::process::StartTime;
 use about::About;
 use command::{Command, as_last_argument, as_prompt_option};
 use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
@@ -289,8 +290,8 @@ impl StoreNotes {
 pub(crate) struct LiveRecord {
     /// Its process id.
     pub pid: u32,
-    /// When it started, in clock ticks since boot, which tells a reused id from it.
-    pub start_ticks: Option<u64>,
+    /// When it started, which tells a reused id from it.
+    pub started: Option<StartTime>,
 }
 
 /// What a walk through a store gave.

@@ -20,7 +20,6 @@ use crate::change::plan::retention::{Family, Guard, Keep, Policy, Verdict};
 use crate::change::removal::{Summaries, cwd_records, day};
 use crate::cli::{Age, CleanupArgs};
 use crate::error::{Exit, PathError, Refusal};
-use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
 use crate::view::render::cleanup::{Archived, LeftToAgent, Report};
@@ -138,8 +137,7 @@ fn policy(args: &CleanupArgs, env: &Env) -> Policy {
 fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let pins = Pins::read(env)?;
     let policy = policy(args, env);
-    let dirs = args.dir.as_deref().map(|dir| super::directory_names(dir, env)).unwrap_or_default();
-    let filter = Filter { agents: args.agent.clone(), dirs, ..Filter::default() };
+    let filter = super::place_filter(&args.agent, args.dir.as_deref(), env);
     // Every agent is read, because the fuses compare with all there is.
     let showing = ui.watch("Reading");
     let mut summaries = Summaries::read(env, &[], &filter, policy.max_total.is_some(), showing.watcher());

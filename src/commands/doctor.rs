@@ -15,7 +15,6 @@ use crate::doctor::repair;
 use crate::doctor::survey;
 use crate::doctor::survey::{InterruptedRun, Survey, Wanted};
 use crate::error::{Exit, PathError};
-use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::view::render::change::Fix;
 use crate::view::render::doctor::{Checks, Report};
@@ -31,8 +30,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         [] => Code::ALL.into(),
         chosen => chosen.iter().copied().collect(),
     };
-    let dirs = args.dir.as_deref().map(|dir| super::directory_names(dir, env)).unwrap_or_default();
-    let filter = Filter { agents: args.agent.clone(), dirs, ..Filter::default() };
+    let filter = super::place_filter(&args.agent, args.dir.as_deref(), env);
     let expires_within = SignedDuration::from_hours(24 * i64::from(args.expires_within));
     if args.fix && !args.dry_run {
         super::recover_first("doctor --fix", args.lock, env, ui)?;

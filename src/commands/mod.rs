@@ -30,29 +30,34 @@ use crate::cli::{FilterArgs, LockArgs};
 use crate::error::{Exit, Refusal};
 use crate::session::select;
 use crate::session::select::{Filter, Selector};
-use crate::session::{Problem, Session};
+use crate::session::{AgentKind, Problem, Session};
 use crate::system::env::Env;
+use crate::system::names;
 use crate::view::ui::Ui;
 use std::path::Path;
 
 /// Turns the options of a command into a filter; directories get every name that records may use.
 fn filter(args: &FilterArgs, dir: Option<&Path>, all: bool, env: &Env) -> Filter {
     let here = if args.here { env.cwd.as_deref() } else { None };
-    let dirs = dir.or(here).map(|dir| directory_names(dir, env)).unwrap_or_default();
     Filter {
-        agents: args.agent.clone(),
-        dirs,
         since: args.since.map(|age| age.before(env.now)),
         before: args.older_than.map(|age| age.before(env.now)),
         all,
+        ..place_filter(&args.agent, dir.or(here), env)
     }
+}
+
+/// Makes a filter of agents and of a directory alone.
+fn place_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
+    let dirs = dir.map(|dir| directory_names(dir, env)).unwrap_or_default();
+    Filter { agents: agents.to_vec(), dirs, is_respelled: Some(names::is_respelled), ..Filter::default() }
 }
 
 /// Returns a directory as it was typed and, if it exists, as it is with its links resolved.
 fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
-    let mut names = vec![env.absolute(dir)];
-    names.extend(names[0].canonicalize().ok().filter(|resolved| *resolved != names[0]));
-    names
+    let typed = env.absolute(dir);
+    let resolved = names::on_disk(&typed);
+    [typed].into_iter().chain(resolved).collect()
 }
 
 /// Says what could not be read, one line each.

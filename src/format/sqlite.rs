@@ -705,7 +705,8 @@ mod tests {
         let link = dir.path().join("link.db");
         std::os::unix::fs::symlink(&path, &link).expect("a link");
         assert!(ids(&link).is_err_and(|why| why.contains("symbolic link")));
-        rustix::fs::mkfifoat(rustix::fs::CWD, with_suffix(&path, "-wal"), rustix::fs::Mode::RUSR).expect("a FIFO");
+        let made = std::process::Command::new("mkfifo").arg(with_suffix(&path, "-wal")).status();
+        assert!(made.expect("mkfifo").success());
         assert!(ids(&path).is_err_and(|why| why.contains("not a regular file")));
     }
 

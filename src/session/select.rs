@@ -170,6 +170,8 @@ pub(crate) struct Filter {
     pub agents: Vec<AgentKind>,
     /// With a recorded directory at or below one of these, which are names of one directory.
     pub dirs: Vec<PathBuf>,
+    /// Tells whether a path lies in a directory that is spelled otherwise; without it the spelling decides.
+    pub is_respelled: Option<fn(&Path, &Path) -> bool>,
     /// Active at this time or later.
     pub since: Option<Timestamp>,
     /// Last active before this time.
@@ -202,8 +204,14 @@ impl Filter {
         self.all || session.copy().kind.is_listed()
     }
 
+    /// Tells whether a path is at or below one of the directories.
+    pub(crate) fn is_below(&self, path: &Path) -> bool {
+        let is_respelled = |dir| self.is_respelled.is_some_and(|is_respelled| is_respelled(path, dir));
+        self.dirs.iter().any(|dir| path.starts_with(dir) || is_respelled(dir))
+    }
+
     fn is_in_dirs(&self, copy: &Copy) -> bool {
-        copy.directories().any(|recorded| self.dirs.iter().any(|dir| recorded.starts_with(dir)))
+        copy.directories().any(|recorded| self.is_below(recorded))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::contract::changes::{Change, ChangeKind, Cleanup, Undo};
 use crate::facts::{copy_tree, corpus};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, age_tree, id, put,
+    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, age_tree, id, make_fifo, put,
 };
 use crate::picture::{Picture, differences, picture};
 use crate::undo::{assert_same, other_file_system};
@@ -493,7 +493,7 @@ fn what_is_no_file_is_refused_and_no_link_is_followed() {
     assert!(shown.entries.iter().all(|entry| !entry.path.contains("passwd")));
 
     let fifo = session.join("fifo");
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).expect("a FIFO");
+    make_fifo(&fifo);
     let refused: Archive = world.rejoin(["archive", &id(1), "--json"]).code(3).json();
     let why = refused.items[0].reason.as_deref().expect("a reason");
     assert!(why.ends_with("fifo is neither a file nor a directory"), "{why}");

@@ -13,11 +13,11 @@ use crate::facts::{copy_tree, corpus};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, START, Vibe, age_tree,
-    claude_slug, id, minutes_after, put,
+    claude_slug, id, make_fifo, minutes_after, put,
 };
 use crate::picture::{Picture, picture, picture_of_stores};
 use crate::undo::{assert_same, other_file_system};
-use crate::world::{World, own_start_ticks};
+use crate::world::{World, start_of};
 
 /// A directory that every machine has.
 const APP: &str = "/usr/bin";
@@ -155,7 +155,7 @@ fn touch(path: &Path, at: &str) {
 /// What a client notes that has a session open; it is this very process.
 fn registration(n: u32) -> serde_json::Value {
     let pid = std::process::id();
-    let ticks = own_start_ticks().to_string();
+    let ticks = start_of(std::process::id());
     json!({"pid": pid, "sessionId": id(n), "procStart": ticks})
 }
 
@@ -255,7 +255,7 @@ fn whatever_speaks_for_keeping_a_session_keeps_it() {
     world.add(old(31));
     let copy = world.add(old(31).filed_under("-elsewhere"));
     std::fs::remove_file(&copy).expect("a file");
-    assert!(std::process::Command::new("mkfifo").arg(&copy).status().expect("mkfifo").success());
+    make_fifo(&copy);
 
     let plan = plan(&world, &["--older-than", "30d", "--exclude", &id(29)[..8]]);
     assert_eq!(plan.ids(), [id(1), id(2), id(3)], "{plan:#?}");

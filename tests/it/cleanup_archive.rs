@@ -6,7 +6,7 @@ use crate::cleanup::{stores, world};
 use crate::contract::archive::{List, Verify};
 use crate::contract::changes::{Change, Cleanup, Guard, Undo};
 use crate::faults::killed_at_every_point;
-use crate::fixtures::{Claude, age_tree, id, put};
+use crate::fixtures::{Claude, age_tree, id, make_fifo, put};
 use crate::picture::Picture;
 use crate::undo::assert_same;
 use crate::world::World;
@@ -71,7 +71,7 @@ fn what_cannot_be_archived_stays_and_the_others_go() {
     let world = world();
     let dir = world.home().join(".claude/projects/-usr-bin").join(id(2)).join("tool-results");
     std::fs::create_dir_all(&dir).expect("a directory");
-    rustix::fs::mkfifoat(rustix::fs::CWD, dir.join("pipe"), rustix::fs::Mode::RUSR).expect("a FIFO");
+    make_fifo(&dir.join("pipe"));
     age_tree(&world.home().join(".claude"));
     let done: Cleanup = world.rejoin(["cleanup", "--archive", "--yes", "--json"]).code(3).json();
     assert_eq!((done.deleted, done.archived, done.failed, done.subagents), (2, 2, 1, 2));

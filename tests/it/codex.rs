@@ -1,12 +1,11 @@
 //! Codex's sessions: both vocabularies, packed and archived rollouts, locks, and how they are resumed.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
 use crate::contract::{Agent, Compared, Details, Kind, Liveness, ResumePlan, Session, SessionList};
-use crate::fixtures::{Codex, CodexNames, START, id, put};
+use crate::fixtures::{Codex, CodexNames, START, id, make_fifo, put};
 use crate::world::{Answer, World};
 
 fn listed(world: &World) -> Vec<Session> {
@@ -364,7 +363,7 @@ fn rollouts_are_found_wherever_they_lie_in_the_store() {
     let link = sessions.join(format!("2026/02/02/rollout-2026-02-02T10-00-00-{}.jsonl", id(6)));
     std::os::unix::fs::symlink("/dev/zero", &link).expect("a link");
     let fifo = link.with_file_name(format!("rollout-2026-02-02T10-00-00-{}.jsonl", id(7)));
-    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    make_fifo(&fifo);
     let answer = world.rejoin(["list", "--all", "--json"]).code(0);
     assert_eq!(answer.sessions().len(), 3);
     assert!(answer.stdout().contains("it is not a regular file"), "{}", answer.stdout());
@@ -526,26 +525,22 @@ mod database {
     }
 }
 
-/// A process that holds a lock as Codex does, until it is dropped.
-struct Holder(Child);
+/// This process, holding a lock as Codex does, until it is dropped.
+struct Holder(std::fs::File);
 
 impl Holder {
     fn of(path: &Path) -> Self {
-        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-        // `flock` ends when it has the lock, which the shell keeps.
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "exec 9>\"$0\" && flock -x 9 && echo held && read line"]).arg(path);
-        let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
-        let mut said = [0; 5];
-        std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut said).expect("a word");
-        assert_eq!(&said, b"held\n");
-        Self(child)
+        put(path, "");
+        let file = std::fs::File::open(path).expect("a file");
+        file.lock().expect("a lock that is free");
+        Self(file)
     }
 }
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        self.0.kill().and_then(|()| self.0.wait()).expect("an end");
+        // Another test may start a child in this moment, which would keep a file that is only closed here.
+        self.0.unlock().expect("an end");
     }
 }
 
@@ -566,7 +561,7 @@ fn a_session_is_live_while_its_lock_is_held_not_because_the_file_is_there() {
     let holder = Holder::of(&lock(&world, &id(1)));
     assert_eq!(only(&world).liveness, Liveness::Live);
     let refused = world.rejoin(["resume", &id(1)]).code(7);
-    assert!(refused.stderr().contains(&format!("in use by process {}", holder.0.id())), "{}", refused.stderr());
+    assert!(refused.stderr().contains(&format!("in use by process {}", std::process::id())), "{}", refused.stderr());
     assert!(world.launched().is_none());
     world.rejoin(["resume", &id(1), "--force"]).code(0);
     assert!(world.launched().is_some());
@@ -580,16 +575,16 @@ fn a_terminal_joins_the_background_process_but_a_single_prompt_cannot() {
     let world = World::new();
     world.install("codex", "");
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
-    let holder = Holder::of(&lock(&world, &id(1)));
+    let _holder = Holder::of(&lock(&world, &id(1)));
     let daemon = world.home().join(".codex/app-server-daemon/daemon.pid");
     for text in ["7", "{\"pid\":\"x\"}", "{\"pid\":1}", "[]", "{"] {
         put(&daemon, text);
         world.rejoin(["resume", &id(1)]).code(7);
     }
     // Another process with the same id is not it.
-    put(&daemon, json!({"pid": holder.0.id(), "processIdentity": {"startTicks": 1}}).to_string());
+    put(&daemon, json!({"pid": std::process::id(), "processIdentity": {"startTicks": 1}}).to_string());
     world.rejoin(["resume", &id(1)]).code(7);
-    put(&daemon, json!({"pid": holder.0.id()}).to_string());
+    put(&daemon, json!({"pid": std::process::id()}).to_string());
     assert_eq!(only(&world).liveness, Liveness::Live);
     let refused = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7);
     assert!(refused.stderr().contains("background process"), "{}", refused.stderr());

@@ -6,7 +6,7 @@ use crate::contract::changes::{Change, ChangeResult, Undo};
 use crate::fixtures::{Amplifier, Claude, age_tree, id, put};
 use crate::picture::{Picture, picture_of_stores};
 use crate::undo::assert_same;
-use crate::world::{World, own_start_ticks};
+use crate::world::{World, start_of};
 
 const APP: &str = "/usr/bin";
 
@@ -96,7 +96,7 @@ hint: look with --dry-run, then pass --yes
     let answer = world.rejoin(["delete", &id(2), "--yes"]).code(7);
     assert!(answer.stderr().contains("it is pinned; `rejoin unpin claude:"), "{}", answer.stderr());
     let pid = std::process::id();
-    let ticks = own_start_ticks().to_string();
+    let ticks = start_of(std::process::id());
     let registration = json!({"pid": pid, "sessionId": id(1), "procStart": ticks});
     let running = world.home().join(".claude/sessions/1.json");
     put(&running, registration.to_string());

@@ -4,15 +4,14 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::json;
 use snapbox::str;
 
 use crate::contract::{DoctorChecks, DoctorReport, Finding, Header, RepairKind, Severity};
 use crate::facts::{copy_tree, corpus};
-use crate::fixtures::{Amplifier, Claude, Jido, Leo, claude_slug, id, put};
-use crate::world::{Answer, World};
+use crate::fixtures::{Amplifier, Claude, Jido, Leo, claude_slug, id, make_fifo, put};
+use crate::world::{Answer, World, start_of};
 
 /// Makes one check and prints the findings as lines.
 fn check(world: &World, code: &str) -> Answer {
@@ -507,9 +506,8 @@ fn the_record_of_a_session_in_use_is_left_alone() {
     world.add(sound(&world));
     put(&app.join(".claude/cat/sessions").join(format!("{}.cwd", id(1))), app.to_str().expect("a path"));
     assert_eq!(found(&world, "stale-cwd-record").len(), 1);
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("this process");
-    let ticks = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)).expect("a time");
-    let record = json!({"pid": std::process::id(), "sessionId": id(1), "procStart": ticks});
+    let pid = std::process::id();
+    let record = json!({"pid": pid, "sessionId": id(1), "procStart": start_of(pid)});
     put(&world.home().join(".claude/sessions/1.json"), record.to_string());
     assert!(found(&world, "stale-cwd-record").is_empty());
     assert!(found(&world, "leftover-temp").is_empty(), "the registration is of a process that runs");
@@ -633,7 +631,7 @@ fn what_cannot_be_read_is_an_error_with_the_systems_reason() {
     world.add(sound(&world));
     let fifo = world.home().join(".claude/projects/-p").join(format!("{}.jsonl", id(2)));
     std::fs::create_dir_all(fifo.parent().expect("a directory")).expect("a directory");
-    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    make_fifo(&fifo);
     check(&world, "unreadable").code(4).stderr_eq("").stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"unreadable","severity":"error","agents":["claude"],"sessions":[],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl cannot be read: it is not a regular file.","measured":"it is not a regular file","expected":"a file or directory that can be read","remedy":"ls -ld [ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","repair":null}

@@ -13,7 +13,7 @@ use crate::contract::changes::{Change, Cleanup, Purge, Undo};
 use crate::fixtures::{Claude, age_tree, id, put};
 use crate::picture::{Picture, picture, picture_of_stores};
 use crate::undo::assert_same;
-use crate::world::{World, own_start_ticks};
+use crate::world::{World, start_of};
 
 /// A directory that every machine has, so that worlds do not differ in it.
 const APP: &str = "/usr/bin";
@@ -247,7 +247,7 @@ fn undo_leaves_a_session_alone_that_a_process_holds() {
     world.rejoin(["restore", &id(1), "--keep-times"]).code(0);
     let before = stores(&world);
     let running = world.home().join(".claude/sessions/1.json");
-    let ticks = own_start_ticks().to_string();
+    let ticks = start_of(std::process::id());
     put(&running, json!({"pid": std::process::id(), "sessionId": id(1), "procStart": ticks}).to_string());
     let refused: Undo = world.rejoin(["undo", "--json"]).code(7).json();
     assert!(refused.items[0].reason.as_deref().is_some_and(|why| why.starts_with("it is in use by process")));

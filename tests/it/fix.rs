@@ -10,7 +10,7 @@ use crate::faults::{killed_at_every_point, nothing_is_lost};
 use crate::fixtures::{Amplifier, Claude, age_tree, id, put};
 use crate::picture::{Picture, picture_of_stores};
 use crate::undo::{assert_same, other_file_system};
-use crate::world::World;
+use crate::world::{World, start_of};
 
 /// A directory that every machine has, so that worlds do not differ in it.
 const APP: &str = "/usr/bin";
@@ -349,7 +349,8 @@ fn a_session_that_an_agent_goes_on_with_is_left_alone() {
     let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
     assert!(plan.items.iter().any(|item| item.id.as_deref() == Some(&id(4))));
     // A client that runs has registered itself for the session.
-    let registration = json!({"pid": std::process::id(), "sessionId": id(4), "cwd": APP, "procStart": start_ticks()});
+    let registration =
+        json!({"pid": std::process::id(), "sessionId": id(4), "cwd": APP, "procStart": start_of(std::process::id())});
     put(&world.home().join(".claude/sessions").join(format!("{}.json", std::process::id())), registration.to_string());
     let fix: DoctorFix = world.rejoin(["doctor", "--fix", "--json"]).code_is_one_of(&[3, 4]).json();
     assert!(fix.items.iter().all(|item| item.id.as_deref() != Some(&id(4))), "{:#?}", fix.items);
@@ -357,13 +358,6 @@ fn a_session_that_an_agent_goes_on_with_is_left_alone() {
     let refused = world.rejoin(["dedupe", &id(4), "--keep", "1", "--json"]).code(3);
     assert!(refused.json::<Change>().items[0].error.as_deref().is_some_and(|why| why.contains("in use")));
     assert!(copy.exists());
-}
-
-/// Returns when this process started, as the system counts.
-fn start_ticks() -> String {
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("a line");
-    let after = stat.rsplit_once(')').expect("a name").1;
-    after.split_whitespace().nth(19).expect("a field").to_owned()
 }
 
 #[test]

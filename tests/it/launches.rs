@@ -54,6 +54,7 @@ fn of_forty_resumes_at_once_five_start() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "what is ignored is read from /proc")]
 fn an_agent_is_killed_by_a_write_over_the_limit_and_this_program_is_not() {
     let world = World::with_agents();
     let app = world.dir("app");

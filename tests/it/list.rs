@@ -4,7 +4,7 @@ use snapbox::str;
 
 use crate::contract::{self, Header, Kind, ListKind, ListSummary, Liveness};
 use crate::fixtures::{Amplifier, Claude, Leo, claude_slug, id};
-use crate::world::World;
+use crate::world::{World, start_of};
 
 fn ids(world: &World, args: &[&str]) -> Vec<String> {
     let args = ["list", "--json"].iter().chain(args);
@@ -307,15 +307,13 @@ fn another_configuration_directory_is_followed_and_its_variable_handed_on() {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "start times are read from /proc")]
 fn a_session_that_a_running_process_registered_is_live_and_not_resumed() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
     let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().expect("a process");
     let pid = sleeper.id();
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a state");
-    let start = stat.rsplit_once(") ").expect("a name").1.split(' ').nth(19).expect("field 22").to_owned();
+    let start = start_of(pid);
     let register = |start: &str| {
         let record = serde_json::json!({"pid": pid, "sessionId": id(1), "procStart": start, "status": "idle"});
         crate::fixtures::put(&world.home().join(format!(".claude/sessions/{pid}.json")), record.to_string());
@@ -330,7 +328,7 @@ fn a_session_that_a_running_process_registered_is_live_and_not_resumed() {
     world.rejoin(["resume", &id(1), "--force"]).code(0);
     assert!(world.launched().is_some());
 
-    register("1");
+    register(if cfg!(target_os = "linux") { "1" } else { "Thu Jan  1 00:00:01 1970" });
     assert_eq!(liveness(), Liveness::Idle, "the process id was given to another process");
     world.rejoin(["resume", &id(1)]).code(0);
 

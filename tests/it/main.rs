@@ -47,6 +47,7 @@ mod other_owner;
 mod pi;
 mod pictures;
 mod pipes;
+mod platforms;
 mod properties;
 mod qwen;
 mod read_only;

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::contract::hooks::{Saved, SavedResult, SavedWhat};
 use crate::contract::{Details, ResumePlan, SessionList};
 use crate::fixtures::{Amplifier, Claude, Leo, amplifier_slug, claude_slug, id, put};
-use crate::world::{Answer, World};
+use crate::world::{Answer, World, memory_of};
 
 /// Runs `save` with something on standard input.
 fn save<const N: usize>(world: &World, args: [&str; N], input: impl AsRef<[u8]> + Send) -> Answer {
@@ -95,12 +95,7 @@ fn a_transcript_is_read_back_by_show_and_by_amplifiers_own_rules() {
 fn feed(mut command: Command, messages: impl Iterator<Item = String>) -> (std::process::Output, u64) {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a program");
-    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-    let peak = || -> u64 {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-        line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
-    };
+    let pid = child.id();
     let mut most = 0;
     let mut stdin = child.stdin.take().expect("a pipe");
     for (number, message) in messages.enumerate() {
@@ -108,10 +103,10 @@ fn feed(mut command: Command, messages: impl Iterator<Item = String>) -> (std::p
             break;
         }
         if number % 1000 == 0 {
-            most = most.max(peak());
+            most = most.max(memory_of(pid));
         }
     }
-    most = most.max(peak());
+    most = most.max(memory_of(pid));
     drop(stdin);
     (child.wait_with_output().expect("an end"), most)
 }

@@ -123,14 +123,12 @@ impl World {
         let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
         command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("a running program");
-        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let pid = child.id();
         let waiter = std::thread::spawn(move || child.wait_with_output().expect("an end"));
         let mut peak = 0;
         // The system forgets the peak when the program ends, so it is asked again and again.
         while !waiter.is_finished() {
-            let text = std::fs::read_to_string(&status).unwrap_or_default();
-            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-            peak = peak.max(line.trim().trim_end_matches(" kB").parse().unwrap_or(0));
+            peak = peak.max(memory_of(pid));
             std::thread::sleep(Duration::from_micros(200));
         }
         let output = waiter.join().expect("an output");
@@ -387,10 +385,29 @@ impl Answer {
     }
 }
 
-/// Returns when this process started, in clock ticks since boot, as the system tells it.
-pub(crate) fn own_start_ticks() -> u64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("a process");
-    // The program's name stands in parentheses and may hold anything.
-    let fields = stat.rsplit_once(')').expect("a name").1;
-    fields.split_ascii_whitespace().nth(19).and_then(|ticks| ticks.parse().ok()).expect("a time")
+/// Returns when a process started, as Claude Code notes it: clock ticks on Linux, a date elsewhere.
+pub(crate) fn start_of(pid: u32) -> String {
+    if cfg!(target_os = "linux") {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+        // The program's name stands in parentheses and may hold anything.
+        let fields = stat.rsplit_once(')').expect("a name").1;
+        return fields.split_ascii_whitespace().nth(19).expect("a time").to_owned();
+    }
+    ps("lstart=", pid)
+}
+
+/// Returns the memory of a process in KiB: its peak on Linux, what it has now elsewhere; 0 when it has ended.
+pub(crate) fn memory_of(pid: u32) -> u64 {
+    if !cfg!(target_os = "linux") {
+        return ps("rss=", pid).parse().unwrap_or(0);
+    }
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+}
+
+fn ps(column: &str, pid: u32) -> String {
+    let mut ps = Command::new("/bin/ps");
+    let said = ps.env("LC_ALL", "C").env("TZ", "UTC").args(["-o", column, "-p", &pid.to_string()]).output();
+    String::from_utf8(said.expect("ps").stdout).expect("text").trim().to_owned()
 }

@@ -27,6 +27,7 @@ use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::names;
 use records::{Entry, Event, PointerRecord};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
@@ -280,7 +281,7 @@ fn is_filed_under(project: &str, dir: &Path) -> bool {
         return true;
     }
     // The client resolves links first. Only a path that exists can be resolved.
-    dir.canonicalize().is_ok_and(|resolved| resolved != dir && resolved.to_str().is_some_and(encodes))
+    names::on_disk(dir).is_some_and(|resolved| resolved.to_str().is_some_and(encodes))
 }
 
 /// Encodes a directory as `get_project_slug` does (amplifier-app-cli): it cannot be decoded again.

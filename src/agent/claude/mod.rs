@@ -30,7 +30,8 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::process;
+use crate::system::names;
+use crate::system::process::{self, Presence, StartTime};
 use records::{Record, Registration, is_slug_of};
 
 /// A registration is a few hundred bytes.
@@ -158,8 +159,8 @@ impl Agent for Claude {
                     // A client may be writing it just now; then it says nothing.
                     let Ok(found) = serde_json::from_slice::<Registration<'_>>(&bytes) else { continue };
                     let Some(id) = found.session_id.filled() else { continue };
-                    let start_ticks = found.proc_start.get().and_then(|ticks| ticks.parse().ok());
-                    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid: found.pid, start_ticks });
+                    let started = found.proc_start.get().and_then(StartTime::parse);
+                    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid: found.pid, started });
                 }
                 Err(error) => notes.problems.push(Problem { reason: error.reason(), path }),
             }
@@ -260,7 +261,14 @@ impl Agent for Claude {
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         // With CLAUDE_CODE_PROJECT_DIR_NAME a person chose the name, which then says nothing of the directory.
-        !project.starts_with('-') || dir.to_str().is_some_and(|dir| is_slug_of(project, dir))
+        if !project.starts_with('-') {
+            return true;
+        }
+        // The client resolves links and composes accents first. Only a path that exists can be resolved.
+        let encodes = |dir: &Path| {
+            dir.to_str().is_some_and(|dir| is_slug_of(project, dir) || is_slug_of(project, &names::composed(dir)))
+        };
+        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
@@ -392,15 +400,13 @@ fn decide_launch_dir(copy: &mut Copy, relocated: Option<String>) {
 pub(super) fn liveness(records: &[LiveRecord]) -> Liveness {
     let mut liveness = Liveness::Idle;
     for record in records {
-        match (process::start_ticks(record.pid), record.start_ticks) {
-            (Some(now), Some(then)) if now == then => return Liveness::Live { pid: record.pid },
-            // It ended; its id may have been given to another process since.
-            (_, Some(_)) if process::has_start_ticks() => {}
-            _ if process::exists(record.pid) => {
+        match process::presence(record.pid, record.started) {
+            Presence::Running => return Liveness::Live { pid: record.pid },
+            Presence::Ended => {}
+            Presence::Unknown => {
                 liveness =
                     Liveness::Maybe { why: format!("process {} registered itself and may still run", record.pid) };
             }
-            _ => {}
         }
     }
     liveness

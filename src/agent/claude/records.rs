@@ -174,7 +174,7 @@ pub(crate) struct Registration<'a> {
     pub pid: u32,
     /// The session that it is in now.
     pub session_id: Text<'a>,
-    /// The start time of the process, field 22 of `/proc/PID/stat`.
+    /// When the process started, as [`StartTime::parse`](crate::system::process::StartTime::parse) reads it.
     pub proc_start: Text<'a>,
 }
 

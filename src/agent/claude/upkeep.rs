@@ -18,6 +18,7 @@ use crate::format::json::Text;
 use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::process::StartTime;
 
 /// Where administrators put settings that overrule a user's (Claude Code's documentation, settings).
 const MANAGED_SETTINGS: &str = "/etc/claude-code/managed-settings.json";
@@ -84,8 +85,8 @@ fn registrations(store: &Store, env: &Env, strays: &mut Vec<Stray>, found: &mut 
         }
         let Ok(bytes) = fsio::read_bounded(&path, MAX_REGISTRATION) else { continue };
         let Ok(registration) = serde_json::from_slice::<Registration<'_>>(&bytes) else { continue };
-        let start_ticks = registration.proc_start.get().and_then(|ticks| ticks.parse().ok());
-        if liveness(&[LiveRecord { pid: registration.pid, start_ticks }]) != Liveness::Idle {
+        let started = registration.proc_start.get().and_then(StartTime::parse);
+        if liveness(&[LiveRecord { pid: registration.pid, started }]) != Liveness::Idle {
             continue;
         }
         strays.push(Stray {

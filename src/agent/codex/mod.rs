@@ -27,8 +27,7 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::process;
-use crate::system::process::{Lock, Locks};
+use crate::system::process::{self, Lock, Locks, Presence, StartTime};
 use records::{Daemon, Meta, Named, Prompt, Record};
 
 /// What is read of the end at once: most turns fit.
@@ -245,10 +244,10 @@ impl Agent for Codex {
         let path = copy.place.store.root.join("app-server-daemon/daemon.pid");
         let Ok(bytes) = fsio::read_bounded(&path, MAX_DAEMON) else { return false };
         let daemon: Daemon = serde_json::from_slice(&bytes).unwrap_or_default();
-        let is_same = match (daemon.identity.start_ticks, process::start_ticks(pid)) {
-            (Some(then), Some(now)) => then == now,
-            _ => true,
-        };
+        let is_same = daemon
+            .identity
+            .start_ticks
+            .is_none_or(|ticks| process::presence(pid, Some(StartTime::Ticks(ticks))) == Presence::Running);
         daemon.pid == pid && is_same
     }
 
@@ -261,8 +260,13 @@ impl Agent for Codex {
         let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.to_path_buf()).collect();
         let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
         for copy in copies.iter_mut().filter(|copy| copy.liveness == Liveness::Idle) {
-            if let Some(pid) = writers.get(&*copy.place.path) {
-                copy.liveness = Liveness::Live { pid: *pid };
+            match writers.as_ref().map(|writers| writers.get(&*copy.place.path)) {
+                Some(Some(pid)) => copy.liveness = Liveness::Live { pid: *pid },
+                Some(None) => {}
+                None => {
+                    let why = "this system does not tell which processes have its file open".to_owned();
+                    copy.liveness = Liveness::Maybe { why };
+                }
             }
         }
     }

@@ -33,6 +33,7 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::names;
 use records::{Conversation, Entry, Field, Place, each_field, each_field_in, message, record};
 
 /// A file up to this size is read whole for a list; of a larger one the ends have to do.
@@ -178,9 +179,13 @@ impl Agent for Gemini {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let Some(text) = dir.to_str() else { return false };
         if self.is_hash(project) {
-            return hash(text) == project;
+            let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
+            // It names the directory as the system does. Only a path that exists can be asked for.
+            return is_project(dir) || names::on_disk(dir).is_some_and(|dir| is_project(&dir));
+        }
+        if dir.to_str().is_none() {
+            return false;
         }
         // A second directory of the same name gets a number.
         let slug = slug(dir);

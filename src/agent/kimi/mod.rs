@@ -26,6 +26,7 @@ use crate::format::jsonl::each_line;
 use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
+use crate::system::names;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 
 /// The agent.
@@ -204,7 +205,7 @@ impl Agent for Kimi {
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let is_project = |dir: &Path| hash(dir.as_os_str().as_encoded_bytes()) == project;
         // Kimi resolves links first. Only a path that exists can be resolved.
-        is_project(dir) || dir.canonicalize().is_ok_and(|resolved| resolved != dir && is_project(&resolved))
+        is_project(dir) || names::on_disk(dir).is_some_and(|resolved| is_project(&resolved))
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {

@@ -25,6 +25,7 @@ use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::names;
 use records::{Branch, Record, id_of_file, is_session_id, is_slug_of};
 
 /// The variable of a directory that holds sessions without projects.
@@ -140,7 +141,9 @@ impl Agent for Pi {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        dir.to_str().is_some_and(|dir| is_slug_of(project, dir))
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
+        // It names the directory as the system does. Only a path that exists can be asked for.
+        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {

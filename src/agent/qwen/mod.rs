@@ -30,7 +30,8 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::process;
+use crate::system::names;
+use crate::system::process::{self, StartTime};
 use records::{Registration, Runtime, is_slug_of, record};
 
 /// How far from either end the client itself looks for a title, which it repeats to keep it near the last.
@@ -246,7 +247,9 @@ impl Agent for Qwen {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        dir.to_str().is_some_and(|dir| is_slug_of(project, dir))
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
+        // It names the directory as the system does. Only a path that exists can be asked for.
+        encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
@@ -341,8 +344,8 @@ fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, bo
         notes.locked.insert(id.to_owned(), Liveness::Maybe { why });
         return;
     }
-    let start_ticks = start.and_then(|(_, ticks)| ticks.parse().ok());
-    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, start_ticks });
+    let started = start.and_then(|(_, ticks)| StartTime::parse(ticks));
+    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid, started });
 }
 
 /// Returns the file that names the client which used a transcript last.

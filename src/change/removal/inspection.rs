@@ -126,7 +126,11 @@ impl Summaries {
                 Err(why) => obstacle = obstacle.or(Some(why)),
             }
         }
-        let liveness = held.map(|file| Liveness::Maybe { why: format!("a process has {} open", file.display()) });
+        let held = held.map(|file| format!("a process has {} open", file.display()));
+        let why = held.or_else(|| {
+            (!open.is_known()).then(|| "this system does not tell which processes have its files open".to_owned())
+        });
+        let liveness = why.map(|why| Liveness::Maybe { why });
         let is_hindered = liveness.is_some() || obstacle.is_some();
         let blocker = is_hindered.then(|| Box::new(Blocker { liveness, its_agents: None, obstacle }));
         let modified_at = modified_at

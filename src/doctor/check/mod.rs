@@ -137,7 +137,7 @@ struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     fn new(filter: &'a Filter, survey: &'a Survey) -> Self {
-        let is_below = |path: &Path| filter.dirs.iter().any(|dir| path.starts_with(dir));
+        let is_below = |path: &Path| filter.is_below(path);
         let is_in = |session: &&Session| session.copies.iter().any(|copy| copy.directories().any(is_below));
         let narrow = survey.scan.sessions.iter().filter(|_| !filter.dirs.is_empty());
         let sessions = narrow.filter(is_in).map(|session| (session.agent, session.id.as_str())).collect();
@@ -149,7 +149,7 @@ impl<'a> Scope<'a> {
         let Filter { agents, dirs, .. } = self.filter;
         let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));
         let is_in_dirs = dirs.is_empty()
-            || finding.paths.iter().any(|path| dirs.iter().any(|dir| path.starts_with(dir)))
+            || finding.paths.iter().any(|path| self.filter.is_below(path))
             || finding.sessions.iter().any(|(agent, id)| self.sessions.contains(&(*agent, id.as_str())));
         is_of_agent && is_in_dirs
     }

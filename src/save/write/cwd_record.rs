@@ -2,13 +2,13 @@
 
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::agent::cat::record::{DIRS, MAX_BYTES, file_name, live_dir};
 use crate::error::PathError;
 use crate::system::fsio;
 use crate::system::fsio::{Access, Saving};
+use crate::system::names::is_same_dir;
 
 /// How often a record is tried whose directory another process removes in the same moment.
 const TRIES: usize = 20;
@@ -79,13 +79,4 @@ fn path(project: &Path, session_id: &str) -> Result<PathBuf, PathError> {
         PathError::new("write", &path, io::Error::other("the session's id cannot be part of a file name"))
     })?;
     Ok(path.join(name))
-}
-
-/// Tells whether two paths are one directory, by their names or on disk.
-fn is_same_dir(one: &Path, other: &Path) -> bool {
-    one == other
-        || match (one.metadata(), other.metadata()) {
-            (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-            _ => false,
-        }
 }

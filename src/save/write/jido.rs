@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::rand::GetRandomFlags;
-
 use crate::agent::jido::{SECRET_FILE, file_of, machine_secret};
 use crate::error::PathError;
 use crate::save::jido::Signed;
@@ -17,7 +15,7 @@ pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
     let fail = |error| PathError::new("use", &path, error);
     if path.symlink_metadata().is_err() {
         let mut bytes = [0; 32];
-        rustix::rand::getrandom(&mut bytes, GetRandomFlags::empty()).map_err(|error| fail(error.into()))?;
+        getrandom::fill(&mut bytes).map_err(|error| fail(error.into()))?;
         let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         fsio::create_dirs(root)?;
         let mut saving = Saving::begin(&path, Access::Private)?;

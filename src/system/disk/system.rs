@@ -2,18 +2,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, RawDir, RenameFlags, Timespec, Timestamps, Uid, flock,
-};
+use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, flock};
 use rustix::io::Errno;
 
 use super::{At, Disk, Fault, For, Handle, Times};
 use crate::system::env::Env;
+use crate::system::fsio;
 use crate::system::fsio::{Kind, Look};
 
 /// The disk of the system; before each call that changes something stands a point at which a test may want a fault.
@@ -27,6 +25,52 @@ impl System {
     pub(crate) fn new(env: &Env) -> Self {
         Self { fault: Fault::from_env(env) }
     }
+}
+
+/// Returns what a directory says that it holds.
+#[cfg(target_os = "linux")]
+fn names_in(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
+    let mut buffer = [std::mem::MaybeUninit::uninit(); 16 * 1024];
+    let mut entries = rustix::fs::RawDir::new(dir, &mut buffer);
+    let mut names = Vec::new();
+    while let Some(entry) = entries.next() {
+        let name = entry?.file_name().to_bytes().to_owned();
+        if name != b"." && name != b".." {
+            names.push(OsString::from_vec(name));
+        }
+    }
+    Ok(names)
+}
+
+/// Returns what a directory says that it holds.
+#[cfg(not(target_os = "linux"))]
+fn names_in(dir: &OwnedFd) -> io::Result<Vec<OsString>> {
+    let names = rustix::fs::Dir::read_from(dir)?.map(|entry| Ok(entry?.file_name().to_bytes().to_owned()));
+    let names = names.filter(|name: &io::Result<Vec<u8>>| !matches!(name.as_deref(), Ok(b"." | b"..")));
+    names.map(|name| name.map(OsString::from_vec)).collect()
+}
+
+/// Sets the mode of a file, without following a link, and without the right to read what is there.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
+fn change_mode(dir: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    let held = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&held));
+    match rustix::fs::chmodat(rustix::fs::CWD, held, mode, AtFlags::empty()) {
+        Err(Errno::NOENT) => {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            Ok(rustix::fs::fchmod(rustix::fs::openat(dir, name, flags, Mode::empty())?, mode)?)
+        }
+        done => Ok(done?),
+    }
+}
+
+/// Sets the mode of a file without following a link.
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
+fn change_mode(dir: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<()> {
+    Ok(rustix::fs::chmodat(dir, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Returns the descriptor of a handle, which one disk does not take from another.
@@ -104,15 +148,7 @@ impl Disk for System {
     fn list(&self, dir: &Handle) -> io::Result<Vec<OsString>> {
         let dir = fd(dir)?;
         rustix::fs::seek(dir, rustix::fs::SeekFrom::Start(0))?;
-        let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
-        let mut entries = RawDir::new(dir, &mut buffer);
-        let mut names = Vec::new();
-        while let Some(entry) = entries.next() {
-            let name = entry?.file_name().to_bytes().to_owned();
-            if name != b"." && name != b".." {
-                names.push(OsString::from_vec(name));
-            }
-        }
+        let mut names = names_in(dir)?;
         names.sort_unstable();
         Ok(names)
     }
@@ -209,17 +245,7 @@ impl Disk for System {
     fn set_mode(&self, (dir, name): At<'_>, mode: u32) -> io::Result<()> {
         self.fault.point()?;
         let mode = Mode::from_raw_mode(mode & 0o7777);
-        // Without following a link, and without the right to read what is there.
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let held = rustix::fs::openat(fd(dir)?, name, flags, Mode::empty())?;
-        let held = format!("/proc/self/fd/{}", held.as_raw_fd());
-        match rustix::fs::chmodat(CWD, held, mode, AtFlags::empty()) {
-            Err(Errno::NOENT) => {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                Ok(rustix::fs::fchmod(rustix::fs::openat(fd(dir)?, name, flags, Mode::empty())?, mode)?)
-            }
-            done => Ok(done?),
-        }
+        change_mode(fd(dir)?, name, mode)
     }
 
     fn set_times(&self, (dir, name): At<'_>, (accessed, modified): Times) -> io::Result<()> {
@@ -230,10 +256,14 @@ impl Disk for System {
 
     fn sync(&self, open: &Handle) -> io::Result<()> {
         self.fault.point()?;
-        match rustix::fs::fsync(fd(open)?) {
+        match fsio::sync(fd(open)?) {
             // Some file systems cannot sync directories, and need not.
-            Err(Errno::INVAL) if self.look_at(open)?.kind == Kind::Dir => Ok(()),
-            done => Ok(done?),
+            Err(error)
+                if Errno::from_io_error(&error) == Some(Errno::INVAL) && self.look_at(open)?.kind == Kind::Dir =>
+            {
+                Ok(())
+            }
+            done => done,
         }
     }
 

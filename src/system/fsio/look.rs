@@ -1,5 +1,6 @@
 //! One look at a path, an entry of a directory or what is open, which also tells whether something is mounted there.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -52,7 +53,7 @@ pub(crate) struct Look {
     pub mode: u32,
     /// Its user and its group.
     pub owner: (u32, u32),
-    /// Whether something is mounted there, be it another part of the same file system; only Linux tells.
+    /// Whether something is mounted there; since Linux 5.8 also another part of the same file system.
     pub is_mount_point: bool,
 }
 
@@ -76,41 +77,90 @@ impl Look {
     #[cfg(target_os = "linux")]
     fn found(dir: impl AsFd, name: impl Arg, flags: AtFlags) -> io::Result<Self> {
         use rustix::fs::{StatxAttributes, StatxFlags, makedev, statx};
-        let found = statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, StatxFlags::BASIC_STATS)?;
+        let name = name.into_c_str()?;
+        let found = statx(&dir, &*name, flags | AtFlags::NO_AUTOMOUNT, StatxFlags::BASIC_STATS)?;
+        let kind = Kind::of(found.stx_mode.into());
+        let device = makedev(found.stx_dev_major, found.stx_dev_minor);
+        let is_mount_point = match found.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
+            true => found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
+            // Older kernels do not say.
+            false => kind == Kind::Dir && has_other_device_above(dir, &name, device)?,
+        };
         Ok(Self {
-            kind: Kind::of(found.stx_mode.into()),
-            identity: (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino),
+            kind,
+            identity: (device, found.stx_ino),
             size: found.stx_size,
             modified: (found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec.into()),
             accessed: (found.stx_atime.tv_sec, found.stx_atime.tv_nsec.into()),
             mode: u32::from(found.stx_mode) & 0o7777,
             owner: (found.stx_uid, found.stx_gid),
-            is_mount_point: found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
+            is_mount_point,
         })
     }
 
     #[cfg(not(target_os = "linux"))]
     pub(in crate::system) fn of(dir: impl AsFd, name: impl Arg) -> io::Result<Self> {
-        Ok(Self::found(&rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?))
+        let name = name.into_c_str()?;
+        let found = rustix::fs::statat(&dir, &*name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Self::found(&found, dir, &name)
     }
 
     /// Looks at what is open.
     #[cfg(not(target_os = "linux"))]
     pub(in crate::system) fn open(handle: impl AsFd) -> io::Result<Self> {
-        Ok(Self::found(&rustix::fs::fstat(handle)?))
+        Self::found(&rustix::fs::fstat(&handle)?, handle, c"")
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn found(found: &rustix::fs::Stat) -> Self {
-        Self {
-            kind: Kind::of(found.st_mode.into()),
-            identity: (found.st_dev as u64, found.st_ino as u64),
+    fn found(found: &rustix::fs::Stat, dir: impl AsFd, name: &CStr) -> io::Result<Self> {
+        let kind = Kind::of(found.st_mode.into());
+        let device = found.st_dev as u64;
+        Ok(Self {
+            kind,
+            identity: (device, found.st_ino),
             size: u64::try_from(found.st_size).unwrap_or(0),
-            modified: (found.st_mtime as i64, found.st_mtime_nsec as i64),
-            accessed: (found.st_atime as i64, found.st_atime_nsec as i64),
+            modified: (found.st_mtime, found.st_mtime_nsec),
+            accessed: (found.st_atime, found.st_atime_nsec),
             mode: u32::from(found.st_mode) & 0o7777,
             owner: (found.st_uid, found.st_gid),
-            is_mount_point: false,
+            is_mount_point: kind == Kind::Dir && has_other_device_above(dir, name, device)?,
+        })
+    }
+}
+
+/// Tells whether the directory above a directory lies on another device, and so something is mounted between them.
+///
+/// The directory that is open goes without a name.
+fn has_other_device_above(dir: impl AsFd, name: &CStr, device: u64) -> io::Result<bool> {
+    let above = if name.is_empty() { b"..".to_vec() } else { [name.to_bytes(), b"/.."].concat() };
+    let found = rustix::fs::statat(dir, above, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(found.st_dev as u64 != device)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_mount_point_is_told_by_the_device_above_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(dir.path().join("plain")).expect("a directory");
+        let root = std::fs::File::open(dir.path()).expect("a directory");
+        let look = Look::of(&root, c"plain").expect("a look");
+        assert!(!look.is_mount_point);
+        assert!(!Look::open(&root).expect("a look").is_mount_point);
+        for name in [c"plain", c""] {
+            let is_below = |device| has_other_device_above(&root, name, device).expect("an answer");
+            assert!(!is_below(look.identity.0));
+            assert!(is_below(look.identity.0 + 1), "as if another device were mounted there");
+        }
+        // Every system has one there, but a container may lack it.
+        let device = |path: &str| Path::new(path).metadata().map(|metadata| metadata.dev()).ok();
+        if let Some(dev) = device("/dev") {
+            assert_eq!(Look::at(Path::new("/dev")).expect("a look").is_mount_point, Some(dev) != device("/"));
         }
     }
 }

@@ -4,6 +4,7 @@
 mod look;
 mod owner;
 mod saving;
+mod sync;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -17,6 +18,7 @@ use crate::error::PathError;
 pub(crate) use look::{Kind, Look};
 pub(crate) use owner::{inherit_owner, make_dir, make_dirs};
 pub(crate) use saving::{Access, Saving, Update};
+pub(crate) use sync::sync;
 
 /// Opens a regular file for reading; anything else is refused without blocking or following.
 ///

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::PathError;
-use crate::system::fsio::open_regular;
+use crate::system::fsio::{open_regular, sync};
 
 /// Who may read a file that is new; one that is replaced keeps its mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Saving {
     pub(crate) fn commit_new(self) -> Result<bool, PathError> {
         let Finished { path, file } = self.finish()?;
         let fail = |error| PathError::new("write", &path, error);
-        file.as_file().sync_all().map_err(fail)?;
+        sync(file.as_file()).map_err(fail)?;
         match file.persist_noclobber(&path) {
             Ok(_) => sync_dir_of(&path).map(|_| true),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -129,7 +129,7 @@ impl Finished {
     fn put(self, is_synced: bool) -> Result<(), PathError> {
         let Self { path, file } = self;
         if is_synced {
-            file.as_file().sync_all().map_err(|error| PathError::new("write", &path, error))?;
+            sync(file.as_file()).map_err(|error| PathError::new("write", &path, error))?;
         }
         file.persist(&path).map(drop).map_err(|error| PathError::new("replace", &path, error.error))
     }
@@ -139,7 +139,7 @@ impl Finished {
 fn sync_dir_of(path: &Path) -> Result<File, PathError> {
     let dir = path.parent().unwrap_or(path);
     let handle = File::open(dir).map_err(|error| PathError::new("write", path, error))?;
-    handle.sync_all().map_err(|error| PathError::new("write", path, error))?;
+    sync(&handle).map_err(|error| PathError::new("write", path, error))?;
     Ok(handle)
 }
 

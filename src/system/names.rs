@@ -1,0 +1,84 @@
+//! One directory under several names: links, and on a Mac capitals, and accents that are written in two ways.
+
+use std::borrow::Cow;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+/// Returns a name with its accents composed (Unicode NFC), as Claude Code does before it names a project.
+pub(crate) fn composed(name: &str) -> Cow<'_, str> {
+    if is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
+}
+
+/// Returns the name that a directory has on disk, if that is another: links resolved, capitals as they were given.
+pub(crate) fn on_disk(dir: &Path) -> Option<PathBuf> {
+    dir.canonicalize().ok().filter(|resolved| resolved != dir)
+}
+
+/// Tells whether two paths are one directory on disk.
+pub(crate) fn is_same_dir(one: &Path, other: &Path) -> bool {
+    one == other
+        || match (one.metadata(), other.metadata()) {
+            (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+            _ => false,
+        }
+}
+
+/// Tells whether a path lies at or below a directory whose name is only spelled otherwise in it.
+///
+/// File systems that do not tell capitals apart, or two ways to write an accent, are the rule on a Mac.
+pub(crate) fn is_respelled(path: &Path, dir: &Path) -> bool {
+    other_spelling(path, dir).is_some_and(|spelling| is_same_dir(&spelling, dir))
+}
+
+/// Returns the part of a path that may be another spelling of a directory; only the disk can tell.
+fn other_spelling(path: &Path, dir: &Path) -> Option<PathBuf> {
+    let beginning: PathBuf = path.components().take(dir.components().count()).collect();
+    (beginning != dir && folded(&beginning)? == folded(dir)?).then_some(beginning)
+}
+
+fn folded(path: &Path) -> Option<String> {
+    path.to_str().map(|path| path.nfc().collect::<String>().to_lowercase())
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accents_are_composed() {
+        assert_eq!(composed("/w/cafe\u{301}"), "/w/caf\u{e9}");
+        assert!(matches!(composed("/w/caf\u{e9}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn only_capitals_and_accents_make_another_spelling() {
+        let spelling = |path: &str, dir: &str| other_spelling(Path::new(path), Path::new(dir));
+        for (path, dir, expected) in [
+            ("/Users/ana/App/src", "/users/ana/app", "/Users/ana/App"),
+            ("/Users/ana/App", "/users/ana/app", "/Users/ana/App"),
+            ("/w/cafe\u{301}/x", "/w/caf\u{e9}", "/w/cafe\u{301}"),
+            ("/w/CAFE\u{301}", "/w/caf\u{e9}", "/w/CAFE\u{301}"),
+        ] {
+            assert_eq!(spelling(path, dir), Some(expected.into()), "{path} {dir}");
+        }
+        for (path, dir) in [("/w/app", "/w/app"), ("/w/app2", "/w/App"), ("/w", "/W/app"), ("/w/cafe", "/w/caf\u{e9}")]
+        {
+            assert_eq!(spelling(path, dir), None, "{path} {dir}");
+        }
+    }
+
+    #[test]
+    fn directories_are_told_by_what_they_are() {
+        let root = tempfile::tempdir().expect("a directory");
+        let [one, other, link] = ["one", "other", "link"].map(|name| root.path().join(name));
+        std::fs::create_dir(&one).and_then(|()| std::fs::create_dir(&other)).expect("directories");
+        std::os::unix::fs::symlink(&one, &link).expect("a link");
+        assert!(is_same_dir(&one, &link) && !is_same_dir(&one, &other));
+        assert!(!is_same_dir(&one, &root.path().join("gone")));
+        assert_eq!(on_disk(&link), one.canonicalize().ok());
+        assert_eq!(on_disk(&one.canonicalize().expect("a path")), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! What Linux tells of processes: `/proc`.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::system::fsio;
+use crate::system::process::locks::{Held, LockTable};
+use crate::system::process::{OpenFile, StartTime, Table};
+
+/// The table of locks has a line of some 60 bytes each.
+const MAX_LOCKS: u64 = 1024 * 1024;
+/// Everything else is a few lines.
+const MAX_SMALL: u64 = 4096;
+/// What `open` calls reading and writing, in the flags of `/proc/PID/fdinfo`.
+const WRITES: u32 = 0o3;
+
+/// The name space of process ids in which every process of the machine is seen (`PROC_PID_INIT_INO`).
+const ALL_PROCESSES: u64 = 0xEFFF_FFFC;
+
+/// A `/proc`, which may be missing or empty.
+#[derive(Debug)]
+pub(super) struct Proc<'p>(pub &'p Path);
+
+/// The processes of this machine.
+pub(super) fn native() -> Proc<'static> {
+    Proc(Path::new("/proc"))
+}
+
+impl Proc<'_> {
+    fn read(&self, path: impl AsRef<Path>, limit: u64) -> Option<String> {
+        let (file, _) = fsio::open_regular(&self.0.join(path)).ok()?;
+        let mut text = String::new();
+        file.take(limit).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    fn fd_dir(&self, pid: u32) -> PathBuf {
+        self.0.join(pid.to_string()).join("fd")
+    }
+}
+
+impl Table for Proc<'_> {
+    fn start_time(&self, pid: u32) -> Option<StartTime> {
+        let stat = self.read(format!("{pid}/stat"), MAX_SMALL)?;
+        // The second field is the program's name in parentheses, and may hold anything, even `)`.
+        let after_name = stat.rsplit_once(')')?.1;
+        after_name.split_ascii_whitespace().nth(19)?.parse().ok().map(StartTime::Ticks)
+    }
+
+    fn boot_id(&self) -> Option<String> {
+        Some(self.read("sys/kernel/random/boot_id", MAX_SMALL)?.trim().to_owned())
+    }
+
+    fn pid_namespace(&self) -> Option<u64> {
+        self.0.join("self/ns/pid").metadata().ok().map(|metadata| metadata.ino())
+    }
+
+    fn locks(&self) -> LockTable {
+        let Some(table) = self.read("locks", MAX_LOCKS) else { return LockTable::default() };
+        // A table that was cut off says nothing of what it lacks.
+        let is_whole = self.pid_namespace() == Some(ALL_PROCESSES) && (table.len() as u64) < MAX_LOCKS;
+        LockTable { locks: table.lines().filter_map(lock).collect(), is_whole }
+    }
+
+    fn open_files(&self, names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
+        // Whoever reads here has a process here, unless nothing is mounted.
+        self.0.join("self/fd").read_dir().ok()?;
+        let names_of = |dir: &Path| dir.read_dir().into_iter().flatten().filter_map(Result::ok);
+        let number = |name: &OsStr| name.to_str()?.parse::<u32>().ok();
+        let is_named = |open: &Path| {
+            names.is_none_or(|names| {
+                open.read_link().is_ok_and(|target| target.file_name().is_some_and(|it| names.contains(it)))
+            })
+        };
+        let pids = names_of(self.0).filter_map(|entry| number(&entry.file_name()));
+        let files = pids.flat_map(|pid| {
+            // Such an entry is a link to what is open; following it opens nothing.
+            names_of(&self.fd_dir(pid)).filter(|open| is_named(&open.path())).filter_map(move |open| {
+                let metadata = open.path().metadata().ok()?;
+                let identity = (metadata.dev(), metadata.ino());
+                Some(OpenFile { pid, fd: number(&open.file_name())?, identity })
+            })
+        });
+        Some(files.collect())
+    }
+
+    fn is_written(&self, open: &OpenFile) -> bool {
+        let info = self.read(format!("{}/fdinfo/{}", open.pid, open.fd), MAX_SMALL).unwrap_or_default();
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+        flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & WRITES != 0)
+    }
+}
+
+/// Reads `1: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF`; `->` marks one that only waits.
+fn lock(line: &str) -> Option<((u64, u64), Held)> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    words.next().filter(|kind| *kind == "FLOCK")?;
+    let is_exclusive = words.nth(1)? == "WRITE";
+    let pid = words.next()?.parse().ok()?;
+    let mut place = words.next()?.split(':');
+    let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
+    let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
+    let device = rustix::fs::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
+    Some(((device, inode), Held { pid, is_exclusive }))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_table_names_the_file_and_the_process() {
+        let device = rustix::fs::makedev(0xfd, 1);
+        let held = |is_exclusive| Some(((device, 1_234_567), Held { pid: 4193, is_exclusive }));
+        assert_eq!(lock("7: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF"), held(true));
+        assert_eq!(lock("7: FLOCK  ADVISORY  READ 4193 fd:01:1234567 0 EOF"), held(false));
+        for other in
+            ["7: -> FLOCK  ADVISORY  WRITE 4193 fd:01:1 0 EOF", "8: POSIX  ADVISORY  WRITE 1 00:2e:9 0 0", "", "1:"]
+        {
+            assert_eq!(lock(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn an_empty_table_tells_nothing_rather_than_that_there_is_nothing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let table = Proc(dir.path());
+        assert_eq!(table.start_time(1), None);
+        assert_eq!((table.boot_id(), table.pid_namespace()), (None, None));
+        assert!(table.locks().locks.is_empty() && !table.locks().is_whole);
+        assert!(table.open_files(None).is_none());
+        std::fs::create_dir_all(dir.path().join("self/fd")).expect("a directory");
+        assert!(table.open_files(None).is_some_and(|files| files.is_empty()));
+    }
+
+    #[test]
+    fn the_name_of_a_program_may_hold_anything() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(dir.path().join("7")).expect("a directory");
+        let rest = (4..=52).map(|field| (field * 100).to_string()).collect::<Vec<_>>().join(" ");
+        std::fs::write(dir.path().join("7/stat"), format!("7 (a) S 1 (b) R {rest}\n")).expect("a file");
+        assert_eq!(Proc(dir.path()).start_time(7), Some(StartTime::Ticks(2200)));
+    }
+}

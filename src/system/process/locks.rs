@@ -1,0 +1,177 @@
+//! Who holds a lock (`flock`), found without taking it wherever the system tells.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use crate::system::fsio::open_regular;
+use crate::system::process::{Table, exists, identity, native, openers};
+
+/// Who holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lock {
+    /// Nobody does, or there is no such file.
+    Free,
+    /// This process.
+    HeldBy(u32),
+    /// Some process that cannot be seen from here, such as one in another container.
+    Held,
+}
+
+/// What a system tells of locks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LockTable {
+    /// Every lock with the device and number of its file.
+    pub locks: Vec<((u64, u64), Held)>,
+    /// Whether a lock that is not in it is not held.
+    pub is_whole: bool,
+}
+
+/// How a file is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    pub pid: u32,
+    pub is_exclusive: bool,
+}
+
+/// The locks on files that the system knows of, read once.
+///
+/// Linux has a table, `/proc/locks`. Seen from a container it lacks the locks of processes outside. Seen from the machine
+/// itself it has every lock of the machine; what remains unseen are locks that other machines hold on a network's file
+/// system. macOS has none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Locks {
+    held: HashMap<(u64, u64), Held>,
+    /// The numbers of the locked files alone: some file systems, such as btrfs, give `stat` another device than the table.
+    numbers: HashSet<u64>,
+    /// Whether a lock that is not in the table is not held.
+    is_whole: bool,
+}
+
+impl Locks {
+    /// Reads the table; where there is none it is empty, and locks are tried instead.
+    pub(crate) fn read() -> Self {
+        let LockTable { locks, is_whole } = native().locks();
+        let mut read = Self { is_whole, ..Self::default() };
+        for (identity, held) in locks {
+            read.numbers.insert(identity.1);
+            let known = read.held.entry(identity).or_insert(held);
+            if held.is_exclusive {
+                *known = held;
+            }
+        }
+        read
+    }
+
+    /// Tells whether a file is locked in any way; `None` if the table does not tell.
+    pub(crate) fn knows(&self, metadata: &Metadata) -> Option<bool> {
+        match self.held.contains_key(&identity(metadata)) {
+            true => Some(true),
+            false => (self.is_whole && !self.numbers.contains(&metadata.ino())).then_some(false),
+        }
+    }
+
+    /// Tells who holds the lock of a file (`flock`); that the file exists says nothing.
+    ///
+    /// The table is asked first, because it names the process. A lock that it does not show is tried only where the
+    /// table may lack it, shared and for an instant; an agent that wants the lock in that instant finds it taken.
+    pub(crate) fn holder(&self, path: &Path) -> Lock {
+        let Ok((file, metadata)) = open_regular(path) else { return Lock::Free };
+        let held = self.held.get(&identity(&metadata)).filter(|held| held.is_exclusive);
+        if let Some(held) = held.filter(|held| exists(held.pid)) {
+            return Lock::HeldBy(held.pid);
+        }
+        if held.is_none() && self.knows(&metadata) == Some(false) {
+            return Lock::Free;
+        }
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
+            // Who took it may have left it to another process and ended.
+            Err(Errno::WOULDBLOCK) => openers(&native(), &[path], false)
+                .unwrap_or_default()
+                .into_values()
+                .next()
+                .map_or(Lock::Held, Lock::HeldBy),
+            _ => Lock::Free,
+        }
+    }
+}
+
+/// Tells whether some process keeps a file locked; `None` when there is no such file, or no such locks here.
+///
+/// The system's table of locks is asked where it is whole ([`Locks`]). Where it is not, as in a container, the only way to
+/// ask is to try: the lock is taken for an instant and let go, and an agent that tries in that instant finds it taken.
+pub(crate) fn is_locked(path: &Path) -> Option<bool> {
+    let (file, metadata) = open_regular(path).ok()?;
+    if let Some(is_locked) = Locks::read().knows(&metadata) {
+        return Some(is_locked);
+    }
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Some(false),
+        Err(Errno::WOULDBLOCK) => Some(true),
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_counts_only_while_it_is_held() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x.lock");
+        assert_eq!(Locks::read().holder(&path), Lock::Free, "there is none");
+        let file = std::fs::File::create(&path).expect("a file");
+        assert_eq!(Locks::read().holder(&path), Lock::Free, "nobody holds it");
+        file.lock().expect("a lock");
+        assert_eq!(Locks::default().holder(&path), Lock::Held, "tried, without the table");
+        if cfg!(target_os = "linux") {
+            assert_eq!(Locks::read().holder(&path), Lock::HeldBy(std::process::id()));
+        }
+        file.unlock().expect("no lock");
+        assert_eq!(Locks::read().holder(&path), Lock::Free, "it was let go");
+    }
+
+    #[test]
+    fn a_lock_is_seen_while_it_is_held_and_not_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("hold");
+        assert_eq!(is_locked(&path), None);
+        std::fs::write(&path, "").expect("a file");
+        assert_eq!(is_locked(&path), Some(false));
+        let holder = std::fs::File::open(&path).expect("a file");
+        holder.try_lock_shared().expect("a lock, so none was kept");
+        assert_eq!(is_locked(&path), Some(true), "even a shared one");
+        drop(holder);
+        assert_eq!(is_locked(&path), Some(false));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+    fn an_agent_that_takes_its_lock_while_it_is_looked_at_gets_it() {
+        if !native().locks().is_whole {
+            println!("skipped: from here not every lock is seen, so locks are tried");
+            return;
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("inuse.1.hold");
+        let agent = std::fs::File::create(&path).expect("a file");
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                    is_locked(&path);
+                    Locks::read().holder(&path);
+                }
+            });
+            let failed = (0..5_000).filter(|_| agent.try_lock().is_err() || agent.unlock().is_err()).count();
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(failed, 0);
+        });
+    }
+}

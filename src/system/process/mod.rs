@@ -1,0 +1,295 @@
+//! What the system knows of a process, for telling whether a session is in use.
+
+#[cfg(target_os = "linux")]
+mod linux;
+mod locks;
+#[cfg(target_os = "macos")]
+mod macos;
+mod start;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+#[cfg(target_os = "linux")]
+use linux::native;
+use locks::LockTable;
+pub(crate) use locks::{Lock, Locks, is_locked};
+#[cfg(target_os = "macos")]
+use macos::native;
+use start::Sighting;
+pub(crate) use start::{Presence, StartTime};
+
+/// What a system tells of its processes: nothing, but for what it says here.
+trait Table {
+    /// Returns when a process started.
+    fn start_time(&self, _pid: u32) -> Option<StartTime> {
+        None
+    }
+
+    /// Returns the id of this boot of the machine.
+    fn boot_id(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the namespace of process ids that this program runs in.
+    fn pid_namespace(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the locks (`flock`) that it knows of.
+    fn locks(&self) -> LockTable {
+        LockTable::default()
+    }
+
+    /// Returns what processes that may be looked into have open; `None` when the system does not tell.
+    ///
+    /// With names it may leave out files of other names, because a look at them may take long.
+    fn open_files(&self, _names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
+        None
+    }
+
+    /// Tells whether a file was opened for writing.
+    fn is_written(&self, _open: &OpenFile) -> bool {
+        false
+    }
+}
+
+/// A system that nobody has taught this program to ask.
+#[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]
+#[derive(Debug)]
+struct Silent;
+
+#[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]
+impl Table for Silent {}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn native() -> Silent {
+    Silent
+}
+
+/// A file that a process has open.
+#[derive(Clone, Copy, Debug)]
+struct OpenFile {
+    pid: u32,
+    fd: u32,
+    identity: (u64, u64),
+}
+
+/// Returns the id of this boot of the machine, which tells a process id of an earlier one.
+pub(crate) fn boot_id() -> Option<String> {
+    native().boot_id()
+}
+
+/// Returns which namespace of process ids this program runs in; containers have one each.
+pub(crate) fn pid_namespace() -> Option<u64> {
+    native().pid_namespace()
+}
+
+/// Tells whether the process that was noted with an id, and with its start if that is known, still runs.
+pub(crate) fn presence(pid: u32, noted: Option<StartTime>) -> Presence {
+    presence_in(&native(), pid, noted)
+}
+
+fn presence_in(table: &impl Table, pid: u32, noted: Option<StartTime>) -> Presence {
+    let own = table.start_time(std::process::id());
+    Sighting { started: table.start_time(pid), exists: exists(pid), own }.is_of(noted)
+}
+
+/// Tells whether some process has this id now.
+pub(crate) fn exists(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    match rustix::process::test_kill_process(pid) {
+        Ok(()) => true,
+        // It exists and belongs to somebody else.
+        Err(error) => error == rustix::io::Errno::PERM,
+    }
+}
+
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Returns which of these files a process has open for writing, among those that may be looked into, and which process.
+///
+/// `None` when the system does not tell.
+pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
+    openers(&native(), files, true)
+}
+
+fn openers(table: &impl Table, files: &[&Path], only_writers: bool) -> Option<BTreeMap<PathBuf, u32>> {
+    let wanted = identities(files);
+    let names = files.iter().filter_map(|path| path.file_name()).collect();
+    // This process only looks.
+    let others = table.open_files(Some(&names))?.into_iter().filter(|open| open.pid != std::process::id());
+    let found = others.filter_map(|open| {
+        let path = wanted.get(&open.identity)?;
+        (!only_writers || table.is_written(&open)).then(|| ((*path).to_owned(), open.pid))
+    });
+    Some(found.collect())
+}
+
+/// Tells files by what they are, because paths may lead over links or into another name space.
+fn identities<'p>(files: &[&'p Path]) -> BTreeMap<(u64, u64), &'p Path> {
+    let metadata = files.iter().filter_map(|path| Some((identity(&path.symlink_metadata().ok()?), *path)));
+    metadata.collect()
+}
+
+/// The files that some process has open, as far as the system tells.
+#[derive(Debug)]
+pub(crate) struct OpenFiles(Option<HashSet<(u64, u64)>>);
+
+impl OpenFiles {
+    /// Looks at every process.
+    pub(crate) fn now() -> Self {
+        Self::of(&native())
+    }
+
+    fn of(table: &impl Table) -> Self {
+        Self(table.open_files(None).map(|files| files.into_iter().map(|open| open.identity).collect()))
+    }
+
+    /// Tells whether the system tells at all.
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Tells whether some process is known to have a file open, by its device and its number there.
+    pub(crate) fn has(&self, identity: (u64, u64)) -> bool {
+        self.0.as_ref().is_some_and(|open| open.contains(&identity))
+    }
+}
+
+/// Returns which of these files some process may have open: all of them when the system does not tell.
+pub(crate) fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
+    held_in(&native(), files)
+}
+
+fn held_in(table: &impl Table, files: &[&Path]) -> BTreeSet<PathBuf> {
+    if files.is_empty() {
+        return BTreeSet::new();
+    }
+    let open = OpenFiles::of(table);
+    let is_held =
+        |path: &&Path| !open.is_known() || path.symlink_metadata().is_ok_and(|metadata| open.has(identity(&metadata)));
+    files.iter().copied().filter(is_held).map(Path::to_owned).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    #[test]
+    fn only_who_writes_to_a_file_counts() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x.jsonl");
+        for (redirection, writes) in [(">>", true), ("<>", true), ("<", false)] {
+            let script = format!("exec 8{redirection} \"$0\" && echo open && read line");
+            std::fs::write(&path, "").expect("a file");
+            let mut command = std::process::Command::new("sh");
+            let mut child = command
+                .args(["-c", &script])
+                .arg(&path)
+                .stdin(std::process::Stdio::piped())
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .expect("a shell");
+            let mut said = [0; 5];
+            child.stdout.take().expect("a pipe").read_exact(&mut said).expect("a word");
+            let expected = if writes { vec![(path.clone(), child.id())] } else { vec![] };
+            let found = writers(&[&path]).expect("a table of open files");
+            assert_eq!(found.into_iter().collect::<Vec<_>>(), expected, "{redirection}");
+            drop(child.stdin.take());
+            child.wait().expect("an end");
+        }
+    }
+
+    #[test]
+    fn a_file_that_this_process_has_open_is_held() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (open, closed) = (dir.path().join("open"), dir.path().join("closed"));
+        std::fs::write(&closed, "x").expect("a file");
+        let file = std::fs::File::create(&open).expect("a file");
+        assert_eq!(held(&[&open, &closed]), BTreeSet::from([open.clone()]));
+        drop(file);
+        assert_eq!(held(&[&open, &closed]), BTreeSet::new());
+    }
+
+    #[test]
+    fn this_process_exists_and_has_a_start_time() {
+        let pid = std::process::id();
+        assert!(exists(pid) && !exists(0));
+        let started = native().start_time(pid);
+        assert!(started.is_some());
+        assert_eq!(presence(pid, started), Presence::Running);
+        assert_eq!(presence(pid, Some(StartTime::Ticks(1))) == Presence::Ended, cfg!(target_os = "linux"));
+        assert_eq!(presence(pid, None), Presence::Unknown);
+        assert_eq!(presence(u32::MAX, started), Presence::Ended);
+        assert_eq!(boot_id().is_some_and(|id| id.len() == 36), cfg!(target_os = "linux"));
+        assert_eq!(pid_namespace().is_some(), cfg!(target_os = "linux"));
+    }
+
+    /// A system that tells only this of its processes.
+    #[derive(Debug, Default)]
+    struct Fake {
+        started: BTreeMap<u32, StartTime>,
+        /// Each with whether it is written to.
+        open: Option<Vec<(OpenFile, bool)>>,
+    }
+
+    impl Table for Fake {
+        fn start_time(&self, pid: u32) -> Option<StartTime> {
+            self.started.get(&pid).copied()
+        }
+
+        fn open_files(&self, _: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
+            Some(self.open.as_ref()?.iter().map(|(open, _)| *open).collect())
+        }
+
+        fn is_written(&self, open: &OpenFile) -> bool {
+            self.open.iter().flatten().any(|(it, writes)| *writes && (it.pid, it.fd) == (open.pid, open.fd))
+        }
+    }
+
+    #[test]
+    fn a_process_is_told_by_its_start_on_a_mac_too() {
+        let own = std::process::id();
+        let started = StartTime::parse("Sun Nov 22 15:08:03 2026");
+        let mac = Fake { started: BTreeMap::from([(own, started.expect("a start"))]), ..Fake::default() };
+        assert_eq!(presence_in(&mac, own, started), Presence::Running);
+        assert_eq!(presence_in(&mac, own, StartTime::parse("Sun Nov 22 15:08:04 2026")), Presence::Ended);
+        assert_eq!(presence_in(&mac, own, Some(StartTime::Ticks(7))), Presence::Unknown, "of a container");
+    }
+
+    #[test]
+    fn a_system_that_tells_nothing_rules_nothing_out() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("file");
+        std::fs::write(&path, "x").expect("a file");
+        assert_eq!(presence_in(&Silent, std::process::id(), Some(StartTime::Ticks(7))), Presence::Unknown);
+        assert_eq!(openers(&Silent, &[&path], true), None);
+        assert_eq!(held_in(&Silent, &[&path]), BTreeSet::from([path.clone()]));
+        assert!(!OpenFiles::of(&Silent).is_known());
+    }
+
+    #[test]
+    fn files_are_told_by_device_and_number() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let [read, written, other] = ["read", "written", "other"].map(|name| dir.path().join(name));
+        let open = [&read, &written].map(|path| {
+            std::fs::write(path, "x").expect("a file");
+            identity(&path.metadata().expect("metadata"))
+        });
+        std::fs::write(&other, "x").expect("a file");
+        let file = |fd, identity| OpenFile { pid: 7, fd, identity };
+        let table = Fake { open: Some(vec![(file(3, open[0]), false), (file(4, open[1]), true)]), ..Fake::default() };
+        let files = [read.as_path(), &written, &other];
+        assert_eq!(openers(&table, &files, true), Some(BTreeMap::from([(written.clone(), 7)])));
+        assert_eq!(held_in(&table, &files), BTreeSet::from([read.clone(), written.clone()]));
+    }
+}

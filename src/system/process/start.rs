@@ -1,0 +1,113 @@
+//! When a process started, which tells it from a later one with the same id.
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+/// When a process started, as its system counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartTime {
+    /// Linux: clock ticks since boot, field 22 of `/proc/PID/stat`.
+    Ticks(u64),
+    /// macOS: seconds since 1970.
+    Seconds(i64),
+}
+
+impl StartTime {
+    /// Reads what Claude Code notes: the ticks on Linux, and what `LC_ALL=C TZ=UTC ps -o lstart=` prints on macOS.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.parse().ok().map(Self::Ticks);
+        }
+        // Days below ten have a second space in front.
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        let at = DateTime::strptime("%a %b %d %H:%M:%S %Y", words.join(" ")).ok()?;
+        at.to_zoned(TimeZone::UTC).ok().map(|at| Self::Seconds(at.timestamp().as_second()))
+    }
+
+    fn is_comparable(self, other: Self) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}
+
+/// Whether a process that was seen earlier still runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It does.
+    Running,
+    /// It does not; its id may have been given to another process since.
+    Ended,
+    /// There is no telling.
+    Unknown,
+}
+
+/// What is known here and now of the process with an id.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sighting {
+    /// When it started, as far as the system tells.
+    pub started: Option<StartTime>,
+    /// Whether the id is in use.
+    pub exists: bool,
+    /// When the process that asks started: whether the system tells such times at all, and in which way.
+    pub own: Option<StartTime>,
+}
+
+impl Sighting {
+    /// Compares it with the start that was noted for the process; `None` if none was.
+    pub(super) fn is_of(self, noted: Option<StartTime>) -> Presence {
+        match (noted, self.started) {
+            (Some(noted), Some(now)) if noted.is_comparable(now) => match noted == now {
+                true => Presence::Running,
+                false => Presence::Ended,
+            },
+            // It was noted on another system, such as in a container on a Mac, whose ids mean nothing here.
+            (Some(noted), _) if self.own.is_some_and(|own| !own.is_comparable(noted)) => Presence::Unknown,
+            _ if self.exists => Presence::Unknown,
+            _ => Presence::Ended,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_is_read_as_both_systems_note_it() {
+        assert_eq!(StartTime::parse("8242109"), Some(StartTime::Ticks(8_242_109)));
+        let seconds = "2026-11-02T15:08:03Z".parse::<jiff::Timestamp>().expect("a time").as_second();
+        for text in ["Mon Nov  2 15:08:03 2026", "Mon Nov  2 15:08:03 2026    ", "Mon Nov 02 15:08:03 2026"] {
+            assert_eq!(StartTime::parse(text), Some(StartTime::Seconds(seconds)), "{text}");
+        }
+        for other in ["", "x", "-1", "Mon Nov 31 15:08:03 2026", "2026-11-02T15:08:03Z", "99999999999999999999"] {
+            assert_eq!(StartTime::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn only_the_same_start_is_the_same_process() {
+        use Presence::{Ended, Running, Unknown};
+        let (ticks, seconds) = (|at| Some(StartTime::Ticks(at)), |at| Some(StartTime::Seconds(at)));
+        let see = |started, exists, own| Sighting { started, exists, own };
+        for (noted, now, expected) in [
+            (ticks(7), see(ticks(7), true, ticks(1)), Running),
+            (seconds(7), see(seconds(7), true, seconds(1)), Running),
+            // The id was given to another process.
+            (ticks(7), see(ticks(8), true, ticks(1)), Ended),
+            (seconds(7), see(seconds(8), true, seconds(1)), Ended),
+            (ticks(7), see(None, false, ticks(1)), Ended),
+            // Nothing was noted, or nothing can be seen.
+            (None, see(ticks(7), true, ticks(1)), Unknown),
+            (None, see(None, false, ticks(1)), Ended),
+            (ticks(7), see(None, true, ticks(1)), Unknown),
+            (ticks(7), see(None, true, None), Unknown),
+            (ticks(7), see(None, false, None), Ended),
+            // It was noted on another system.
+            (ticks(7), see(seconds(7), true, seconds(1)), Unknown),
+            (ticks(7), see(None, false, seconds(1)), Unknown),
+            (seconds(7), see(None, false, ticks(1)), Unknown),
+        ] {
+            assert_eq!(now.is_of(noted), expected, "{noted:?} {now:?}");
+        }
+    }
+}
