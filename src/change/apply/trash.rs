@@ -1,6 +1,8 @@
 //! The trash: what runs took away, until it is purged.
 
 use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -8,6 +10,7 @@ use crate::change::apply::journal::{Event, Journal, Run, State, StepRecord};
 use crate::change::apply::state_dir::{History, StateDir, journal_name};
 use crate::change::apply::tree;
 use crate::error::PathError;
+use crate::system::disk::For;
 
 /// Something that lies in the trash.
 #[derive(Clone, Debug)]
@@ -113,13 +116,37 @@ fn obstacle(run: &Run) -> Option<&'static str> {
     }
 }
 
+/// Purges a run; of one that fails, what is still there can be put back.
 fn purge_run(state_dir: &StateDir, run: &Run, now: Timestamp) -> Result<(), PathError> {
     if !run.is_purged {
         let mut journal = Journal::reopen(state_dir, &run.id)?;
+        // Where nothing can be written down, nothing is deleted.
+        journal.write(&Event::End { at: now, stuck: false }).and_then(|()| journal.sync())?;
+        empty(state_dir, &run.id).map_err(|error| PathError::new("remove", &state_dir.trash_of(&run.id), error))?;
         journal.write(&Event::Purged { at: now })?;
         journal.sync()?;
     }
     finish_purge(state_dir, &run.id)
+}
+
+/// Removes all that a run keeps, each under a name that nobody takes for the whole of it.
+fn empty(state_dir: &StateDir, run: &str) -> io::Result<()> {
+    let disk = state_dir.disk();
+    let trash = match disk.open((&state_dir.trash, OsStr::new(run)), For::Dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    for mut name in disk.list(&trash)? {
+        if Path::new(&name).extension().is_none_or(|ending| ending != "rest") {
+            let mut rest = name.clone();
+            rest.push(".rest");
+            disk.rename_to_free((&trash, &name), (&trash, &rest))?;
+            disk.sync(&trash)?;
+            name = rest;
+        }
+        tree::remove(disk, (&trash, &name))?;
+    }
+    disk.sync(&trash)
 }
 
 /// Removes what is left of a purged run.
