@@ -15,7 +15,6 @@ use crate::archive::write as apply;
 use crate::archive::write::ArchiveOptions;
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::find;
-use crate::commands::find::Target;
 use crate::commands::messages;
 use crate::commands::messages::{LeftOut, Messages, Stream};
 use crate::error::{Exit, Refusal};
@@ -75,13 +74,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
     args.sessions.iter().try_for_each(super::refuse_number)?;
     let mut sessions: Vec<Session> = Vec::new();
     for selector in &args.sessions {
-        match find::one(selector, &filter, Wanted::RESUME, env, ui)? {
-            Target::Session(session) => sessions.push(*session),
-            Target::LostApp(pointer) => {
-                let message = format!("the session that {} points to is found nowhere", pointer.path.display());
-                return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
-            }
-        }
+        sessions.push(find::one(selector, &filter, Wanted::RESUME, env, ui)?.session()?);
     }
     let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
     let showing = ui.watch("Reading");

@@ -7,12 +7,13 @@ use crate::change::apply::backfill as apply;
 use crate::change::apply::backfill::BackfillResult;
 use crate::change::plan::backfill;
 use crate::change::plan::backfill::{Action, Item};
-use crate::cli::{BackfillArgs, FilterArgs};
+use crate::cli::BackfillArgs;
 use crate::commands::find;
 use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
 use crate::scan;
 use crate::scan::Wanted;
+use crate::session::select::Filter;
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::backfill::Report;
@@ -66,8 +67,7 @@ fn all(env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
 }
 
 fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
-    let filter =
-        super::filter(&FilterArgs { agent: vec![AgentKind::Amplifier], ..FilterArgs::default() }, None, true, env);
+    let filter = Filter::of_agents(&[AgentKind::Amplifier]);
     args.sessions.iter().try_for_each(super::refuse_number)?;
     args.sessions
         .iter()

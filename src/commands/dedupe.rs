@@ -1,11 +1,12 @@
 //! `rejoin dedupe`
 
-use crate::cli::{DedupeArgs, FilterArgs};
+use crate::cli::DedupeArgs;
 use crate::commands::find;
 use crate::commands::find::Target;
 use crate::doctor::repair;
 use crate::error::{Exit, Refusal};
 use crate::scan::Wanted;
+use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
@@ -14,7 +15,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         super::recover_first("dedupe", args.change.lock, env, ui)?;
     }
     super::refuse_number(&args.session)?;
-    let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
+    let filter = Filter::of_agents(&args.agent);
     let Target::Session(mut session) = find::one(&args.session, &filter, Wanted::RESUME, env, ui)? else {
         return Err(Refusal::new(Exit::NotFound, "not-found", "the session that is pointed to is found nowhere").into());
     };

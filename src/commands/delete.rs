@@ -9,12 +9,10 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
 use crate::change::removal::Summaries;
-use crate::cli::{DeleteArgs, FilterArgs};
+use crate::cli::DeleteArgs;
 use crate::commands::find;
-use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
 use crate::scan::Wanted;
-use crate::session::Session;
 use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
@@ -50,18 +48,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 
 /// Finds every session that is named, then plans for all of them or for none.
 fn plan(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Change> {
-    let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
-    let mut named: Vec<Session> = Vec::new();
-    for selector in &args.sessions {
-        super::refuse_number(selector)?;
-        match find::one(selector, &filter, Wanted::GLANCE, env, ui)? {
-            Target::Session(session) => named.push(*session),
-            Target::LostApp(pointer) => {
-                let message = format!("the session that {} points to is found nowhere", pointer.path.display());
-                return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
-            }
-        }
-    }
+    let named = find::all_named(&args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
     let pins = Pins::read(env)?;
     let agents: BTreeSet<_> = named.iter().map(|session| session.agent).collect();
     let agents: Vec<_> = agents.into_iter().collect();

@@ -2,9 +2,8 @@
 
 use crate::change::apply::pins::update;
 use crate::change::pins::Pins;
-use crate::cli::{FilterArgs, FormatArgs, PinArgs, UnpinArgs};
+use crate::cli::{FormatArgs, PinArgs, UnpinArgs};
 use crate::commands::find;
-use crate::commands::find::Target;
 use crate::error::{Exit, Refusal};
 use crate::scan::Wanted;
 use crate::session::AgentKind;
@@ -25,18 +24,8 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         ui.answer(args.format, env, &Answer { kind: "pin-list", sessions })?;
         return Ok(Exit::Ok);
     }
-    let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
-    let mut named = Vec::new();
-    for selector in &args.sessions {
-        super::refuse_number(selector)?;
-        match find::one(selector, &filter, Wanted::GLANCE, env, ui)? {
-            Target::Session(session) => named.push((session.agent, session.id)),
-            Target::LostApp(pointer) => {
-                let message = format!("the session that {} points to is found nowhere", pointer.path.display());
-                return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
-            }
-        }
-    }
+    let named = find::all_named(&args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
+    let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id)).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.now)).collect::<Vec<_>>()
     })?;

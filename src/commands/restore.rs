@@ -12,8 +12,9 @@ use crate::archive::restore::Restore;
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::damaged;
 use crate::archive::{Archive, Manifest};
-use crate::cli::{FilterArgs, RestoreArgs};
+use crate::cli::RestoreArgs;
 use crate::error::{Exit, Refusal};
+use crate::session::select::Filter;
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         super::recover_first("restore", args.change.lock, env, ui)?;
     }
     let archive = Archive::of(env, args.from.as_deref());
-    let filter = super::filter(&FilterArgs { agent: args.agent.clone(), ..FilterArgs::default() }, None, true, env);
+    let filter = Filter::of_agents(&args.agent);
     super::refuse_number(&args.session)?;
     let holdings = archive.holdings();
     let manifest = find::state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;

@@ -9,7 +9,6 @@ use crate::agent;
 use crate::agent::command::Request;
 use crate::cli::{Format, ShowArgs};
 use crate::commands::find;
-use crate::commands::find::Target;
 use crate::commands::messages;
 use crate::commands::messages::{LeftOut, Messages, Stream};
 use crate::error::{Exit, Refusal};
@@ -39,13 +38,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         }
         found => found?,
     };
-    let mut session = match found {
-        Target::Session(session) => *session,
-        Target::LostApp(pointer) => {
-            let message = format!("the session that {} points to is found nowhere", pointer.path.display());
-            return Err(Refusal::new(Exit::NotFound, "not-found", message).into());
-        }
-    };
+    let mut session = found.session()?;
     if let Some(copy) = &args.copy {
         find::take_copy(&mut session, copy, env)?;
     }

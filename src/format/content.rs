@@ -112,6 +112,12 @@ pub(crate) fn plain_text(content: Option<&RawValue>) -> String {
     text
 }
 
+/// Tells whether a text was put in by a program, not typed: by how such texts begin, or because it is blank.
+pub(crate) fn is_injected(text: &str, beginnings: &[&str]) -> bool {
+    let text = text.trim_start();
+    text.is_empty() || beginnings.iter().any(|start| text.starts_with(start))
+}
+
 /// Tells whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.
 ///
 /// They flatten blanks and may put an ellipsis where they cut.

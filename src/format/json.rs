@@ -96,9 +96,58 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
+/// Why an input is not one JSON object.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotAnObject {
+    /// There is nothing.
+    #[error("standard input is empty")]
+    Empty,
+    /// It is not JSON.
+    #[error("standard input is not JSON")]
+    NotJson(#[from] serde_json::Error),
+    /// It is JSON of another kind.
+    #[error("standard input is not a JSON object")]
+    Other,
+}
+
+/// Reads an input that is one object; a list would be taken for the fields in their order.
+pub(crate) fn object<'a, T: Deserialize<'a>>(input: &'a [u8]) -> Result<T, NotAnObject> {
+    match input.first() {
+        None => Err(NotAnObject::Empty),
+        Some(b'{') => Ok(serde_json::from_slice(input)?),
+        Some(_) => serde_json::from_slice::<&RawValue>(input).map_err(Into::into).and(Err(NotAnObject::Other)),
+    }
+}
+
 /// Reads an object inside another; whatever else is there counts as one without fields.
 pub(crate) fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+/// Returns one member of an object; whatever else is there has none.
+pub(crate) fn member<'a>(raw: Option<&'a RawValue>, name: &str) -> Option<&'a RawValue> {
+    struct Member<'n>(&'n str);
+    impl<'de> Visitor<'de> for Member<'_> {
+        type Value = Option<&'de RawValue>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut found = None;
+            while let Some(key) = map.next_key::<Text<'de>>()? {
+                let value = map.next_value()?;
+                found = if key.get() == Some(self.0) { value } else { found };
+            }
+            Ok(found)
+        }
+    }
+    serde_json::Deserializer::from_str(raw?.get()).deserialize_map(Member(name)).ok()?
+}
+
+/// Returns the text that is a member of an object.
+pub(crate) fn text_in<'a>(raw: Option<&'a RawValue>, name: &str) -> Text<'a> {
+    inner(member(raw, name))
 }
 
 /// Reads a list of anything; whatever else is there counts as an empty one.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::Block;
-use super::json::{Flag, Text};
+use super::json::{Flag, Text, member};
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
@@ -22,12 +22,6 @@ struct RawPart<'a> {
 struct Call<'a> {
     name: Text<'a>,
     args: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct Response<'a> {
-    #[serde(borrow, default)]
-    response: Option<&'a RawValue>,
 }
 
 /// Splits a content value into its parts; what cannot be read counts as nothing.
@@ -80,8 +74,7 @@ fn result_text(raw: &RawValue) -> String {
         output: Text<'a>,
         error: Text<'a>,
     }
-    let response: Response<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
-    let Some(response) = response.response else { return String::new() };
+    let Some(response) = member(Some(raw), "response") else { return String::new() };
     let answer: Answer<'_> = serde_json::from_str(response.get()).unwrap_or_default();
     answer.output.get().or(answer.error.get()).unwrap_or(response.get()).to_owned()
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::json::Text;
+use crate::format::json::{NotAnObject, Text, object};
 
 /// The longest input that is read.
 pub(crate) const MAX_INPUT: u64 = 512 * 1024 * 1024;
@@ -35,15 +35,9 @@ struct Input<'a> {
 /// Why an input is no event that can be acted on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
-    /// There is nothing.
-    #[error("standard input is empty")]
-    Empty,
-    /// It is not JSON.
-    #[error("standard input is not JSON")]
-    NotJson(#[from] serde_json::Error),
-    /// It is JSON, but no object.
-    #[error("standard input is not a JSON object")]
-    NotAnObject,
+    /// It is not one JSON object.
+    #[error(transparent)]
+    Input(#[from] NotAnObject),
     /// It does not tell what happened.
     #[error("it names no event")]
     NoEvent,
@@ -58,15 +52,7 @@ pub(crate) enum Unusable {
 /// Reads what Amplifier sent; `None` when nothing is to be done.
 pub(crate) fn read(input: &[u8]) -> Result<Option<Save<'_>>, Unusable> {
     let input = input.trim_ascii();
-    match input.first() {
-        None => return Err(Unusable::Empty),
-        Some(b'{') => {}
-        Some(_) => {
-            serde_json::from_slice::<&RawValue>(input)?;
-            return Err(Unusable::NotAnObject);
-        }
-    }
-    let input: Input<'_> = serde_json::from_slice(input)?;
+    let input: Input<'_> = object(input)?;
     match input.event.filled() {
         Some("tool:post" | "orchestrator:complete") => {}
         Some(_) => return Ok(None),

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::agent::cat::record;
 use crate::agent::claude::records::is_slug_of;
-use crate::format::json::Text;
+use crate::format::json::{NotAnObject, Text, object};
 use crate::format::{json_writer, shell};
 
 /// The longest input that is read: an event carries a tool's whole output.
@@ -61,15 +61,9 @@ struct Input<'a> {
 /// Why an input is no event that can be acted on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
-    /// There is nothing.
-    #[error("standard input is empty")]
-    Empty,
-    /// It is not JSON.
-    #[error("standard input is not JSON")]
-    NotJson(#[from] serde_json::Error),
-    /// It is JSON, but no object.
-    #[error("standard input is not a JSON object")]
-    NotAnObject,
+    /// It is not one JSON object.
+    #[error(transparent)]
+    Input(#[from] NotAnObject),
     /// It does not tell what happened.
     #[error("it has no hook_event_name")]
     NoEvent,
@@ -84,15 +78,7 @@ pub(crate) enum Unusable {
 /// Reads what a client sent; `None` when nothing is to be done.
 pub(crate) fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input).trim_ascii();
-    match input.first() {
-        None => return Err(Unusable::Empty),
-        Some(b'{') => {}
-        Some(_) => {
-            serde_json::from_slice::<&RawValue>(input)?;
-            return Err(Unusable::NotAnObject);
-        }
-    }
-    let input: Input<'_> = serde_json::from_slice(input)?;
+    let input: Input<'_> = object(input)?;
     let Some(task) = input.task()? else { return Ok(None) };
     let session_id = input.session_id.get().unwrap_or_default();
     if record::file_name(session_id).is_none() {

@@ -169,6 +169,9 @@ impl Located {
     }
 }
 
+/// A session that was written to this lately may be in use.
+const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
+
 /// What reading one copy gave.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
@@ -263,6 +266,15 @@ impl Copy {
             health: BTreeSet::new(),
             evidence: Vec::new(),
             notes: Vec::new(),
+        }
+    }
+
+    /// Says that the session may be in use if it was written to just now, where its agent keeps no lock; `why` is given
+    /// how many seconds ago that was.
+    pub(crate) fn judge_by_age(&mut self, last: Option<Timestamp>, now: Timestamp, why: impl FnOnce(i64) -> String) {
+        let age = last.map(|last| now.duration_since(last));
+        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
+            self.liveness = Liveness::Maybe { why: why(age.as_secs()) };
         }
     }
 

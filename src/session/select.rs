@@ -181,6 +181,11 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
+    /// Makes the filter that every session of these agents passes, or of all agents if none is named.
+    pub(crate) fn of_agents(agents: &[AgentKind]) -> Self {
+        Self { agents: agents.to_vec(), all: true, ..Self::default() }
+    }
+
     /// Tells whether a session passes but for its kind.
     pub(crate) fn matches(&self, session: &Session) -> bool {
         let is_of_agent = self.agents.is_empty()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::upkeep::is_temporary;
 use super::{Amplifier, MAX_METADATA, is_filed_under};
@@ -12,11 +12,8 @@ use crate::agent::amplifier::session_info;
 use crate::agent::{Agent as _, Depth, ReadContext};
 use crate::error::PathError;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Copy, Evidence, Fact, Health, Liveness, Located, SessionKind};
+use crate::session::{Copy, Evidence, Fact, Health, Located, SessionKind};
 use crate::system::fsio;
-
-/// A session with an event this recent may belong to a running agent: there is no lock to ask.
-const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
 /// Collects what the files of one session directory say.
 pub(super) struct Reader<'a> {
@@ -181,12 +178,9 @@ impl<'a> Reader<'a> {
         self.note_activity(newest, "events");
 
         // The times inside are asked first: a copy or a backup has new file times.
-        let last = newest.or(modified);
-        let age = last.map(|last| self.context.env.now.duration_since(last));
-        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE && !has_ended) {
-            let why = format!("its last event was {} s ago, and none says that it ended", age.as_secs());
-            self.copy.liveness = Liveness::Maybe { why };
-        }
+        let last = newest.or(modified).filter(|_| !has_ended);
+        let why = |age| format!("its last event was {age} s ago, and none says that it ended");
+        self.copy.judge_by_age(last, self.context.env.now, why);
         Ok(())
     }
 

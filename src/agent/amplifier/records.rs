@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Text, inner, instant};
+use crate::format::json::{Text, inner, instant, text_in};
 use crate::session::{Message, Role};
 
 /// `metadata.json`.
@@ -51,12 +51,6 @@ pub(crate) struct Entry<'a> {
     timestamp: Text<'a>,
 }
 
-#[derive(Default, Deserialize)]
-struct EntryMetadata<'a> {
-    #[serde(borrow, default)]
-    timestamp: Text<'a>,
-}
-
 /// A call in `tool_calls`; there are two shapes.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -70,8 +64,7 @@ struct ToolCall<'a> {
 impl Entry<'_> {
     /// Returns when it was said; older sessions keep the time at the top.
     pub(crate) fn at(&self) -> Option<Timestamp> {
-        let metadata = self.metadata.and_then(|raw| serde_json::from_str::<EntryMetadata<'_>>(raw.get()).ok());
-        metadata.unwrap_or_default().timestamp.instant().or_else(|| self.timestamp.instant())
+        text_in(self.metadata, "timestamp").instant().or_else(|| self.timestamp.instant())
     }
 
     /// Returns the text that a person typed, if this is one.

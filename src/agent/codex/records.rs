@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Text, instant};
+use crate::format::content::{Block, blocks, is_injected, plain_text};
+use crate::format::json::{Text, instant, member, text_in};
 use crate::session::{Message, Role};
 
 /// A line of a rollout.
@@ -79,11 +79,6 @@ const INJECTED: &[&str] = &[
 ];
 /// The heading after which an editor's extension puts what was typed.
 const REQUEST: &str = "## My request for Codex:";
-
-fn is_injected(text: &str) -> bool {
-    let text = text.trim_start();
-    text.is_empty() || INJECTED.iter().any(|start| text.starts_with(start))
-}
 
 /// Returns what was typed of a prompt to which an editor added what it shows.
 fn without_context(text: &str) -> &str {
@@ -152,7 +147,8 @@ impl<'a> Record<'a> {
                 is_typed.then(|| Prompt::Typed(without_context(&texts(item.content).concat()).to_owned()))
             }
             ("response_item", "message") if payload.role.get() == Some("user") => {
-                let sent: Vec<_> = texts(payload.content).into_iter().filter(|text| !is_injected(text)).collect();
+                let sent: Vec<_> =
+                    texts(payload.content).into_iter().filter(|text| !is_injected(text, INJECTED)).collect();
                 (!sent.is_empty()).then(|| Prompt::Sent(without_context(&sent.concat()).to_owned()))
             }
             _ => None,
@@ -373,12 +369,7 @@ fn owned(text: &Text<'_>) -> Option<String> {
 }
 
 fn branch(git: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Git<'a> {
-        #[serde(borrow, default)]
-        branch: Text<'a>,
-    }
-    object::<Git<'_>>(git).and_then(|git| owned(&git.branch))
+    owned(&text_in(Some(git), "branch"))
 }
 
 /// Reads `"exec"`, `{"subagent":"review"}`, `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}` and their like.
@@ -389,24 +380,11 @@ fn source(raw: &RawValue) -> Source {
         subagent: Option<&'a RawValue>,
         internal: Option<&'a RawValue>,
     }
-    #[derive(Deserialize)]
-    struct Subagent<'a> {
-        #[serde(borrow, default)]
-        thread_spawn: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Spawn<'a> {
-        #[serde(borrow, default)]
-        parent_thread_id: Text<'a>,
-    }
     if serde_json::from_str::<Text<'_>>(raw.get()).is_ok_and(|word| word.get() == Some("exec")) {
         return Source::Exec;
     }
     let Some(kinds) = object::<Kinds<'_>>(raw) else { return Source::Person };
-    let parent = kinds.subagent.and_then(|raw| {
-        let spawn = object::<Subagent<'_>>(raw)?.thread_spawn?;
-        owned(&object::<Spawn<'_>>(spawn)?.parent_thread_id)
-    });
+    let parent = owned(&text_in(member(kinds.subagent, "thread_spawn"), "parent_thread_id"));
     if kinds.subagent.is_some() || kinds.internal.is_some() { Source::Agent(parent) } else { Source::Person }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{collections::BTreeMap, ops::ControlFlow};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
@@ -15,7 +15,7 @@ use crate::format::sqlite;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::evidence;
-use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use reader::{DAMAGED, Reader};
 pub(super) use reader::{Queries, Table, TableSql};
@@ -30,8 +30,6 @@ const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// So many sessions are read through one connection at least, because opening one has its price.
 const SMALLEST_SHARE: usize = 256;
 const MAX_ID: usize = 256;
-/// None of these agents keeps a lock for a session, so one that was written to this lately may be in use.
-const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
 /// How one kind of database is understood.
 pub(super) trait Schema: Sync {
@@ -312,11 +310,8 @@ impl Tally {
 
 /// Says whether a session may be in use, by when it was last written to.
 pub(super) fn judge_liveness(copy: &mut Copy, now: Timestamp) {
-    let Some(age) = copy.active_at.as_ref().map(|at| now.duration_since(at.value)) else { return };
-    if !age.is_negative() && age < MAYBE_LIVE {
-        let why = format!("it was written to {} s ago, and {} keeps no lock", age.as_secs(), copy.place.agent());
-        copy.liveness = Liveness::Maybe { why };
-    }
+    let (last, agent) = (copy.active_at.as_ref().map(|at| at.value), copy.place.agent());
+    copy.judge_by_age(last, now, |age| format!("it was written to {age} s ago, and {agent} keeps no lock"));
 }
 
 /// Says that nothing was said in a session.

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -28,8 +28,7 @@ use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
 use crate::session::evidence;
 use crate::session::{
-    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind,
-    Store,
+    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Located, Message, Problem, SessionKind, Store,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -46,8 +45,6 @@ const MAX_HEAD: u64 = 1024 * 1024;
 const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
 /// The longest path there is.
 const MAX_MARKER: u64 = 4096;
-/// No file tells whether a session is in use, so one that was written to just now may be.
-const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
 /// The agent.
 pub(super) struct Gemini;
@@ -102,12 +99,8 @@ impl Agent for Gemini {
         if copy.active_at.is_none() {
             copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
         }
-        let age = last.map(|last| context.env.now.duration_since(last));
-        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
-            let why =
-                format!("its last record was {} s ago, and Gemini CLI leaves no mark of who uses it", age.as_secs());
-            copy.liveness = Liveness::Maybe { why };
-        }
+        let why = |age| format!("its last record was {age} s ago, and Gemini CLI leaves no mark of who uses it");
+        copy.judge_by_age(last, context.env.now, why);
         let project = copy.place.project.as_deref().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(project).cloned().unwrap_or_default();
         self.decide_launch_dir(&mut copy);

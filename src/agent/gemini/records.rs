@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::format::content::Block;
+use crate::format::content::{Block, is_injected};
 use crate::format::json::Text;
 use crate::format::parts::{parts, tool_call};
 use crate::session::{Message, Role};
@@ -55,11 +55,6 @@ const INJECTED: &[&str] = &[
     "This is the Gemini CLI. We are setting up the context for our chat.",
     "System: Please continue.",
 ];
-
-fn is_injected(text: &str) -> bool {
-    let text = text.trim_start();
-    text.is_empty() || INJECTED.iter().any(|start| text.starts_with(start))
-}
 
 /// Reads a line; `None` when it is no JSON object.
 pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
@@ -103,7 +98,7 @@ impl<'a> Record<'a> {
         }
         let typed = |list: &[Block<'_>]| {
             list.iter().find_map(|part| match part {
-                Block::Text(text) if !is_injected(text) => Some(text.clone().into_owned()),
+                Block::Text(text) if !is_injected(text, INJECTED) => Some(text.clone().into_owned()),
                 _ => None,
             })
         };
@@ -140,7 +135,8 @@ impl<'a> Record<'a> {
         let mut messages = Vec::new();
         for part in parts(self.content) {
             match part {
-                Block::Text(text) if text.trim().is_empty() || (role == Role::User && is_injected(&text)) => {}
+                Block::Text(text) if text.trim().is_empty() || (role == Role::User && is_injected(&text, INJECTED)) => {
+                }
                 Block::Text(text) => messages.push(Message { role, text: text.into_owned(), at }),
                 // The list of calls says the same again.
                 Block::ToolCall { .. } if !calls.is_empty() => {}

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::plain_text;
-use crate::format::json::{Text, inner};
+use crate::format::json::{Text, inner, member, text_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
@@ -36,12 +36,6 @@ struct Call<'a> {
 }
 
 #[derive(Default, Deserialize)]
-struct Answer<'a> {
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Metadata {
     user_visible: serde_json::Value,
@@ -49,13 +43,7 @@ struct Metadata {
 
 /// Returns the model that a session's `model_config_json` names.
 pub(crate) fn model(json: &str) -> Option<String> {
-    #[derive(Default, Deserialize)]
-    struct Config<'a> {
-        #[serde(borrow, default)]
-        model_name: Text<'a>,
-    }
-    let config: Config<'_> = serde_json::from_str(json).ok()?;
-    config.model_name.filled().map(str::to_owned)
+    text_in(serde_json::from_str(json).ok(), "model_name").filled().map(str::to_owned)
 }
 
 /// Makes a turn of a row: `created` is in seconds, or in milliseconds where it is too large for that.
@@ -86,20 +74,14 @@ pub(crate) fn turn(role: &str, content: &str, created: Option<i64>, metadata: Op
     turn
 }
 
-fn wrapped(raw: Option<&RawValue>) -> Wrapped<'_> {
-    inner(raw)
-}
-
 fn unwrapped<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
-    wrapped(raw).value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()
+    inner(member(raw, "value"))
 }
 
 /// Returns what a tool answered: a list of items, in newer versions in an object.
 fn answer(raw: Option<&RawValue>) -> String {
-    let result = wrapped(raw);
-    let object = result.value.filter(|value| value.get().starts_with('{'));
-    let object: Option<Answer<'_>> = object.and_then(|value| serde_json::from_str(value.get()).ok());
-    let content = object.and_then(|object| object.content).or(result.value);
+    let result: Wrapped<'_> = inner(raw);
+    let content = member(result.value, "content").or(result.value);
     let text = plain_text(content);
     if text.is_empty() { result.error.get().unwrap_or_default().to_owned() } else { text }
 }

@@ -2,21 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::agent::kimi::records::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Copy, Fact, Health, Liveness, Located, Problem, SessionKind};
+use crate::session::{Copy, Fact, Health, Located, Problem, SessionKind};
 use crate::system::fsio;
 
 /// `kimi.json` holds some 150 bytes for each directory.
 const MAX_MAP: u64 = 16 * 1024 * 1024;
 /// `state.json` holds a list of things to do.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
-/// Kimi keeps no lock, so a turn that was under way just now may still be.
-const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
 /// The files of one session; not all of them need to exist.
 pub(super) struct Files {
@@ -87,11 +85,8 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
     }
     copy.created_at = created.map(|at| Fact::new(at, "wire"));
     copy.active_at = newest.map(|at| Fact::new(at, "wire"));
-    let age = newest.map(|newest| now.duration_since(newest)).filter(|age| !age.is_negative() && *age < MAYBE_LIVE);
-    if let (Some(age), true) = (age, last != Some(WireEvent::TurnEnd)) {
-        let why = format!("its last event was {} s ago, in the middle of a turn", age.as_secs());
-        copy.liveness = Liveness::Maybe { why };
-    }
+    let last = newest.filter(|_| last != Some(WireEvent::TurnEnd));
+    copy.judge_by_age(last, now, |age| format!("its last event was {age} s ago, in the middle of a turn"));
     if !is_whole || replies.count() > 0 {
         copy.kind = SessionKind::Main;
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::plain_text;
-use crate::format::json::{Flag, Text, epoch, inner, list};
+use crate::format::json::{Flag, Text, epoch, inner, list, member};
 use crate::session::{Message, Role};
 
 /// The sentence of the system prompt that names the directory, up to the name.
@@ -25,19 +25,15 @@ pub(crate) struct WorkDir {
 
 /// Reads `kimi.json`; what is no directory in its list is passed over, `None` means that it is no such document.
 pub(crate) fn work_dirs(bytes: &[u8]) -> Option<Vec<WorkDir>> {
-    #[derive(Deserialize)]
-    struct Raw<'a> {
-        #[serde(borrow, default)]
-        work_dirs: Option<&'a RawValue>,
-    }
     #[derive(Default, Deserialize)]
     #[serde(default, bound(deserialize = "'de: 'a"))]
     struct RawDir<'a> {
         path: Text<'a>,
         kaos: Text<'a>,
     }
-    let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
-    let dirs = list(raw.work_dirs).into_iter().filter_map(|raw| {
+    let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
+    let raw = Some(raw).filter(|raw| raw.get().starts_with('{'))?;
+    let dirs = list(member(Some(raw), "work_dirs")).into_iter().filter_map(|raw| {
         let dir: RawDir<'_> = inner(Some(raw));
         // Versions before there was another way name none.
         let kaos = dir.kaos.filled().unwrap_or("local").to_owned();
@@ -267,13 +263,7 @@ impl ContextRecord<'_> {
     }
 
     fn calls(&self) -> Vec<String> {
-        #[derive(Default, Deserialize)]
-        struct Call<'a> {
-            #[serde(borrow, default)]
-            function: Option<&'a RawValue>,
-        }
-        let calls = list(self.tool_calls).into_iter();
-        calls.map(|raw| Function::of(inner::<Call<'_>>(Some(raw)).function)).collect()
+        list(self.tool_calls).into_iter().map(|raw| Function::of(member(Some(raw), "function"))).collect()
     }
 
     /// Puts the record in words: what is said first, then each call.

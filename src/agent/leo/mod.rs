@@ -14,7 +14,7 @@ use crate::agent::about::About;
 use crate::agent::claude::records::is_slug_of;
 use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
-use crate::format::json::{Text, inner, local_instant};
+use crate::format::json::{Text, local_instant, text_in};
 use crate::session::{AgentKind, Pointer};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -36,12 +36,6 @@ struct Raw<'a> {
     timestamp: Text<'a>,
     cwd: Text<'a>,
     context: Option<&'a serde_json::value::RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct Context<'a> {
-    #[serde(borrow, default)]
-    app_name: Text<'a>,
 }
 
 /// The program.
@@ -123,7 +117,6 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
     let Some(bytes) = fsio::read_if_present(path, MAX_BYTES)? else { return Ok(None) };
     let raw: Raw<'_> = serde_json::from_slice(&bytes)
         .map_err(|error| PathError::new("read", path, std::io::Error::other(format!("it is not JSON: {error}"))))?;
-    let context: Context<'_> = inner(raw.context);
     let dir = match raw.app_path.filled() {
         // The legacy file lies beside the apps and names the one that it is about.
         Some(app_path) if path.file_name().is_none_or(|name| name != FILE_NAME) => PathBuf::from(app_path),
@@ -134,7 +127,7 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
         path: path.to_owned(),
         // Placeholders and half-written ids name nothing.
         session_id: raw.session_id.filled().filter(|id| super::claude::is_session_id(id)).map(str::to_owned),
-        name: context.app_name.filled().map(str::to_owned),
+        name: text_in(raw.context, "app_name").filled().map(str::to_owned),
         written_at: raw.timestamp.get().and_then(|text| local_instant(text, &env.zone)),
         dir,
         // Only `rejoin save leo` records it; a relative one names nothing in particular.

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::json::{Flag, Text, inner};
+use crate::format::json::{Flag, Text, inner, text_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
@@ -75,13 +75,7 @@ struct ToolState<'a> {
 
 /// Returns the model that a session's column names, which is JSON.
 pub(crate) fn model_id(json: &str) -> Option<String> {
-    #[derive(Default, Deserialize)]
-    struct Model<'a> {
-        #[serde(borrow, default)]
-        id: Text<'a>,
-    }
-    let model: Model<'_> = serde_json::from_str(json).ok()?;
-    model.id.filled().map(str::to_owned)
+    text_in(serde_json::from_str(json).ok(), "id").filled().map(str::to_owned)
 }
 
 /// Begins a turn from a message's record; `created` (in milliseconds) and `kind`, who speaks, stand beside the record,

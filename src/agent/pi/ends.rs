@@ -2,20 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use memchr::memmem;
 
 use super::Pi;
 use crate::agent::Agent as _;
 use crate::agent::pi::records::{Record, id_of_file};
-use crate::session::{Copy, Evidence, Fact, Health, Liveness, SessionKind};
+use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
 /// How far from the end the name is looked for, and what is read of the end at once.
 pub(super) const TAIL: usize = 64 * 1024;
 /// Records near the end that are looked into for the newest time.
 const LAST_RECORDS: u32 = 6;
-/// A session with a record this recent may be in use: Pi keeps no lock and registers nowhere.
-const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
 /// What the two ends of a file tell.
 #[derive(Default)]
@@ -122,13 +120,8 @@ impl Ends {
         copy.first_prompt =
             self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
         copy.model = self.model.map(|model| Fact::new(model, "transcript"));
-        if let Some(newest) = self.newest {
-            copy.active_at = Some(Fact::new(newest, "transcript"));
-            let age = now.duration_since(newest);
-            if !age.is_negative() && age < MAYBE_LIVE {
-                let why = format!("its last record was written {} s ago, and Pi keeps no lock", age.as_secs());
-                copy.liveness = Liveness::Maybe { why };
-            }
-        }
+        copy.active_at = self.newest.map(|at| Fact::new(at, "transcript")).or_else(|| copy.active_at.take());
+        let why = |age| format!("its last record was written {age} s ago, and Pi keeps no lock");
+        copy.judge_by_age(self.newest, now, why);
     }
 }

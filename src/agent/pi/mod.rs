@@ -12,14 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::{Ends, TAIL};
-use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
 use crate::agent::about::About;
 use crate::agent::upkeep;
 use crate::agent::upkeep::Link;
 use crate::error::PathError;
-use crate::format::json::Text;
+use crate::format::json::text_in;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
@@ -184,15 +183,10 @@ impl Agent for Pi {
 
 /// Returns the directory for all sessions that Pi's settings name.
 fn session_dir_setting(agent_dir: &Path, env: &Env) -> Option<PathBuf> {
-    #[derive(Default, Deserialize)]
-    #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-    struct Settings<'a> {
-        session_dir: Text<'a>,
-    }
     let bytes = fsio::read_if_present(&agent_dir.join("settings.json"), MAX_SETTINGS).ok()??;
-    let settings: Settings<'_> = serde_json::from_slice(&bytes).ok()?;
+    let dir = text_in(serde_json::from_slice(&bytes).ok()?, "sessionDir");
     // A relative one is another directory in each project.
-    settings.session_dir.filled().map(|dir| env.expand(Path::new(dir))).filter(|dir| dir.is_absolute())
+    dir.filled().map(|dir| env.expand(Path::new(dir))).filter(|dir| dir.is_absolute())
 }
 
 /// Finds the files of sessions whose id is wanted: in projects, or in a directory that has none.

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::Deserialize;
 
 use super::{
     Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
@@ -22,7 +21,7 @@ use super::{
 };
 use crate::agent::about::About;
 use crate::error::PathError;
-use crate::format::json::Text;
+use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::{
@@ -315,21 +314,11 @@ fn is_session_id(text: &str) -> bool {
 
 /// Returns where the settings say that conversations are kept.
 fn runtime_of_settings(base: &Path, env: &Env) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Settings<'a> {
-        #[serde(borrow, default)]
-        advanced: Option<&'a serde_json::value::RawValue>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-    struct Advanced<'a> {
-        runtime_output_dir: Text<'a>,
-    }
     let bytes = fsio::read_if_present(&base.join("settings.json"), MAX_SETTINGS).ok().flatten()?;
-    let settings: Settings<'_> = serde_json::from_slice(&bytes).ok()?;
-    let advanced: Advanced<'_> = serde_json::from_str(settings.advanced?.get()).ok()?;
+    let settings = serde_json::from_slice(&bytes).ok()?;
+    let dir = text_in(member(settings, "advanced"), "runtimeOutputDir");
     // One that is relative to each project is no single place.
-    Some(env.expand(Path::new(advanced.runtime_output_dir.filled()?))).filter(|dir| dir.is_absolute())
+    Some(env.expand(Path::new(dir.filled()?))).filter(|dir| dir.is_absolute())
 }
 
 fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, boot: Option<&str>) {

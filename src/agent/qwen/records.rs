@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::content::Block;
-use crate::format::json::{Flag, Text, inner};
+use crate::format::content::{Block, is_injected};
+use crate::format::json::{Flag, Text, inner, member, text_in};
 use crate::format::parts::parts;
 use crate::session::{Message, Role};
 
@@ -39,12 +39,6 @@ pub(crate) struct Record<'a> {
 }
 
 #[derive(Default, Deserialize)]
-struct Body<'a> {
-    #[serde(borrow, default)]
-    parts: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Payload<'a> {
     custom_title: Text<'a>,
@@ -52,19 +46,8 @@ struct Payload<'a> {
     parent_session_id: Text<'a>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct ForkedFrom<'a> {
-    session_id: Text<'a>,
-}
-
 /// How texts begin that the program put in, not a person.
 const INJECTED: &[&str] = &["<system-reminder>", "<hook_context>"];
-
-fn is_injected(text: &str) -> bool {
-    let text = text.trim_start();
-    text.is_empty() || INJECTED.iter().any(|start| text.starts_with(start))
-}
 
 /// Reads a line; `None` when it is no JSON object.
 pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
@@ -80,8 +63,7 @@ impl Record<'_> {
     }
 
     fn parts(&self) -> Vec<Block<'_>> {
-        let body: Body<'_> = inner(self.message);
-        parts(body.parts)
+        parts(member(self.message, "parts"))
     }
 
     fn payload(&self) -> Payload<'_> {
@@ -110,7 +92,7 @@ impl Record<'_> {
             return Some(typed.to_owned());
         }
         let typed = parts.iter().find_map(|part| match part {
-            Block::Text(text) if !is_injected(text) => Some(text.clone().into_owned()),
+            Block::Text(text) if !is_injected(text, INJECTED) => Some(text.clone().into_owned()),
             _ => None,
         });
         let has_texts = parts.iter().any(|part| matches!(part, Block::Text(_)));
@@ -134,8 +116,7 @@ impl Record<'_> {
 
     /// Returns the session that `/branch` copied this record from.
     pub(crate) fn forked_from(&self) -> Option<String> {
-        let forked = self.forked_from.and_then(|raw| serde_json::from_str::<ForkedFrom<'_>>(raw.get()).ok())?;
-        forked.session_id.filled().map(str::to_owned)
+        text_in(self.forked_from, "sessionId").filled().map(str::to_owned)
     }
 
     /// Puts the record in words; records that are no part of the conversation give none.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::plain_text;
-use crate::format::json::{Flag, Text, epoch, inner, list};
+use crate::format::json::{Flag, Text, epoch, inner, list, member, text_in};
 use crate::session::{Message, Role};
 
 /// The format that is understood, as `CURRENT` names it.
@@ -114,12 +114,7 @@ impl Meta<'_> {
 
     /// Returns where it works; a session that is moved gets another, and keeps its origin.
     pub(crate) fn working_directory(&self) -> Option<String> {
-        #[derive(Default, Deserialize)]
-        struct Environment<'a> {
-            #[serde(borrow, default)]
-            working_directory: Text<'a>,
-        }
-        inner::<Environment<'_>>(self.environment).working_directory.filled().map(str::to_owned)
+        text_in(self.environment, "working_directory").filled().map(str::to_owned)
     }
 
     /// Returns the model.
@@ -278,40 +273,19 @@ impl Entry {
 }
 
 fn display(raw: &RawValue) -> Option<String> {
-    #[derive(Default, Deserialize)]
-    struct Display<'a> {
-        #[serde(borrow, default)]
-        content: Option<&'a RawValue>,
-    }
-    let display: Display<'_> = inner(Some(raw));
-    Some(plain_text(display.content)).filter(|text| !text.trim().is_empty())
+    Some(plain_text(member(Some(raw), "content"))).filter(|text| !text.trim().is_empty())
 }
 
 /// Reads the entries that a document holds itself: `snapshot.history.entries`.
 pub(crate) fn inline_entries(bytes: &[u8]) -> Option<Vec<Entry>> {
-    #[derive(Deserialize)]
-    struct Raw<'a> {
-        #[serde(borrow, default)]
-        snapshot: Option<&'a RawValue>,
-    }
-    let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
-    Some(raw.snapshot.map(history).unwrap_or_default())
+    let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
+    let raw = Some(raw).filter(|raw| raw.get().starts_with('{'))?;
+    Some(member(Some(raw), "snapshot").map(history).unwrap_or_default())
 }
 
 /// Returns the entries of a snapshot.
 fn history(snapshot: &RawValue) -> Vec<Entry> {
-    #[derive(Default, Deserialize)]
-    struct Snapshot<'a> {
-        #[serde(borrow, default)]
-        history: Option<&'a RawValue>,
-    }
-    #[derive(Default, Deserialize)]
-    struct History<'a> {
-        #[serde(borrow, default)]
-        entries: Option<&'a RawValue>,
-    }
-    let snapshot: Snapshot<'_> = inner(Some(snapshot));
-    entries(inner::<History<'_>>(snapshot.history).entries)
+    entries(member(member(Some(snapshot), "history"), "entries"))
 }
 
 fn entries(raw: Option<&RawValue>) -> Vec<Entry> {
@@ -504,18 +478,13 @@ impl OldMessage<'_> {
 
     fn calls(&self) -> Vec<String> {
         #[derive(Default, Deserialize)]
-        struct Call<'a> {
-            #[serde(borrow, default)]
-            function: Option<&'a RawValue>,
-        }
-        #[derive(Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Function<'a> {
             name: Text<'a>,
             arguments: Text<'a>,
         }
         let call = |raw: &RawValue| {
-            let function: Function<'_> = inner(inner::<Call<'_>>(Some(raw)).function);
+            let function: Function<'_> = inner(member(Some(raw), "function"));
             let name = function.name.filled().unwrap_or("tool");
             format!("{name} {}", function.arguments.get().unwrap_or_default()).trim_end().to_owned()
         };

@@ -39,6 +39,36 @@ pub(crate) enum Target {
     LostApp(Pointer),
 }
 
+impl Target {
+    /// Returns the session, which no pointer may have lost.
+    pub(crate) fn session(self) -> Result<Session, Refusal> {
+        match self {
+            Self::Session(session) => Ok(*session),
+            Self::LostApp(pointer) => {
+                let message = format!("the session that {} points to is found nowhere", pointer.path.display());
+                Err(Refusal::new(Exit::NotFound, "not-found", message))
+            }
+        }
+    }
+}
+
+/// Finds every session that is named for a change, of these agents or of any.
+pub(crate) fn all_named(
+    selectors: &[Selector],
+    agents: &[AgentKind],
+    wanted: Wanted,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Vec<Session>> {
+    let filter = Filter::of_agents(agents);
+    let mut named = Vec::with_capacity(selectors.len());
+    for selector in selectors {
+        super::refuse_number(selector)?;
+        named.push(one(selector, &filter, wanted, env, ui)?.session()?);
+    }
+    Ok(named)
+}
+
 /// Finds the one session that a selector means, or says why there is not one, and how it is put back from the archive.
 pub(crate) fn one(
     selector: &Selector,
