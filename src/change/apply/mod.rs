@@ -4,6 +4,8 @@
 //! an agent waits.
 
 pub(crate) mod backfill;
+#[cfg(test)]
+mod explore;
 pub(crate) mod journal;
 pub(crate) mod lock;
 pub(crate) mod pins;

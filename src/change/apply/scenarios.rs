@@ -23,12 +23,12 @@ use crate::system::stamp;
 use crate::system::stamp::Stamp;
 
 /// A store and a state directory on some disk.
-struct Place {
-    disk: Arc<dyn Disk>,
-    base: PathBuf,
+pub(super) struct Place {
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) base: PathBuf,
 }
 
-type Files = BTreeMap<PathBuf, Vec<u8>>;
+pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Place {
     /// Lays out a store; with `apart` the state directory is on another file system, where that can be.
@@ -46,7 +46,7 @@ impl Place {
         place
     }
 
-    fn in_memory(is_apart: bool) -> (Self, Memory) {
+    pub(super) fn in_memory(is_apart: bool) -> (Self, Memory) {
         let memory = Memory::new();
         if is_apart {
             memory.actor().mount("/home/state");
@@ -72,7 +72,7 @@ impl Place {
     }
 
     /// Returns every file below a directory with its bytes.
-    fn files(&self, below: &str) -> Files {
+    pub(super) fn files(&self, below: &str) -> Files {
         let mut files = Files::new();
         let root = self.base.join(below);
         let (dir, name) = disk::open_parent(&*self.disk, &root).expect("a directory");
@@ -101,7 +101,7 @@ impl Place {
     }
 
     /// A change with every kind of step.
-    fn change(&self) -> Change {
+    pub(super) fn change(&self) -> Change {
         let trash = |path| {
             let (path, stamp) = self.stamp(path);
             Step::Trash { path: path.into(), stamp }
@@ -127,11 +127,11 @@ impl Place {
         Change { verb: "delete", items: steps.into_iter().map(item).collect() }
     }
 
-    fn state(&self, verb: &str) -> anyhow::Result<StateDir> {
+    pub(super) fn state(&self, verb: &str) -> anyhow::Result<StateDir> {
         StateDir::open_on(Arc::clone(&self.disk), self.base.join("state"), now(), verb, Duration::ZERO)
     }
 
-    fn run(&self, change: &Change) -> anyhow::Result<Outcome> {
+    pub(super) fn run(&self, change: &Change) -> anyhow::Result<Outcome> {
         let state_dir = self.state("delete")?;
         let ready = disk::make_dirs(&*self.disk, &self.base.join("state").join(READY))?;
         let file = self.disk.open((&ready, "x".as_ref()), For::New)?;
@@ -140,8 +140,16 @@ impl Place {
         Ok(run_on(&state_dir, change, now(), &|_| None, &mut |_| {})?)
     }
 
-    /// Mends what was cut off, and undoes every run; returns what was said.
-    fn undo_all(&self) -> Vec<String> {
+    /// Tries the same where it may fail.
+    pub(super) fn try_undo_all(&self) {
+        let Ok(state_dir) = self.state("undo") else { return };
+        if recover_on(&state_dir, now(), &mut |_| None).is_ok() {
+            let _ = undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |_| None);
+        }
+    }
+
+    /// Recovers what was cut off, and undoes every run; returns what was said.
+    pub(super) fn undo_all(&self) -> Vec<String> {
         let state_dir = self.state("undo").expect("a state directory");
         let mut said = recover_on(&state_dir, now(), &mut |_| None).expect("a recovery");
         while let Ok(report) = undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |_| None) {
@@ -157,7 +165,7 @@ impl Place {
     }
 }
 
-fn now() -> jiff::Timestamp {
+pub(super) fn now() -> jiff::Timestamp {
     "2026-03-01T12:00:00Z".parse().expect("a time")
 }
 

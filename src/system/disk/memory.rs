@@ -106,6 +106,20 @@ struct State {
     process: u64,
     is_dead: bool,
     calls: u64,
+    broken: Option<Rule>,
+}
+
+/// A rule of changes that a test breaks, to see that its explorer finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The bytes of a file are on the disk before anything relies on them.
+    SyncFiles,
+    /// The names in a directory are on the disk before anything relies on them.
+    SyncDirs,
+    /// Nothing is moved over what is there.
+    KeepWhatIsThere,
+    /// Only empty directories are tidied away.
+    RemoveEmptyOnly,
 }
 
 /// A disk in memory; copies of this are the same disk.
@@ -323,6 +337,11 @@ impl Memory {
         let mut state = self.state().clone();
         state.locks.clear();
         Self { state: Arc::new(Mutex::new(state)), hook: Arc::default() }
+    }
+
+    /// Breaks a rule: the call that keeps to it does less, or more, than it says.
+    pub(crate) fn break_rule(&self, rule: Rule) {
+        self.state().broken = Some(rule);
     }
 
     /// Returns it as what changes are made on.
@@ -615,7 +634,8 @@ impl Disk for Memory {
 
     fn rename_to_free(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
         let mut state = self.begin("rename_to_free", true, to.1)?;
-        self.move_to(&mut state, from, to, false)
+        let replaces = state.broken == Some(Rule::KeepWhatIsThere);
+        self.move_to(&mut state, from, to, replaces)
     }
 
     fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<()> {
@@ -642,7 +662,7 @@ impl Disk for Memory {
     fn remove_dir(&self, at: At<'_>) -> io::Result<()> {
         let mut state = self.begin("remove_dir", true, at.1)?;
         let dir = self.inode(&state, at.0)?;
-        if !state.names(state.get(dir, at.1)?)?.is_empty() {
+        if !state.names(state.get(dir, at.1)?)?.is_empty() && state.broken != Some(Rule::RemoveEmptyOnly) {
             return fail(Errno::NOTEMPTY);
         }
         state.change(vec![((dir, at.1.to_owned()), None)]);
@@ -673,7 +693,10 @@ impl Disk for Memory {
     fn sync(&self, open: &Handle) -> io::Result<()> {
         let mut state = self.begin("sync", true, OsStr::new(""))?;
         let number = self.inode(&state, open)?;
-        state.sync(number);
+        let is_dir = matches!(state.inode(number)?.body, Body::Dir { .. });
+        if state.broken != Some(if is_dir { Rule::SyncDirs } else { Rule::SyncFiles }) {
+            state.sync(number);
+        }
         Ok(())
     }
 

@@ -107,6 +107,10 @@ impl StepContext<'_> {
             // Nothing of it can be there.
             return self.remove_half_done(record, None).map_err(&fail);
         };
+        if !is_after {
+            // What was put back by a run that was cut off may not be on the disk yet; its copy goes only then.
+            self.disk.sync(&spot.dir).map_err(&fail)?;
+        }
         match record {
             StepRecord::Trash { kept, stamp, .. } if is_after => self.put_back(&spot, kept, stamp)?,
             StepRecord::Trash { kept, stamp, .. } => {
