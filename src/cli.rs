@@ -962,7 +962,8 @@ pub(crate) enum HookAgent {
 }
 
 /// A settings.json of Claude Code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum HookScope {
     /// Every project of the user: settings.json in Claude Code's own directory.
     User,

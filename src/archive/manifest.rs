@@ -104,8 +104,9 @@ pub(crate) struct Entry {
 }
 
 /// How an entry belongs to its session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Role {
     /// The agent needs it to find the session, and it is there for others too: put back only where it is missing.
     Companion,

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         return Ok(Exit::Ok);
     }
     let codes: BTreeSet<Code> = match args.check.as_slice() {
-        [] => Code::ALL.into(),
+        [] => Code::ALL.iter().copied().collect(),
         chosen => chosen.iter().copied().collect(),
     };
     let filter = super::place_filter(&args.agent, args.dir.as_deref(), env);

@@ -2,12 +2,16 @@
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use strum::VariantArray as _;
 
 use crate::session::Health;
 
 /// How serious a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Severity {
     /// A session cannot be read or resumed as it is, or nobody can tell which copy is the right one.
     Error,
@@ -20,16 +24,13 @@ pub(crate) enum Severity {
 impl Severity {
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Info => "info",
-        }
+        self.into()
     }
 }
 
 /// What can be found; those that a session's `health` lists have the same name there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Code {
     DuplicateSession,
     SharedId,
@@ -63,36 +64,7 @@ pub(crate) enum Code {
 
 impl Code {
     /// Every code, in the order of the answers.
-    pub(crate) const ALL: [Self; 28] = [
-        Self::DuplicateSession,
-        Self::SharedId,
-        Self::AmbiguousPrefix,
-        Self::MisfiledSession,
-        Self::MissingDirectory,
-        Self::UnknownDirectory,
-        Self::SlugCollision,
-        Self::SessionInfoMissing,
-        Self::SessionInfoInvalid,
-        Self::SessionInfoMismatch,
-        Self::EmptySession,
-        Self::TornTranscript,
-        Self::BadLines,
-        Self::OrphanBelongings,
-        Self::DanglingPointer,
-        Self::StaleCwdRecord,
-        Self::SignatureInvalid,
-        Self::Unsigned,
-        Self::UnsupportedVersion,
-        Self::MissingFields,
-        Self::Oversize,
-        Self::InvalidContent,
-        Self::Planted,
-        Self::FutureTime,
-        Self::LeftoverTemp,
-        Self::ExpiresSoon,
-        Self::Unreadable,
-        Self::InterruptedRun,
-    ];
+    pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the code of a trouble that `list` and `show` know too.
     pub(crate) fn of(health: Health) -> Self {
@@ -118,76 +90,64 @@ impl Code {
         }
     }
 
-    /// Returns its name, the severities that it can have, the worst first, and what it means.
-    const fn facts(self) -> (&'static str, &'static [Severity], &'static str) {
+    /// Returns the severities that it can have, the worst first, and what it means.
+    const fn facts(self) -> (&'static [Severity], &'static str) {
         use Severity::{Error, Info, Warning};
-        const fn same(
-            health: Health,
-            severities: &'static [Severity],
-        ) -> (&'static str, &'static [Severity], &'static str) {
-            (health.code(), severities, health.meaning())
-        }
         match self {
-            Self::DuplicateSession => same(Health::DuplicateSession, &[Error, Warning, Info]),
-            Self::SharedId => ("shared-id", &[Warning], "sessions of several agents have the id"),
+            Self::DuplicateSession => (&[Error, Warning, Info], Health::DuplicateSession.meaning()),
+            Self::SharedId => (&[Warning], "sessions of several agents have the id"),
             Self::AmbiguousPrefix => {
-                ("ambiguous-prefix", &[Warning], "the short form of an id that the agent prints fits several sessions")
+                (&[Warning], "the short form of an id that the agent prints fits several sessions")
             }
-            Self::MisfiledSession => same(Health::MisfiledSession, &[Warning]),
-            Self::MissingDirectory => same(Health::MissingDirectory, &[Warning]),
-            Self::UnknownDirectory => same(Health::UnknownDirectory, &[Warning]),
-            Self::SlugCollision => {
-                ("slug-collision", &[Info], "one project on disk holds sessions of several directories")
-            }
-            Self::SessionInfoMissing => same(Health::SessionInfoMissing, &[Info]),
-            Self::SessionInfoInvalid => same(Health::SessionInfoInvalid, &[Warning]),
-            Self::SessionInfoMismatch => same(Health::SessionInfoMismatch, &[Warning]),
-            Self::EmptySession => same(Health::EmptySession, &[Info]),
-            Self::TornTranscript => same(Health::TornTranscript, &[Warning, Info]),
-            Self::BadLines => same(Health::BadLines, &[Warning]),
+            Self::MisfiledSession => (&[Warning], Health::MisfiledSession.meaning()),
+            Self::MissingDirectory => (&[Warning], Health::MissingDirectory.meaning()),
+            Self::UnknownDirectory => (&[Warning], Health::UnknownDirectory.meaning()),
+            Self::SlugCollision => (&[Info], "one project on disk holds sessions of several directories"),
+            Self::SessionInfoMissing => (&[Info], Health::SessionInfoMissing.meaning()),
+            Self::SessionInfoInvalid => (&[Warning], Health::SessionInfoInvalid.meaning()),
+            Self::SessionInfoMismatch => (&[Warning], Health::SessionInfoMismatch.meaning()),
+            Self::EmptySession => (&[Info], Health::EmptySession.meaning()),
+            Self::TornTranscript => (&[Warning, Info], Health::TornTranscript.meaning()),
+            Self::BadLines => (&[Warning], Health::BadLines.meaning()),
             Self::OrphanBelongings => {
-                ("orphan-belongings", &[Warning, Info], "what belonged to a session lies where its transcript does not")
+                (&[Warning, Info], "what belonged to a session lies where its transcript does not")
             }
-            Self::DanglingPointer => {
-                ("dangling-pointer", &[Warning, Info], "a file that names a session does not lead to it")
-            }
-            Self::StaleCwdRecord => {
-                ("stale-cwd-record", &[Info], "a record of a session's directory is of no use any more")
-            }
-            Self::SignatureInvalid => same(Health::SignatureInvalid, &[Error]),
-            Self::Unsigned => same(Health::Unsigned, &[Info]),
-            Self::UnsupportedVersion => same(Health::UnsupportedVersion, &[Error]),
-            Self::MissingFields => same(Health::MissingFields, &[Error]),
-            Self::Oversize => same(Health::Oversize, &[Error]),
-            Self::InvalidContent => same(Health::InvalidContent, &[Error]),
-            Self::Planted => same(Health::Planted, &[Warning]),
-            Self::FutureTime => same(Health::FutureTime, &[Warning]),
-            Self::LeftoverTemp => ("leftover-temp", &[Info], "a writer that died left a file behind"),
-            Self::ExpiresSoon => ("expires-soon", &[Warning, Info], "the agent itself will soon delete it"),
-            Self::Unreadable => ("unreadable", &[Error], "it could not be read"),
-            Self::InterruptedRun => ("interrupted-run", &[Error], "a run of this program did not finish"),
+            Self::DanglingPointer => (&[Warning, Info], "a file that names a session does not lead to it"),
+            Self::StaleCwdRecord => (&[Info], "a record of a session's directory is of no use any more"),
+            Self::SignatureInvalid => (&[Error], Health::SignatureInvalid.meaning()),
+            Self::Unsigned => (&[Info], Health::Unsigned.meaning()),
+            Self::UnsupportedVersion => (&[Error], Health::UnsupportedVersion.meaning()),
+            Self::MissingFields => (&[Error], Health::MissingFields.meaning()),
+            Self::Oversize => (&[Error], Health::Oversize.meaning()),
+            Self::InvalidContent => (&[Error], Health::InvalidContent.meaning()),
+            Self::Planted => (&[Warning], Health::Planted.meaning()),
+            Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
+            Self::LeftoverTemp => (&[Info], "a writer that died left a file behind"),
+            Self::ExpiresSoon => (&[Warning, Info], "the agent itself will soon delete it"),
+            Self::Unreadable => (&[Error], "it could not be read"),
+            Self::InterruptedRun => (&[Error], "a run of this program did not finish"),
         }
     }
 
     /// Returns the stable name.
     pub(crate) fn name(self) -> &'static str {
-        self.facts().0
+        self.into()
     }
 
     /// Returns how serious it can be, the worst first.
     pub(crate) fn severities(self) -> &'static [Severity] {
-        self.facts().1
+        self.facts().0
     }
 
     /// Tells what it means, in a sentence without a period.
     pub(crate) fn meaning(self) -> &'static str {
-        self.facts().2
+        self.facts().1
     }
 }
 
 impl ValueEnum for Code {
     fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
+        Self::ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {

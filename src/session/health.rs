@@ -3,8 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 /// Something that is wrong with a session; the names are `doctor`'s finding codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Health {
     /// One id has several copies.
     DuplicateSession,
@@ -86,27 +100,8 @@ impl Health {
     }
 
     /// Returns the stable code, as in JSON.
-    pub(crate) const fn code(self) -> &'static str {
-        match self {
-            Self::DuplicateSession => "duplicate-session",
-            Self::MisfiledSession => "misfiled-session",
-            Self::MissingDirectory => "missing-directory",
-            Self::UnknownDirectory => "unknown-directory",
-            Self::SessionInfoMissing => "session-info-missing",
-            Self::SessionInfoInvalid => "session-info-invalid",
-            Self::SessionInfoMismatch => "session-info-mismatch",
-            Self::EmptySession => "empty-session",
-            Self::TornTranscript => "torn-transcript",
-            Self::BadLines => "bad-lines",
-            Self::Unsigned => "unsigned",
-            Self::SignatureInvalid => "signature-invalid",
-            Self::UnsupportedVersion => "unsupported-version",
-            Self::MissingFields => "missing-fields",
-            Self::Oversize => "oversize",
-            Self::InvalidContent => "invalid-content",
-            Self::Planted => "planted",
-            Self::FutureTime => "future-time",
-        }
+    pub(crate) fn code(self) -> &'static str {
+        self.into()
     }
 
     /// Tells what it means, in a sentence without a period.

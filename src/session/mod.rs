@@ -22,8 +22,22 @@ pub(crate) use health::Health;
 pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// What sort of session it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum SessionKind {
     /// A conversation of its own.
     Main,
@@ -47,19 +61,13 @@ impl SessionKind {
 
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Main => "main",
-            Self::Fork => "fork",
-            Self::Exec => "exec",
-            Self::Subagent => "subagent",
-            Self::Archived => "archived",
-            Self::Empty => "empty",
-        }
+        self.into()
     }
 }
 
 /// Whether some process is using the session now.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Liveness {
     /// A process that is known to run holds it.
     Live {
@@ -79,11 +87,7 @@ pub(crate) enum Liveness {
 impl Liveness {
     /// Returns the word of the JSON contract.
     pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Live { .. } => "live",
-            Self::Maybe { .. } => "maybe",
-            Self::Idle => "idle",
-        }
+        self.into()
     }
 }
 
@@ -362,7 +366,8 @@ pub(crate) struct Session {
 }
 
 /// What a copy has in common with another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Comparison {
     /// Both have the same records.
     Identical,
@@ -386,12 +391,7 @@ pub(crate) enum Comparison {
 impl Comparison {
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Identical => "identical",
-            Self::Longer { .. } => "longer",
-            Self::Shorter { .. } => "shorter",
-            Self::Diverged { .. } => "diverged",
-        }
+        self.into()
     }
 
     /// Returns the first record that differs, counted from 1, where both went their own way.
@@ -504,8 +504,20 @@ pub(crate) struct Message {
 }
 
 /// Who speaks in a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, clap::ValueEnum)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+    clap::ValueEnum,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Role {
     /// A person.
     User,
@@ -520,12 +532,7 @@ pub(crate) enum Role {
 impl Role {
     /// Returns the word for people and for JSON.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-            Self::System => "system",
-        }
+        self.into()
     }
 }
 

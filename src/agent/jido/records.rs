@@ -106,7 +106,8 @@ pub(crate) enum JidoStatus {
 }
 
 /// Why JidoCode refuses to load a file; in parentheses, the name that JidoCode itself has for it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LoadError {
     /// The file is larger than [`MAX_FILE_BYTES`].
     #[error("JidoCode refuses it: larger than 10 MiB (file_too_large)")]
@@ -201,24 +202,7 @@ pub enum Reason {
 impl LoadError {
     /// Returns a stable name for programs.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::FileTooLarge => "file-too-large",
-            Self::InvalidJson(_) => "invalid-json",
-            Self::SignatureVerificationFailed => "signature-verification-failed",
-            Self::NotAMap => "not-a-map",
-            Self::MissingFields(_) => "missing-fields",
-            Self::InvalidVersion => "invalid-version",
-            Self::InvalidId => "invalid-id",
-            Self::InvalidName => "invalid-name",
-            Self::InvalidProjectPath => "invalid-project-path",
-            Self::InvalidConfig => "invalid-config",
-            Self::InvalidConversation => "invalid-conversation",
-            Self::InvalidTodos => "invalid-todos",
-            Self::UnsupportedVersion => "unsupported-version",
-            Self::InvalidMessage { .. } => "invalid-message",
-            Self::InvalidTodo { .. } => "invalid-todo",
-            Self::InvalidTimestamp { .. } => "invalid-timestamp",
-        }
+        self.into()
     }
 }
 

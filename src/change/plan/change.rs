@@ -109,7 +109,8 @@ impl Seen {
 }
 
 /// One change to one path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Step {
     /// A file, or a directory with all that is in it, goes to the trash.
     Trash {

@@ -65,7 +65,8 @@ pub(crate) struct Candidate<'a> {
 }
 
 /// Why a family stays, the strongest reason first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Keep {
     /// It is of another agent or directory.
     NotAskedFor,
@@ -86,6 +87,7 @@ pub(crate) enum Keep {
     /// It has a prompt or a reply.
     NotEmpty,
     /// It is among the newest of its project.
+    #[strum(serialize = "keep-last")]
     AmongNewest,
     /// It is not old enough, or there is room for it.
     Newer,
@@ -97,22 +99,8 @@ pub(crate) enum Keep {
 
 impl Keep {
     /// Returns the stable name, for scripts.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::MaybeLive => "maybe-live",
-            Self::Unparsable => "unparsable",
-            Self::Future => "future",
-            Self::Pinned => "pinned",
-            Self::Excluded => "excluded",
-            Self::Recent => "recent",
-            Self::NotAskedFor => "not-asked-for",
-            Self::NotEmpty => "not-empty",
-            Self::AmongNewest => "keep-last",
-            Self::Newer => "newer",
-            Self::Parent => "parent",
-            Self::ItsAgents => "its-agents",
-        }
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Returns what people read.
@@ -136,7 +124,8 @@ impl Keep {
 }
 
 /// Why a family goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Go {
     /// It was last active before the cutoff.
     Old,
@@ -148,12 +137,8 @@ pub(crate) enum Go {
 
 impl Go {
     /// Returns the stable name, for scripts.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Old => "old",
-            Self::OverTotal => "over-total",
-            Self::All => "all",
-        }
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
     }
 }
 

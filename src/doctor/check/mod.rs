@@ -207,7 +207,7 @@ pub(crate) mod tests {
     }
 
     fn codes(survey: &Survey, filter: &Filter) -> Vec<Code> {
-        all(survey, &Code::ALL.into(), filter).iter().map(|finding| finding.code).collect()
+        all(survey, &Code::ALL.iter().copied().collect(), filter).iter().map(|finding| finding.code).collect()
     }
 
     /// A survey with a directory that is gone, a file that cannot be read, and a run that was cut off.
@@ -263,7 +263,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_finding_is_as_serious_as_its_code_may_be() {
-        for finding in all(&troubled(), &Code::ALL.into(), &Filter::default()) {
+        for finding in all(&troubled(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
             assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
         }
     }

@@ -125,15 +125,15 @@ impl Answer for Checks {
     const COUNTS_ITEMS: bool = true;
 
     fn object(&self) -> (&'static str, impl Serialize) {
-        ("doctor-checks", ChecksJson { checks: List::of(&Code::ALL, CheckJson::from) })
+        ("doctor-checks", ChecksJson { checks: List::of(Code::ALL, CheckJson::from) })
     }
 
     fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
         let strong = styles.strong;
         let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or_default();
         let severities =
-            |code: Code| code.severities().iter().map(|severity| severity.name()).collect::<Vec<_>>().join(", ");
-        let second = Code::ALL.iter().map(|code| severities(*code).len()).max().unwrap_or_default();
+            |code: &Code| code.severities().iter().map(|severity| severity.name()).collect::<Vec<_>>().join(", ");
+        let second = Code::ALL.iter().map(|code| severities(code).len()).max().unwrap_or_default();
         for code in Code::ALL {
             let (name, severities) = (code.name(), severities(code));
             writeln!(out, "{strong}{name:<width$}{strong:#}  {severities:<second$}  {}", code.meaning())?;

@@ -34,14 +34,6 @@ pub(crate) struct Change<'a> {
     pub run: Option<&'a str>,
 }
 
-fn name(scope: HookScope) -> &'static str {
-    match scope {
-        HookScope::User => "user",
-        HookScope::Project => "project",
-        HookScope::Local => "local",
-    }
-}
-
 /// The answer of `hook install` and `hook uninstall`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "HookChange", deny_unknown_fields)]
@@ -109,7 +101,7 @@ impl Answer for Change<'_> {
         let fields = HookChangeJson {
             action: if is_install { "install" } else { "uninstall" },
             agent: "claude",
-            scope: name(scope),
+            scope: scope.into(),
             path: path.to_string_lossy().into_owned(),
             result: result[usize::from(!is_dry_run)],
             command,
@@ -159,7 +151,7 @@ impl HookScopeJson {
     pub(crate) fn new(scope: HookScope, path: &Path, events: Vec<&'static str>) -> Self {
         let missing: Vec<_> = EVENTS.iter().map(|(event, _)| *event).filter(|event| !events.contains(event)).collect();
         Self {
-            scope: name(scope),
+            scope: scope.into(),
             path: path.to_string_lossy().into_owned(),
             exists: false,
             installed: missing.is_empty(),

@@ -25,7 +25,8 @@ const NARROWEST_MARKS: usize = 14;
 pub(super) const DEFAULT_WIDTH: u16 = 120;
 
 /// The columns in their order; narrow terminals do without some.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 enum Column {
     Agent,
     Id,
@@ -40,17 +41,7 @@ enum Column {
 
 impl Column {
     fn name(self) -> &'static str {
-        match self {
-            Self::Agent => "AGENT",
-            Self::Id => "ID",
-            Self::Title => "TITLE",
-            Self::Directory => "DIRECTORY",
-            Self::Active => "ACTIVE",
-            Self::Size => "SIZE",
-            Self::Prompts => "PROMPTS",
-            Self::Replies => "REPLIES",
-            Self::Marks => "MARKS",
-        }
+        self.into()
     }
 
     fn is_number(self) -> bool {

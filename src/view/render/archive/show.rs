@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::archive::manifest::{Entry, Node, Role};
+use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::format::text;
 use crate::system::env::Env;
@@ -69,15 +69,10 @@ fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
         Node::Dir => ("dir", None, None),
         Node::Link { .. } => ("link", None, None),
     };
-    let role = match entry.role {
-        Role::Own => "own",
-        Role::Shared => "shared",
-        Role::Companion => "companion",
-    };
     let (seconds, nanoseconds) = entry.modified;
     EntryJson {
         path: manifest.original(entry).to_string_lossy().into_owned(),
-        role,
+        role: entry.role.into(),
         node,
         size_bytes,
         sha256,

@@ -125,13 +125,7 @@ impl<'a> Report<'a> {
 }
 
 fn step(step: &Step) -> StepJson {
-    let action = match step {
-        Step::Trash { .. } => "trash",
-        Step::Write { .. } => "write",
-        Step::MakeDir { .. } => "make-dir",
-        Step::Put { .. } => "put",
-    };
-    StepJson { action, path: step.path().to_string_lossy().into_owned() }
+    StepJson { action: step.into(), path: step.path().to_string_lossy().into_owned() }
 }
 
 /// The answer of a verb that changes files and has nothing more to say.
