@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::chunks::is_digest;
-use crate::format::path_text;
-use crate::format::path_text::PathText;
+use crate::format::path_text::{self, PathText};
 use crate::session::{AgentKind, Choice, Copy, Fact, Located, Session, SessionKind, Store};
 
 /// The version of the format that this program writes; the major number changes when an older program cannot read it.

@@ -13,14 +13,12 @@ use crate::archive::held::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::unpacked::{Unpacked, unpack};
 use crate::archive::{Archive, Manifest};
-use crate::change::apply::run;
-use crate::change::apply::run::Outcome;
+use crate::change::apply::run::{self, Outcome};
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::plan::change::{About, Change, Item, Step};
 use crate::error::{Exit, PathError, Refusal};
 use crate::session::{Located, Store};
-use crate::system::disk;
-use crate::system::disk::{Disk, For};
+use crate::system::disk::{self, Disk, For};
 use crate::system::env::Env;
 
 /// A restore as it is planned.

@@ -10,8 +10,7 @@ use crate::archive::{Archive, Manifest};
 use crate::change::apply::private_dir::PrivateDir;
 use crate::change::plan::change::hex;
 use crate::error::{Exit, PathError, Refusal};
-use crate::system::disk;
-use crate::system::disk::{Disk, For, Handle};
+use crate::system::disk::{self, Disk, For, Handle};
 use crate::system::env::Env;
 
 /// The chosen copy of an archived session, unpacked in a private directory that goes when this is dropped.

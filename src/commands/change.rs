@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::change::apply::run;
-use crate::change::apply::run::Outcome;
+use crate::change::apply::run::{self, Outcome};
 use crate::change::plan::change::Change;
 use crate::cli::{ChangeArgs, FormatArgs};
 use crate::error::{Exit, Refusal};

@@ -1,8 +1,7 @@
 //! `rejoin dedupe`
 
 use crate::cli::DedupeArgs;
-use crate::commands::find;
-use crate::commands::find::Target;
+use crate::commands::find::{self, Target};
 use crate::doctor::repair;
 use crate::error::{Exit, Refusal};
 use crate::scan::Wanted;

@@ -5,15 +5,12 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use crate::change::apply::journal::State;
-use crate::change::apply::state_dir;
-use crate::change::apply::state_dir::History;
+use crate::change::apply::state_dir::{self, History};
 use crate::cli::{ChangeArgs, DoctorArgs};
-use crate::doctor::check;
-use crate::doctor::check::Finding;
+use crate::doctor::check::{self, Finding};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
-use crate::doctor::survey;
-use crate::doctor::survey::{InterruptedRun, Survey, Wanted};
+use crate::doctor::survey::{self, InterruptedRun, Survey, Wanted};
 use crate::error::{Exit, PathError};
 use crate::system::env::Env;
 use crate::view::render::change::Fix;

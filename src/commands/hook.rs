@@ -11,14 +11,12 @@ use crate::cli::{ColorWhen, Format, Hook, HookArgs, HookScope, HookSettingsArgs,
 use crate::error::{Exit, Refusal};
 use crate::format::shell;
 use crate::format::text::one_line;
-use crate::hook::claude::Task;
+use crate::hook::amplifier;
+use crate::hook::claude::{self, Task};
 use crate::hook::install as files;
-use crate::hook::settings;
-use crate::hook::settings::Without;
-use crate::hook::{amplifier, claude};
+use crate::hook::settings::{self, Without};
 use crate::save::write;
-use crate::system::env;
-use crate::system::env::{Env, Program};
+use crate::system::env::{self, Env, Program};
 use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
 use crate::view::ui::Ui;
 

@@ -2,11 +2,9 @@
 
 use crate::cli::ListArgs;
 use crate::error::Exit;
-use crate::scan;
-use crate::scan::Wanted;
+use crate::scan::{self, Wanted};
 use crate::session::Session;
-use crate::session::select;
-use crate::session::select::{Filter, ShortIds};
+use crate::session::select::{self, Filter, ShortIds};
 use crate::system::env::Env;
 use crate::view::render::list as render;
 use crate::view::render::list::Listing;

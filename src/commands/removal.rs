@@ -2,8 +2,7 @@
 
 use crate::change::apply::run::Outcome;
 use crate::change::apply::state_dir::StateDir;
-use crate::change::apply::trash;
-use crate::change::apply::trash::{Purge, Purged};
+use crate::change::apply::trash::{self, Purge, Purged};
 use crate::cli::RemovalArgs;
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::text;

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::find;
-use crate::agent;
-use crate::agent::Agent;
 use crate::agent::upkeep::Retention;
-use crate::archive::restore;
-use crate::archive::restore::Restore;
+use crate::agent::{self, Agent};
+use crate::archive::restore::{self, Restore};
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::damaged;
 use crate::archive::{Archive, Manifest};

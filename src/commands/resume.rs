@@ -6,15 +6,13 @@ use anyhow::Context as _;
 
 use crate::agent::command::Request;
 use crate::cli::{Format, ResumeArgs};
-use crate::commands::find;
-use crate::commands::find::{Answer, Target};
+use crate::commands::find::{self, Answer, Target};
 use crate::error::{Exit, Refusal};
 use crate::launch;
 use crate::launch::log;
 use crate::launch::resume::{Options, Resume};
 use crate::launch::wait;
-use crate::launch::written;
-use crate::launch::written::Snapshot;
+use crate::launch::written::{self, Snapshot};
 use crate::scan::Wanted;
 use crate::system::env::Env;
 use crate::view::render::resume as render;

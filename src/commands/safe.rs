@@ -3,9 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::archive::inner;
-use crate::archive::write as apply;
 use crate::archive::write::{ArchiveOptions, ArchiveResult};
-use crate::archive::{Archive, held};
+use crate::archive::{Archive, held, write as apply};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::plan::change::Item;
 use crate::change::plan::retention::Family;

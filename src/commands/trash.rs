@@ -1,10 +1,8 @@
 //! `rejoin trash`
 
 use crate::change::apply::state_dir::{History, StateDir};
-use crate::change::apply::trash;
-use crate::change::apply::trash::{Entry, Purge};
-use crate::change::apply::undo;
-use crate::change::apply::undo::Which;
+use crate::change::apply::trash::{self, Entry, Purge};
+use crate::change::apply::undo::{self, Which};
 use crate::cli::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
 use crate::error::{Candidate, Exit, Refusal};
 use crate::system::env::Env;

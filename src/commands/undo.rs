@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::change::apply::state_dir::{History, is_busy};
-use crate::change::apply::undo;
-use crate::change::apply::undo::{UndoResult, Which};
+use crate::change::apply::undo::{self, UndoResult, Which};
 use crate::cli::UndoArgs;
 use crate::doctor::survey::sweeps;
 use crate::error::Exit;

@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::change::apply::run;
-use crate::change::apply::run::ItemResult;
+use crate::change::apply::run::{self, ItemResult};
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::error::PathError;
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::stamp;
-use crate::system::stamp::Stamp;
+use crate::system::stamp::{self, Stamp};
 
 /// Settings of this size nobody has written.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;

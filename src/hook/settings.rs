@@ -9,8 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::format::json_text;
-use crate::format::json_text::{Member, elements, members};
+use crate::format::json_text::{self, Member, elements, members};
 
 /// Each event that is wanted, and what it is limited to: a tool, or a source.
 pub(crate) const EVENTS: [(&str, Option<&str>); 5] = [

@@ -3,11 +3,9 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use crate::agent;
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::error::{Exit, Refusal};
-use crate::launch::log;
-use crate::launch::log::{Launch, TooMany};
+use crate::launch::log::{self, Launch, TooMany};
 use crate::session::{Liveness, Session};
 use crate::system::env::Env;
 

@@ -5,19 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::{Plan, Request};
 use crate::agent;
-use crate::change::plan::backfill;
-use crate::change::plan::backfill::{Action, Item};
+use crate::change::plan::backfill::{self, Action, Item};
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::shell;
-use crate::launch::checks;
-use crate::launch::checks::Identity;
-use crate::launch::log;
-use crate::launch::log::Launch;
+use crate::launch::checks::{self, Identity};
 use crate::launch::log::append::Held;
-use crate::scan;
-use crate::scan::Wanted;
-use crate::scan::moved;
-use crate::scan::moved::Checkouts;
+use crate::launch::log::{self, Launch};
+use crate::scan::moved::{self, Checkouts};
+use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
 use crate::system::env::Env;
 

@@ -6,10 +6,8 @@ use std::process::Child;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, waitpid};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 
-use crate::system::signals;
-use crate::system::signals::Signals;
-use crate::system::terminal;
-use crate::system::terminal::Settings;
+use crate::system::signals::{self, Signals};
+use crate::system::terminal::{self, Settings};
 
 /// How the agent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

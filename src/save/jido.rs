@@ -4,8 +4,7 @@ use jiff::Timestamp;
 
 use crate::agent::jido::records::{JidoSession, LoadError, MAX_FILE_BYTES, is_session_id, parse};
 use crate::agent::jido::signature::{EncodeError, Key, SignatureCheck, check, sign};
-use crate::format::json_text;
-use crate::format::json_text::members;
+use crate::format::json_text::{self, members};
 
 /// The schema that is written.
 const VERSION: u64 = 1;

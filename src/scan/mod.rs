@@ -14,8 +14,7 @@ use rayon::iter::{
     IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
-use crate::agent;
-use crate::agent::{Agent, Depth, Found, ReadContext, StoreNotes};
+use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes};
 use crate::session::choose::choose;
 use crate::session::evidence::ProjectDirs;
 use crate::session::select::Filter;

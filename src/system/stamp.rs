@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::PathError;
-use crate::system::disk;
-use crate::system::disk::{At, Descent, Disk, System};
+use crate::system::disk::{self, At, Descent, Disk, System};
 use crate::system::fsio::{Kind, Look};
 
 /// What a path was at one moment; whatever differs later means that another program was there.

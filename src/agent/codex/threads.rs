@@ -6,8 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Found, StoreNotes};
-use crate::format::sqlite;
-use crate::format::sqlite::{Db, QueryError};
+use crate::format::sqlite::{self, Db, QueryError};
 use crate::session::{Evidence, Fact, Store};
 use crate::system::env::Env;
 

@@ -11,8 +11,7 @@ use rayon::slice::ParallelSlice as _;
 
 use super::{Found, ReadContext, StoreNotes};
 use crate::error::PathError;
-use crate::format::sqlite;
-use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::sqlite::{self, Db, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};

@@ -14,8 +14,7 @@ use jiff::tz::TimeZone;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes};
 use crate::agent::about::About;
-use crate::agent::database;
-use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::json::local_instant;
 use crate::format::sqlite::{Db, QueryError, Row};

@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::about::About;
-use crate::agent::database;
-use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::opencode::records as format;
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};

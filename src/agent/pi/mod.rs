@@ -15,8 +15,7 @@ use ends::{Ends, TAIL};
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
 use crate::agent::about::About;
-use crate::agent::upkeep;
-use crate::agent::upkeep::Link;
+use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::text_in;
 use crate::format::jsonl::{Jsonl, each_line};

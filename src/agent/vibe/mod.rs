@@ -29,8 +29,7 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::process;
-use crate::system::process::{Lock, Locks};
+use crate::system::process::{self, Lock, Locks};
 use records::{Meta, Runtime, id_in_head, save_dir};
 
 /// `meta.json` of an older directory holds the system prompt and every tool.

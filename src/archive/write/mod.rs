@@ -19,8 +19,7 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
 use crate::session::{Liveness, Session};
-use crate::system::disk;
-use crate::system::disk::{Disk, For, System};
+use crate::system::disk::{self, Disk, For, System};
 use crate::system::env::Env;
 use session::Writer;
 

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::agent;
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::store::{BlobFault, Holdings, manifest_name};
@@ -19,8 +18,7 @@ use crate::change::plan::change::hex;
 use crate::error::PathError;
 use crate::format::path_text::PathText;
 use crate::session::Session;
-use crate::system::disk;
-use crate::system::disk::{Disk, For};
+use crate::system::disk::{self, Disk, For};
 use crate::system::env::Env;
 use crate::system::fsio;
 

@@ -4,11 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::agent::amplifier::session_info::{FILE_NAME, MAX_BYTES, parse, render};
-use crate::change::apply::run;
-use crate::change::apply::run::{ItemResult, Outcome};
+use crate::change::apply::run::{self, ItemResult, Outcome};
 use crate::change::plan::backfill::{Action, Item};
-use crate::change::plan::change;
-use crate::change::plan::change::{Change, Contents, Seen, Step};
+use crate::change::plan::change::{self, Change, Contents, Seen, Step};
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::system::fsio;

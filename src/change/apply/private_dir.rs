@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
-use crate::system::disk;
-use crate::system::disk::{At, Disk, For, Handle, System, look_if_present};
+use crate::system::disk::{self, At, Disk, For, Handle, System, look_if_present};
 use crate::system::env::Env;
 use crate::system::fsio::Kind;
 

@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::agent;
-use crate::agent::{Agent, Depth, ReadContext};
+use crate::agent::{self, Agent, Depth, ReadContext};
 use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord};
 use crate::change::apply::state_dir::StateDir;
-use crate::change::apply::step;
-use crate::change::apply::step::{StepContext, StepError};
+use crate::change::apply::step::{self, StepContext, StepError};
 use crate::change::plan::change::{Change, Item, Seen};
 use crate::error::PathError;
 use crate::session::{Copy, Liveness, Located};

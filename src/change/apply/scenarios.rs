@@ -15,12 +15,10 @@ use crate::change::apply::trash::{Purge, purge};
 use crate::change::apply::tree;
 use crate::change::apply::undo::{UndoResult, Which, recover_on, undo_on};
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
-use crate::system::disk;
 use crate::system::disk::memory::{Call, Memory, Node, Verdict};
-use crate::system::disk::{Disk, For, System};
+use crate::system::disk::{self, Disk, For, System};
 use crate::system::fsio::Kind;
-use crate::system::stamp;
-use crate::system::stamp::Stamp;
+use crate::system::stamp::{self, Stamp};
 
 /// A store and a state directory on some disk.
 pub(super) struct Place {

@@ -9,14 +9,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::change::apply::journal;
-use crate::change::apply::journal::Run;
+use crate::change::apply::journal::{self, Run};
 use crate::change::apply::lock::Lock;
 use crate::change::apply::{private_dir, tree};
 use crate::error::PathError;
 use crate::session::Problem;
-use crate::system::disk;
-use crate::system::disk::{Disk, Handle, System};
+use crate::system::disk::{self, Disk, Handle, System};
 use crate::system::env::Env;
 
 /// The state directory, locked for one verb.

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::agent;
-use crate::agent::FindBelongings;
+use crate::agent::{self, FindBelongings};
 use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
 use crate::session::{AgentKind, Liveness, Located};

@@ -5,9 +5,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use smallvec::SmallVec;
 
-use crate::agent;
-use crate::agent::Found;
 use crate::agent::upkeep::{CwdRecord, CwdRecords};
+use crate::agent::{self, Found};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Item, Step};
 use crate::change::removal::{Summaries, day};

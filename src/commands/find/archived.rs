@@ -5,8 +5,7 @@ use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::error::{Exit, Refusal};
 use crate::format::shell;
-use crate::session::select;
-use crate::session::select::{Filter, Name, Resolution, Selector};
+use crate::session::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 

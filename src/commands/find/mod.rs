@@ -15,10 +15,8 @@ pub(crate) use pick::{Answer, picked};
 
 use crate::agent::Depth;
 use crate::error::{Exit, Refusal};
-use crate::scan;
-use crate::scan::{Places, Scan, Wanted};
-use crate::session::select;
-use crate::session::select::{Filter, Name, Resolution, Selector, SortKey};
+use crate::scan::{self, Places, Scan, Wanted};
+use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;

@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::Target;
-use crate::agent;
-use crate::agent::PointerWriter;
+use crate::agent::{self, PointerWriter};
 use crate::error::{Exit, Refusal};
-use crate::scan;
-use crate::scan::Wanted;
-use crate::session::select;
-use crate::session::select::{CopySelector, Filter, SortKey};
+use crate::scan::{self, Wanted};
+use crate::session::select::{self, CopySelector, Filter, SortKey};
 use crate::session::{Located, Pointer, SessionKind};
 use crate::system::env::Env;
 use crate::view::ui::Ui;

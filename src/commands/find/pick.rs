@@ -8,8 +8,7 @@ use crate::scan::Wanted;
 use crate::session::Session;
 use crate::session::select::Filter;
 use crate::system::env::Env;
-use crate::view::picker;
-use crate::view::picker::Picked;
+use crate::view::picker::{self, Picked};
 use crate::view::ui::Ui;
 
 /// What came of asking a person.

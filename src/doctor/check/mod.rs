@@ -11,7 +11,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::doctor::code::{Code, Severity};
-
 use crate::doctor::survey::Survey;
 use crate::format::shell;
 use crate::session::select::Filter;

@@ -1,8 +1,7 @@
 //! The working directory that Amplifier's sessions carry with them.
 
 use crate::agent::amplifier::session_info::FILE_NAME;
-use crate::change::plan::backfill;
-use crate::change::plan::backfill::Action;
+use crate::change::plan::backfill::{self, Action};
 use crate::doctor::check::{Finding, Repair, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;

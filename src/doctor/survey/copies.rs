@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::agent;
-use crate::agent::Agent;
 use crate::agent::upkeep::Fold;
+use crate::agent::{self, Agent};
 use crate::scan::Scan;
 use crate::session::{Copy, Session};
 use crate::system::fsio;

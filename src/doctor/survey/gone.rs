@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::launch::log;
 use crate::scan::Scan;
-use crate::scan::moved;
-use crate::scan::moved::{Checkouts, Instead};
+use crate::scan::moved::{self, Checkouts, Instead};
 use crate::system::env::Env;
 use crate::system::fsio;
 

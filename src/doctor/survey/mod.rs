@@ -13,15 +13,13 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::agent;
-use crate::agent::Found;
 use crate::agent::upkeep::{
     CwdRecord, Retention, Stray, StrayKind, is_own_temporary, modified_at, temporary, temporary_in,
 };
+use crate::agent::{self, Found};
 use crate::doctor::code::Code;
 use crate::error::PathError;
-use crate::scan;
-use crate::scan::Scan;
+use crate::scan::{self, Scan};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
 use crate::system::env::Env;

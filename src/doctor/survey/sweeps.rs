@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use crate::agent;
 use crate::agent::upkeep::{Retention, modified_at};
-use crate::scan;
-use crate::scan::Wanted;
+use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, SessionKind};
 use crate::system::env::Env;
 

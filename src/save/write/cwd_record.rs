@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::cat::record::{DIRS, MAX_BYTES, file_name, live_dir};
 use crate::error::PathError;
-use crate::system::fsio;
-use crate::system::fsio::{Access, Saving};
+use crate::system::fsio::{self, Access, Saving};
 use crate::system::names::is_same_dir;
 
 /// How often a record is tried whose directory another process removes in the same moment.

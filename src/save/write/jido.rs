@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::jido::{SECRET_FILE, file_of, machine_secret};
 use crate::error::PathError;
 use crate::save::jido::Signed;
-use crate::system::fsio;
-use crate::system::fsio::{Access, Saving};
+use crate::system::fsio::{self, Access, Saving};
 
 /// Returns the secret of the machine; where there is none it is made, as JidoCode does when it first starts.
 pub(crate) fn secret(root: &Path) -> Result<String, PathError> {

@@ -11,8 +11,7 @@ use serde_json::value::RawValue;
 use crate::agent::leo::{FILE_NAME, MAX_BYTES};
 use crate::error::PathError;
 use crate::save::leo::{Entry, render};
-use crate::system::fsio;
-use crate::system::fsio::{Access, Saving};
+use crate::system::fsio::{self, Access, Saving};
 
 /// What became of a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]

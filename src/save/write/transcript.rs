@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 
 use crate::save::transcript::{Counts, FILE_NAME, Unusable, Writer};
-use crate::system::fsio;
-use crate::system::fsio::Update;
+use crate::system::fsio::{self, Update};
 
 /// What became of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]

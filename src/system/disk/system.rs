@@ -11,8 +11,7 @@ use rustix::io::Errno;
 
 use super::{At, Disk, Fault, For, Handle, Times};
 use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::fsio::{Kind, Look};
+use crate::system::fsio::{self, Kind, Look};
 
 /// The disk of the system; before each call that changes something stands a point at which a test may want a fault.
 #[derive(Debug, Default)]

@@ -13,8 +13,7 @@ use crate::launch::log::Launch;
 use crate::launch::resume::Resume;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::json;
-use crate::view::render::json::{LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson};
+use crate::view::render::json::{self, LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson};
 use crate::view::render::show;
 use crate::view::ui::Styles;
 

@@ -8,8 +8,7 @@ use rustix::io::Errno;
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::{Spot, StepContext, StepError, changed_since, failed, in_the_way, is};
 use crate::change::apply::tree;
-use crate::system::disk;
-use crate::system::disk::{At, look_if_present};
+use crate::system::disk::{self, At, look_if_present};
 use crate::system::stamp::Stamp;
 
 /// How the disk looks to somebody who wants to take a step back.
