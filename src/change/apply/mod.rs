@@ -5,6 +5,11 @@
 
 pub(crate) mod backfill;
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "it is told how much to try, and says how much it was"
+)]
 mod explore;
 pub(crate) mod journal;
 pub(crate) mod lock;
