@@ -238,16 +238,14 @@ impl Work<'_> {
         done: ItemResult,
     ) -> ItemResult {
         for (planned, times) in records.iter().zip(times).rev() {
-            if let Err(error) = self.context.revert(planned) {
+            let restore = |times| step::restore_dir_times(self.context.disk, planned.path(), times);
+            if let Err(error) = self.context.revert(planned).and_then(|()| times.map_or(Ok(()), restore)) {
                 let (ItemResult::Skipped(why) | ItemResult::Failed(why)) = &done else { return done };
                 self.is_stuck = true;
                 let again = format!("`rejoin undo {}` tries again", self.context.run);
                 let reason = format!("{why}; and it could not be put back: {error}; {again}");
                 let _ = self.journal.write(&Event::Stuck { item: number, reason: reason.clone() });
                 return ItemResult::Failed(reason);
-            }
-            if let Some(times) = times {
-                step::restore_dir_times(self.context.disk, planned.path(), *times);
             }
         }
         let (ItemResult::Skipped(reason) | ItemResult::Failed(reason)) = &done else { return done };

@@ -133,9 +133,13 @@ pub(super) fn dir_times(disk: &dyn Disk, path: &Path) -> Option<Times> {
 }
 
 /// Puts what the step changed its directory's times from back.
-pub(super) fn restore_dir_times(disk: &dyn Disk, path: &Path, times: Times) {
-    // The directory may be gone, which is nobody's loss.
-    let _ = Spot::of(disk, path).and_then(|spot| disk.set_times(spot.beside("."), times));
+pub(super) fn restore_dir_times(disk: &dyn Disk, path: &Path, times: Times) -> Result<(), StepError> {
+    let restored = Spot::of(disk, path).and_then(|spot| disk.set_times(spot.beside("."), times));
+    match restored {
+        // The directory may be gone, and its times with it.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(()),
+        restored => restored.map_err(failed("cannot restore the times of the directory of", path)),
+    }
 }
 
 /// Says what a step will do, in the journal's form.
