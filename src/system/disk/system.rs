@@ -243,7 +243,7 @@ impl Disk for System {
 
     fn set_mode(&self, (dir, name): At<'_>, mode: u32) -> io::Result<()> {
         self.fault.point()?;
-        let mode = Mode::from_raw_mode(mode & 0o7777);
+        let mode = Mode::from_raw_mode((mode & 0o7777) as _);
         change_mode(fd(dir)?, name, mode)
     }
 

@@ -25,7 +25,6 @@ pub(super) fn native() -> Libproc {
 /// `struct vnode_fdinfo` of `<sys/proc_info.h>`, as far as it is asked.
 #[derive(Debug, Default)]
 #[repr(C)]
-#[expect(dead_code, reason = "the system fills all of it")]
 struct VnodeInfo {
     open_flags: u32,
     status: u32,
