@@ -59,14 +59,14 @@ impl Exit {
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done; an empty list is success"),
     (1, "failed"),
-    (2, "wrong usage; a removal that needs --yes where nobody can be asked"),
+    (2, "wrong usage, or a removal without --yes and without a terminal to ask on"),
     (3, "partly done: some items failed or were refused, the rest were done"),
     (
         4,
-        "`doctor` found an error or a warning, `archive --verify` damage; `cleanup --dry-run --exit-code` has something to do",
+        "`doctor` found an error or a warning, `archive --verify` found damage, or `cleanup --dry-run --exit-code` found something to do",
     ),
     (5, "no such session"),
-    (6, "ambiguous: several sessions, or several copies that evidence cannot rank; the candidates are listed"),
+    (6, "ambiguous: several sessions match, or the evidence cannot rank several copies; the candidates are listed"),
     (
         7,
         "refused: the launch directory is unknown, gone or not trusted; the session is live elsewhere, was resumed too often, or cannot be resumed or removed; a cleanup looks like a mistake, or a plan has changed",

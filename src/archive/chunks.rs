@@ -61,11 +61,11 @@ pub(crate) fn unpack(blob: &[u8], name: &str) -> Result<Vec<u8>, &'static str> {
     let at = blob.len().checked_sub(SEAL_BYTES).ok_or("it was cut off")?;
     let (frame, seal) = blob.split_at(at);
     if seal[..SEAL_HEAD.len()] != SEAL_HEAD || seal[SEAL_HEAD.len()..] != *Sha256::digest(frame) {
-        return Err("its seal does not fit its bytes");
+        return Err("its seal does not match its bytes");
     }
     let chunk = zstd::bulk::decompress(frame, CHUNK_BYTES).map_err(|_| "it cannot be unpacked")?;
     if digest(&chunk) != name {
-        return Err("it holds something else than its name says");
+        return Err("its contents do not match its name");
     }
     Ok(chunk)
 }

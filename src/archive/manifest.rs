@@ -195,12 +195,12 @@ impl Manifest {
             format_version: String,
             kind: String,
         }
-        let head: Head = serde_json::from_slice(bytes).map_err(|_| "it is no manifest".to_owned())?;
+        let head: Head = serde_json::from_slice(bytes).map_err(|_| "it is not a manifest".to_owned())?;
         if head.kind != KIND {
-            return Err("it is no manifest".to_owned());
+            return Err("it is not a manifest".to_owned());
         }
         if head.format_version.split('.').next() != FORMAT_VERSION.split('.').next() {
-            return Err(format!("it is of version {}, which this program does not know", head.format_version));
+            return Err(format!("its version is {}, which this rejoin does not know", head.format_version));
         }
         let manifest: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         manifest.check()?;
@@ -213,14 +213,14 @@ impl Manifest {
         for (store, path) in copies.chain(self.entries.iter().map(|entry| (entry.store, &entry.path))) {
             let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
             if store >= self.stores.len() || !is_below || path.as_os_str().is_empty() {
-                return Err(format!("{} is no path in a store", path.display()));
+                return Err(format!("{} is not a path in a store", path.display()));
             }
         }
         if self.copies.is_empty() {
             return Err("it names no copy".to_owned());
         }
         if !self.files().flat_map(|(_, _, chunks)| chunks).all(|chunk| is_digest(chunk)) {
-            return Err("the name of a chunk is none".to_owned());
+            return Err("the name of a chunk is not valid".to_owned());
         }
         // What is below a path comes right after it.
         let nodes: BTreeMap<_, _> =
@@ -232,7 +232,7 @@ impl Manifest {
         for ((store, path), is_dir) in nodes {
             if leaf.is_some_and(|(other, above)| store == other && path.starts_with(above)) {
                 // Through a link it would be written anywhere.
-                return Err(format!("{} lies below what is no directory", path.display()));
+                return Err(format!("{} is below something that is not a directory", path.display()));
             }
             leaf = (!is_dir).then_some((store, path));
         }
@@ -293,7 +293,7 @@ impl Manifest {
             agent: self.agent,
             id: self.id.clone(),
             copies,
-            choice: Choice::new("as it was archived", true),
+            choice: Choice::new("it was archived like this", true),
             pointers: Vec::new(),
             launch_dir_exists: None,
             health: BTreeSet::new(),
@@ -399,15 +399,15 @@ pub(crate) mod tests {
         };
         for path in ["/etc/passwd", "../x", "a/../../x", "", "./x"] {
             assert!(
-                refused(&|manifest| manifest.entries[0].path = path.into()).contains("no path in a store"),
+                refused(&|manifest| manifest.entries[0].path = path.into()).contains("not a path in a store"),
                 "{path}"
             );
             assert!(
-                refused(&|manifest| manifest.copies[0].path = path.into()).contains("no path in a store"),
+                refused(&|manifest| manifest.copies[0].path = path.into()).contains("not a path in a store"),
                 "{path}"
             );
         }
-        assert!(refused(&|manifest| manifest.entries[0].store = 1).contains("no path in a store"));
+        assert!(refused(&|manifest| manifest.entries[0].store = 1).contains("not a path in a store"));
         assert!(refused(&|manifest| manifest.copies.clear()).contains("no copy"));
         let odd_chunk = |manifest: &mut Manifest| {
             manifest.entries[0].node =
@@ -423,9 +423,9 @@ pub(crate) mod tests {
             })
         };
         for node in [Node::Link { target: "/etc".into() }, manifest("a").entries[0].node.clone()] {
-            assert_eq!(below(node), "a/link/x/y lies below what is no directory");
+            assert_eq!(below(node), "a/link/x/y is below something that is not a directory");
         }
-        assert!(refused(&|manifest| manifest.format_version = "2.0".to_owned()).contains("version 2.0"));
-        assert!(refused(&|manifest| manifest.kind = "other".to_owned()).contains("no manifest"));
+        assert!(refused(&|manifest| manifest.format_version = "2.0".to_owned()).contains("version is 2.0"));
+        assert!(refused(&|manifest| manifest.kind = "other".to_owned()).contains("not a manifest"));
     }
 }

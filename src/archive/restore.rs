@@ -179,8 +179,8 @@ fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {
         return Occupancy::Same;
     }
     let what = match &entry.node {
-        Node::File { size, .. } if metadata.is_file() && metadata.len() > *size => "is there, and is longer",
-        _ => "is there, and is something else",
+        Node::File { size, .. } if metadata.is_file() && metadata.len() > *size => "exists and is longer",
+        _ => "exists and is different",
     };
     Occupancy::Taken(format!("{} {what}", target.display()))
 }

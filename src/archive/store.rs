@@ -178,7 +178,7 @@ fn read(path: PathBuf) -> Result<Option<Snapshot>, Problem> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let digest_in_name = name.strip_suffix(".json").and_then(|name| name.split_once('-')).map(|(_, digest)| digest);
     if digest_in_name != Some(&digest(&bytes)) {
-        return Err(fail("its bytes do not fit its name".to_owned()));
+        return Err(fail("its bytes do not match its name".to_owned()));
     }
     let manifest = Manifest::parse(&bytes).map_err(fail)?;
     let is_in_place = path.parent().and_then(Path::file_name) == Some(dir_name(&manifest.id).as_ref());

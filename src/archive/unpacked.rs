@@ -110,7 +110,7 @@ pub(super) fn unpack(
         disk.add(file, &chunk)?;
     }
     if hex(&digest.finalize()) != sha256 {
-        return Err(UnpackError::Damaged(format!("the chunks of {} do not add up to it", path.display())));
+        return Err(UnpackError::Damaged(format!("the chunks of {} do not add up to the file", path.display())));
     }
     Ok(())
 }
@@ -119,5 +119,5 @@ pub(super) fn unpack(
 pub(crate) fn damaged(manifest: &Manifest, why: &str) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
     let message = format!("{agent} session {id} is damaged in the archive: {why}");
-    Refusal::new(Exit::Failure, "archive-damaged", message).hint("`rejoin archive --verify` names every damage")
+    Refusal::new(Exit::Failure, "archive-damaged", message).hint("run `rejoin archive --verify` to see what is damaged")
 }

@@ -45,7 +45,7 @@ impl Pins {
         let Some(bytes) = fsio::read_if_present(&path, MAX_BYTES)? else { return Ok(Self::default()) };
         let refuse = |why: String| {
             let message = format!("cannot tell which sessions are pinned: {} {why}", path.display());
-            Refusal::new(Exit::Failure, "bad-pins", message).hint("mend the file or move it away")
+            Refusal::new(Exit::Failure, "bad-pins", message).hint("fix the file or move it away")
         };
         let document: Document =
             serde_json::from_slice(&bytes).map_err(|error| refuse(format!("cannot be read: {error}")))?;

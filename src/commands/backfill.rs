@@ -18,7 +18,7 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.dir.is_some() && args.sessions.len() > 1 {
-        let message = "--dir records one directory, so it takes one session";
+        let message = "--dir applies to one session only";
         return Err(Refusal::new(Exit::Usage, "usage", message).hint("run it once for each session").into());
     }
     if !args.dry_run {
@@ -71,7 +71,7 @@ fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         .map(|selector| match find::one(selector, &filter, Wanted::THOROUGH, env, ui)? {
             Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
             _ => {
-                let message = "only Amplifier keeps the working directory in a session-info.json";
+                let message = "only Amplifier sessions have a session-info.json";
                 Err(Refusal::new(Exit::Usage, "usage", message).into())
             }
         })

@@ -57,8 +57,8 @@ pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs) -> Result<()
     let found = change.fingerprint();
     match &args.apply {
         Some(expected) if *expected != found => {
-            let message = format!("the plan is no longer the one that was shown: its fingerprint is {found}");
-            Err(Refusal::new(Exit::Refused, "plan-changed", message).hint("look at it again with --dry-run"))
+            let message = format!("the plan has changed since it was shown; its fingerprint is now {found}");
+            Err(Refusal::new(Exit::Refused, "plan-changed", message).hint("check the new plan with --dry-run"))
         }
         _ => Ok(()),
     }

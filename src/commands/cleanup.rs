@@ -237,7 +237,7 @@ impl Planned {
         let stays: Vec<bool> = failed.iter().map(Option::is_some).collect();
         for (item, why) in self.change.items.iter().zip(failed) {
             let unplanned =
-                |why| Unplanned { about: item.about.to_string(), reason: format!("it is not archived: {why}") };
+                |why| Unplanned { about: item.about.to_string(), reason: format!("it could not be archived: {why}") };
             self.unplanned.extend(why.map(unplanned));
         }
         let mut at = stays.iter();
@@ -258,16 +258,16 @@ impl Planned {
             Guard::Clock { newest } => (
                 "clock",
                 format!(
-                    "no session was active since {}, so every one of them is old: the clock of this machine may be wrong",
+                    "no session was active since {}, so all of them count as old; the clock of this machine may be wrong",
                     day(*newest)
                 ),
             ),
             Guard::WholeAgent(agent) => ("whole-agent", format!("this would remove every session of {agent}")),
             Guard::MoreThanHalf { going, all } => {
-                ("more-than-half", format!("this would remove {going} of {all} sessions, more than half of all"))
+                ("more-than-half", format!("this would remove {going} of {all} sessions, more than half"))
             }
         };
-        let hint = "look with --dry-run; --keep-last N keeps some of each project, --allow-all does it";
+        let hint = "check the plan with --dry-run; keep some of each project with --keep-last N, or remove them with --allow-all";
         Some(Refusal::new(Exit::Refused, code, message).hint(hint))
     }
 

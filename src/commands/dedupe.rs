@@ -16,10 +16,10 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     super::refuse_number(&args.session)?;
     let filter = Filter::of_agents(&args.agent);
     let Target::Session(mut session) = find::one(&args.session, &filter, Wanted::RESUME, env, ui)? else {
-        return Err(Refusal::new(Exit::NotFound, "not-found", "the session that is pointed to is found nowhere").into());
+        return Err(Refusal::new(Exit::NotFound, "not-found", "cannot find the session that the pointer names").into());
     };
     if session.copies.len() == 1 {
-        ui.note(&format!("{} session {} has one copy; there is nothing to decide.", session.agent, session.id));
+        ui.note(&format!("{} session {} has only one copy, so there is nothing to do.", session.agent, session.id));
     }
     find::take_copy(&mut session, &args.keep, env)?;
     let change = repair::keep_first(&session).map_err(|why| {

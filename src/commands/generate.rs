@@ -29,8 +29,8 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
             ui.data().write_all(&text)?;
         }
         Some(name) => {
-            let refusal = Refusal::new(Exit::Usage, "usage", format!("there is no {name} to generate"));
-            return Err(refusal.hint(format!("there are: {}", names.join(", "))).into());
+            let refusal = Refusal::new(Exit::Usage, "usage", format!("cannot generate {name}"));
+            return Err(refusal.hint(format!("choose one of: {}", names.join(", "))).into());
         }
     }
     ui.flush()?;

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &HelpArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
             None => {
                 let topic = words.join(" ");
                 let refusal = Refusal::new(Exit::Usage, "usage", format!("there is no command or topic {topic}"));
-                return Err(refusal.hint("`rejoin help` lists the commands; `exit-codes` is a topic").into());
+                return Err(refusal.hint("run `rejoin help` to see the commands, or `rejoin help exit-codes`").into());
             }
         },
     };

@@ -78,7 +78,7 @@ fn claude(ui: &mut Ui) -> anyhow::Result<()> {
         }
         Task::Answer => {
             if let Some(dir) = write::cwd_record::recorded(project, &event.session_id)? {
-                let answer = claude::answer(&dir).context("the recorded directory does not fit into an answer")?;
+                let answer = claude::answer(&dir).context("the recorded directory is too long for an answer")?;
                 say(&answer, ui)?;
             }
         }
@@ -117,7 +117,7 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
     let command = is_install.then(|| command(args.scope, env));
     let refuse = |why: settings::Refused| {
         Refusal::new(Exit::Refused, "settings-not-understood", format!("cannot change {}: {why}", path.display()))
-            .hint("mend the file first; it was left as it is")
+            .hint("fix the file first; it was not changed")
     };
     let reason = if is_install { "have its events sent" } else { "have no events sent any more" };
     let end = Instant::now() + args.lock.lock_timeout;

@@ -91,10 +91,8 @@ fn note_recovered(ui: &mut Ui, mended: &[String]) {
 /// Asks before something that cannot be undone or is large; refuses where nobody can be asked.
 fn confirm_or_refuse(question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if !env.stdin_is_terminal || !env.stderr_is_terminal {
-        let message = "this needs a yes, and there is nobody to ask";
-        return Err(Refusal::new(Exit::Usage, "needs-yes", message)
-            .hint("look with --dry-run where there is one, then pass --yes")
-            .into());
+        let message = "this needs confirmation, but there is no terminal to ask on";
+        return Err(Refusal::new(Exit::Usage, "needs-yes", message).hint("pass --yes to confirm").into());
     }
     if ui.confirm(question)? {
         return Ok(());
@@ -106,8 +104,8 @@ fn confirm_or_refuse(question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<(
 fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {
         Selector::Id { text, .. } if select::list_number(text).is_some() => {
-            let message = format!("{text} is a place in the list, which may mean another session a moment later");
-            Err(Refusal::new(Exit::Usage, "usage", message).hint("name sessions that are changed by their ids"))
+            let message = format!("{text} is a number in the list, and the list may change at any moment");
+            Err(Refusal::new(Exit::Usage, "usage", message).hint("use the id of the session"))
         }
         _ => Ok(()),
     }

@@ -49,15 +49,15 @@ fn pinned(selector: &Selector, pins: &Pins) -> Result<(AgentKind, String), Refus
         Resolution::None => Err(nothing_pinned(text)),
         Resolution::Many(keys) => {
             let keys: Vec<String> = keys.iter().map(|(agent, id)| format!("{agent}:{id}")).collect();
-            let message = format!("{text} means several pinned sessions: {}", keys.join(", "));
-            Err(Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of the id, or AGENT:ID"))
+            let message = format!("{text} matches several pinned sessions: {}", keys.join(", "));
+            Err(Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of the id, or use AGENT:ID"))
         }
     }
 }
 
 fn nothing_pinned(text: &str) -> Refusal {
-    let message = format!("no pinned session has an id that begins with {text}");
-    Refusal::new(Exit::NotFound, "not-pinned", message).hint("`rejoin pin --list` shows what is pinned")
+    let message = format!("no pinned session has an id that starts with {text}");
+    Refusal::new(Exit::NotFound, "not-pinned", message).hint("run `rejoin pin --list` to see the pinned sessions")
 }
 
 fn print(

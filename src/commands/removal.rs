@@ -15,8 +15,8 @@ pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusa
     if is_agreed || (env.stdin_is_terminal && env.stderr_is_terminal) {
         return Ok(());
     }
-    let message = "removing sessions needs a yes, and there is nobody to ask";
-    Err(Refusal::new(Exit::Usage, "needs-yes", message).hint("look with --dry-run, then pass --yes"))
+    let message = "removing sessions needs confirmation, but there is no terminal to ask on";
+    Err(Refusal::new(Exit::Usage, "needs-yes", message).hint("check the plan with --dry-run, then pass --yes"))
 }
 
 /// Asks before so many sessions are removed, unless that was agreed to already.
@@ -24,8 +24,7 @@ pub(super) fn ask(sessions: usize, bytes: u64, args: &RemovalArgs, env: &Env, ui
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
     }
-    let what = if sessions == 1 { "1 session".to_owned() } else { format!("{sessions} sessions") };
-    let size = text::size(bytes);
+    let (what, size) = (text::count(sessions, "session"), text::size(bytes));
     let question = match args.permanent {
         true => format!("Delete {what} ({size}) for good?"),
         false => format!("Move {what} ({size}) to the trash?"),

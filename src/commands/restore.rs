@@ -52,7 +52,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         let is_left_out = roots.iter().any(Option::is_none);
         say(manifest, retention.as_ref(), now.is_some(), is_left_out, env, ui);
     } else {
-        ui.note(&format!("{} session {} is there already, with the same content.", manifest.agent, manifest.id));
+        ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
     }
     super::change::print(&restore.change, outcome.as_ref(), args.format, env, ui)?;
     Ok(super::change::exit(outcome.as_ref()))
@@ -111,9 +111,9 @@ fn roots(
     let found: Vec<Option<&Store>> = manifest.stores.iter().map(|root| root_of(&root.0)).collect();
     let Some(Some(first)) = found.first() else {
         let recorded = manifest.stores.first().map(|root| root.0.display().to_string()).unwrap_or_default();
-        let message = format!("{} does not look in {recorded}, where the session was", manifest.agent);
+        let message = format!("{} does not look in {recorded}, where the session was stored", manifest.agent);
         let usual = stores.iter().find(|store| store.is_default).map(|store| store.root.display().to_string());
-        let hint = format!("name a store: --to-store {}", usual.unwrap_or_else(|| "DIR".to_owned()));
+        let hint = format!("choose a store with --to-store {}", usual.unwrap_or_else(|| "DIR".to_owned()));
         return Err(Refusal::new(Exit::Refused, "unknown-store", message).hint(hint));
     };
     let first = Arc::new((*first).clone());
@@ -122,22 +122,24 @@ fn roots(
 
 fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
-    let message = format!("{agent} session {id} is not put back over what is there: {}", taken.join("; "));
-    Refusal::new(Exit::Refused, "in-the-way", message).hint("--to-store DIR puts it elsewhere")
+    let message = format!("{agent} session {id} was not restored, because files are in the way: {}", taken.join("; "));
+    Refusal::new(Exit::Refused, "in-the-way", message).hint("restore it elsewhere with --to-store DIR")
 }
 
 /// Says what is not as a person would expect.
 fn say(manifest: &Manifest, retention: Option<&Retention>, is_now: bool, is_left_out: bool, env: &Env, ui: &mut Ui) {
     let agent = manifest.agent;
     if is_now {
-        ui.note(&format!("Its files get the time of now, because {agent} deletes by it; --keep-times keeps theirs."));
+        ui.note(&format!(
+            "Its files get the current time, because {agent} deletes old files; --keep-times keeps the original times."
+        ));
     }
     if is_left_out {
-        ui.note("Its copies in other stores are left out.");
+        ui.note("Its copies in other stores were not restored.");
     }
     let Some(retention) = retention.filter(|_| !is_now) else { return };
     let expiry = manifest.copy_modified().and_then(|at| at.checked_add(retention.period).ok());
     if expiry.is_some_and(|at| at <= env.now) {
-        ui.warn(&format!("{agent} will delete it again when it is next started."));
+        ui.warn(&format!("{agent} will delete it again when it next starts."));
     }
 }

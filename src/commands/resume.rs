@@ -47,9 +47,9 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         }
         Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
         Target::LostApp(pointer) => {
-            let message = format!("the session that {} points to is found nowhere", pointer.path.display());
+            let message = format!("cannot find the session that {} points to", pointer.path.display());
             return Err(Refusal::new(Exit::NotFound, "not-found", message)
-                .hint("--fresh starts a new session in the app's directory")
+                .hint("start a new session in the app's directory with --fresh")
                 .into());
         }
     };
@@ -110,7 +110,12 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
         return Err(Refusal::new(Exit::Usage, "usage", "the prompt is empty").into());
     }
     if prompt.as_ref().is_some_and(|prompt| prompt.contains('\0')) {
-        return Err(Refusal::new(Exit::Usage, "usage", "the prompt holds a NUL, which no command line takes").into());
+        return Err(Refusal::new(
+            Exit::Usage,
+            "usage",
+            "the prompt contains a NUL character, which a command line cannot hold",
+        )
+        .into());
     }
     Ok(Request { prompt, args: args.args.clone() })
 }
@@ -130,7 +135,7 @@ fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui)
 /// Shows what was really launched last.
 fn last_launch(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let Some(launch) = log::read(&log::file(env))?.into_iter().next() else {
-        return Err(Refusal::new(Exit::NotFound, "not-found", "nothing was launched yet").into());
+        return Err(Refusal::new(Exit::NotFound, "not-found", "nothing has been launched yet").into());
     };
     ui.answer(Format::json_if(args.json), env, &launch)?;
     Ok(Exit::Ok)

@@ -48,7 +48,10 @@ fn transcript(session_dir: &Path, is_lenient: bool, env: &Env, ui: &mut Ui) -> a
     let outcome = write::transcript::from_reader(&session_dir, &mut ui.input(), is_lenient)
         .with_context(|| format!("cannot save the transcript in {}", session_dir.display()))?;
     if outcome.counts.unusable > 0 {
-        ui.warn(&format!("{} messages are not objects and were passed over", outcome.counts.unusable));
+        ui.warn(&match outcome.counts.unusable {
+            1 => "1 message was skipped, because it is not an object".to_owned(),
+            count => format!("{count} messages were skipped, because they are not objects"),
+        });
     }
     Ok(Saved { is_written: outcome.is_written, counts: Some(outcome.counts), ..Saved::new("transcript", outcome.path) })
 }
@@ -64,9 +67,7 @@ fn leo(
     let app_dir = env.resolve(app_dir);
     if !claude::is_session_id(session_id) {
         // Leo's own placeholders are not saved by Leo either.
-        return Err(
-            refused(format!("{session_id:?} is not the id of a session of Claude Code, which is a UUID")).into()
-        );
+        return Err(refused(format!("{session_id:?} is not the id of a Claude Code session: it is not a UUID")).into());
     }
     let context: Option<&RawValue> = context
         .map(|text| serde_json::from_str(text).map_err(|error| refused(format!("--context is not JSON: {error}"))))
@@ -82,7 +83,7 @@ fn leo(
     let entry = save::leo::Entry { session_id, app_dir: &app_dir, cwd: &cwd, context };
     let outcome = write::pointer::save(&entry, env.now, &env.zone)?;
     if outcome.was_unusable {
-        ui.warn(&format!("{} was not a JSON object, so nothing of it was kept", outcome.path.display()));
+        ui.warn(&format!("{} was not a JSON object, so its contents were replaced", outcome.path.display()));
     }
     Ok(Saved::new("leo", outcome.path))
 }
@@ -92,7 +93,7 @@ fn jido(env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
     let document = save::jido::complete(&input, env.now)?;
     let session = save::jido::judge(&document)?;
     let root = jido::root(env);
-    let in_use = |path: &Path| refused(format!("the session {} is saved already: {}", session.id, path.display()));
+    let in_use = |path: &Path| refused(format!("session {} is already saved: {}", session.id, path.display()));
     if let Some(path) = write::jido::in_use(&root, &session.id) {
         return Err(in_use(&path).into());
     }

@@ -51,12 +51,12 @@ fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refus
     let begins: Vec<_> = entries.iter().filter(|entry| !name.is_empty() && id(entry).starts_with(name)).collect();
     match if exact.is_empty() { begins } else { exact }.as_slice() {
         [only] => Ok(only),
-        [] => Err(Refusal::new(Exit::NotFound, "not-found", format!("nothing in the trash is called {name}"))
-            .hint("`rejoin trash list` shows what there is")),
+        [] => Err(Refusal::new(Exit::NotFound, "not-found", format!("the trash has no item {name}"))
+            .hint("run `rejoin trash list` to see the items")),
         several => {
             let candidates = several.iter().map(|entry| candidate(entry)).collect();
-            Err(Refusal::new(Exit::Ambiguous, "ambiguous", format!("{name} means several things in the trash"))
-                .hint("name one by its RUN/ITEM")
+            Err(Refusal::new(Exit::Ambiguous, "ambiguous", format!("{name} matches several items in the trash"))
+                .hint("use RUN/ITEM to name one")
                 .candidates(candidates))
         }
     }
@@ -88,12 +88,13 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         && let Some(unknown) = names.iter().find(|name| !history.has(name))
     {
         return Err(Refusal::new(Exit::NotFound, "no-such-run", format!("there is no run {unknown}"))
-            .hint("`rejoin undo --list` shows the runs")
+            .hint("run `rejoin undo --list` to see the runs")
             .into());
     }
     let doomed = history.runs.iter().filter(|run| which.means(run)).count();
     if doomed > 0 && !args.yes {
-        super::confirm_or_refuse(&format!("Delete what {doomed} runs took away for good?"), env, ui)?;
+        let runs = crate::format::text::count(doomed, "run");
+        super::confirm_or_refuse(&format!("Delete what {runs} removed for good?"), env, ui)?;
     }
     let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env.now, &which)?;
     ui.answer(args.format, env, &purged)?;

@@ -95,9 +95,9 @@ impl Code {
         use Severity::{Error, Info, Warning};
         match self {
             Self::DuplicateSession => (&[Error, Warning, Info], Health::DuplicateSession.meaning()),
-            Self::SharedId => (&[Warning], "sessions of several agents have the id"),
+            Self::SharedId => (&[Warning], "several agents have a session with the same id"),
             Self::AmbiguousPrefix => {
-                (&[Warning], "the short form of an id that the agent prints fits several sessions")
+                (&[Warning], "the short id that the agent prints matches several sessions")
             }
             Self::MisfiledSession => (&[Warning], Health::MisfiledSession.meaning()),
             Self::MissingDirectory => (&[Warning], Health::MissingDirectory.meaning()),
@@ -110,10 +110,10 @@ impl Code {
             Self::TornTranscript => (&[Warning, Info], Health::TornTranscript.meaning()),
             Self::BadLines => (&[Warning], Health::BadLines.meaning()),
             Self::OrphanBelongings => {
-                (&[Warning, Info], "what belonged to a session lies where its transcript does not")
+                (&[Warning, Info], "files of a session are not beside its transcript")
             }
-            Self::DanglingPointer => (&[Warning, Info], "a file that names a session does not lead to it"),
-            Self::StaleCwdRecord => (&[Info], "a record of a session's directory is of no use any more"),
+            Self::DanglingPointer => (&[Warning, Info], "a file names a session but does not lead to it"),
+            Self::StaleCwdRecord => (&[Info], "a record of a session's directory is no longer needed"),
             Self::SignatureInvalid => (&[Error], Health::SignatureInvalid.meaning()),
             Self::Unsigned => (&[Info], Health::Unsigned.meaning()),
             Self::UnsupportedVersion => (&[Error], Health::UnsupportedVersion.meaning()),
@@ -122,10 +122,10 @@ impl Code {
             Self::InvalidContent => (&[Error], Health::InvalidContent.meaning()),
             Self::Planted => (&[Warning], Health::Planted.meaning()),
             Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
-            Self::LeftoverTemp => (&[Info], "a writer that died left a file behind"),
-            Self::ExpiresSoon => (&[Warning, Info], "the agent itself will soon delete it"),
+            Self::LeftoverTemp => (&[Info], "a program that died left a file behind"),
+            Self::ExpiresSoon => (&[Warning, Info], "its agent will soon delete it"),
             Self::Unreadable => (&[Error], "it could not be read"),
-            Self::InterruptedRun => (&[Error], "a run of this program did not finish"),
+            Self::InterruptedRun => (&[Error], "a run of rejoin did not finish"),
         }
     }
 

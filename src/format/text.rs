@@ -3,7 +3,7 @@
 //! Titles, prompts, paths and ids come from other programs, and a terminal obeys what it is sent.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthChar as _;
@@ -114,6 +114,24 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
         86_400..172_800 => "yesterday".to_owned(),
         172_800..604_800 => format!("{} days ago", seconds / 86_400),
         _ => then.strftime("%Y-%m-%d").to_string(),
+    }
+}
+
+/// Says how many there are of something: "0 sessions", "1 session", "2 directories".
+pub(crate) fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
+    match one.strip_suffix('y') {
+        _ if number == N::from(1) => format!("1 {one}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {one}s"),
+    }
+}
+
+/// Joins names in a sentence: "gemini, qwen and copilot".
+pub(crate) fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 

@@ -48,11 +48,12 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     let Some(dir) = copy.launch_dir.as_ref().filter(|_| !copy.is_filed_right) else { return Ok(()) };
     let project = copy.place.project.as_deref().unwrap_or_default();
     let message = format!(
-        "session {} says that it belongs to {}, but it lies in the project {project}, which that does not encode to",
+        "session {} records the directory {}, but that is not the directory of its project {project}",
         session.id,
         dir.value.display()
     );
-    let hint = "look at it with `rejoin show`; --trust goes there, --dir DIR goes elsewhere";
+    let name = shell::word(&format!("{}:{}", session.agent, session.id)).into_owned();
+    let hint = format!("check it with `rejoin show {name}`; start there with --trust, or elsewhere with --dir DIR");
     Err(Refusal::new(Exit::Refused, "untrusted-directory", message).hint(hint))
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
     let Ok(real) = dir.canonicalize() else { return Ok(None) };
     let Some(own) = session.launch_dir().filter(|own| asks && *own != real) else { return Ok(None) };
     let message = format!(
-        "{} goes on with session {} only in {}; in {} it asks whether to copy it",
+        "{} continues session {} only in {}; in {} it asks whether to copy it",
         session.agent,
         session.id,
         own.display(),
@@ -72,7 +73,7 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
     if has_terminal {
         return Ok(Some(message));
     }
-    let hint = "run it in a terminal; --print shows what to run there";
+    let hint = "run it in a terminal; see the command with --print";
     Err(Refusal::new(Exit::Refused, "needs-terminal", format!("{message}, and there is no terminal")).hint(hint))
 }
 
@@ -94,8 +95,7 @@ pub(crate) fn check_dir(dir: &Path) -> Result<(), Refusal> {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(refuse("not-a-directory", "is not a directory").hint("start elsewhere with --dir DIR")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(refuse("missing-directory", "does not exist")
-                .hint("if it was moved, name its new place with --dir DIR"))
+            Err(refuse("missing-directory", "does not exist").hint("name its new path with --dir DIR if it was moved"))
         }
         Err(error) => Err(refuse("missing-directory", &format!("cannot be entered: {}", crate::error::reason(&error)))
             .hint("start elsewhere with --dir DIR")),

@@ -47,14 +47,15 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
         Program::Found(path) => Ok(path),
         Program::NotExecutable(path) => {
             let message = format!("cannot run {}: it is not executable", path.display());
-            Err(Refusal::new(Exit::CannotRun, "cannot-run", message).hint("chmod +x it, or take it off PATH"))
+            Err(Refusal::new(Exit::CannotRun, "cannot-run", message)
+                .hint("make it executable with chmod +x, or remove it from PATH"))
         }
         Program::Missing => {
             let message = format!("cannot find the program {name} on PATH");
             let hint = match &plan.then_type {
                 // It may be started in ways of its own, such as from a checkout.
-                Some(words) => format!("start it as you usually do and type there: {words}"),
-                None => format!("install {name}, or add its directory to PATH; --print shows the command"),
+                Some(words) => format!("start it as usual, and type there: {words}"),
+                None => format!("install {name}, or add its directory to PATH; see the command with --print"),
             };
             Err(Refusal::new(Exit::ProgramNotFound, "program-not-found", message).hint(hint))
         }
@@ -112,7 +113,7 @@ impl Plan {
         if expected.is_some_and(|expected| expected != Identity::from(&found)) {
             let message = format!("the launch directory {} was changed just now", dir.display());
             return Err(Refusal::new(Exit::Refused, "directory-changed", message)
-                .hint("look at it and try again")
+                .hint("check it and try again")
                 .into());
         }
         // Links are left alone: a launcher may look at the name that it was called by.

@@ -146,8 +146,8 @@ impl Resume {
             }
         }
         if let Some(words) = self.plan.then_type.as_ref().filter(|_| !options.has_terminal) {
-            let message = format!("the session is resumed by typing {words} to the agent, and there is no terminal");
-            let hint = "run it in a terminal; --print shows what to run there";
+            let message = format!("you resume the session by typing {words} to the agent, but there is no terminal");
+            let hint = "run it in a terminal; see the command with --print";
             refusals.push(Refusal::new(Exit::Refused, "needs-terminal", message).hint(hint));
         }
         if let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) {
@@ -164,10 +164,9 @@ impl Resume {
             },
             None => {
                 let id = self.session.as_ref().map_or("", |session| session.id.as_str());
-                let message = format!("nothing tells which directory session {id} belongs to");
+                let message = format!("the directory of session {id} is unknown");
                 refusals.push(
-                    Refusal::new(Exit::Refused, "unknown-directory", message)
-                        .hint("if you know it, start there with --dir DIR"),
+                    Refusal::new(Exit::Refused, "unknown-directory", message).hint("name the directory with --dir DIR"),
                 );
             }
         }
@@ -178,7 +177,7 @@ impl Resume {
     pub(crate) fn check_start(&self) -> Result<(), Refusal> {
         let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) else { return Ok(()) };
         agent::by_kind(session.agent).map_or(Ok(()), |agent| agent.check_start(session.copy(), dir)).map_err(|why| {
-            let message = format!("session {} would not be resumed in {}: {why}", session.id, dir.display());
+            let message = format!("session {} cannot be resumed in {}: {why}", session.id, dir.display());
             Refusal::new(Exit::Refused, "would-start-anew", message)
         })
     }
@@ -200,7 +199,7 @@ impl Resume {
             format!("\n      --dir {}  ({})", shell::word(&dir), found.why)
         });
         let hint = format!(
-            "if it was moved, name its new place with --dir DIR; what is left of it:{}",
+            "name its new path with --dir DIR if it was moved; it may be one of these:{}",
             lines.collect::<String>()
         );
         refusal.hint(hint)

@@ -65,9 +65,9 @@ pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> O
     changes.sort_by_key(|change| change.kind);
     let first = changes.first()?;
     let mut message = match first.kind {
-        Kind::Copy => format!("the agent went on with session {} in another place", asked.id),
+        Kind::Copy => format!("the agent continued session {} in another place", asked.id),
         Kind::New => format!("the agent started a new session, {}", first.id),
-        Kind::Other => format!("the agent may have gone on with another session, {}", first.id),
+        Kind::Other => format!("the agent may have continued another session, {}", first.id),
     };
     for change in changes.iter().take(MAX_NAMED) {
         message.push_str(&format!("\n      {} {}", change.file.display(), change.what));
@@ -160,7 +160,7 @@ mod tests {
             )
             .as_deref(),
             Some(
-                "the agent went on with session a in another place\n      /s/z/transcript.jsonl appeared\n      \
+                "the agent continued session a in another place\n      /s/z/transcript.jsonl appeared\n      \
                  /s/a/new/transcript.jsonl appeared\n      /s/other/transcript.jsonl grew\n      \
                  /s/asked stayed as it was"
             )
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(
             verdict(&[ASKED, OTHER], &[("/s/other", "b", &[10, 3])]).as_deref(),
             Some(
-                "the agent may have gone on with another session, b\n      /s/other/events.jsonl was rewritten\n      /s/asked is gone"
+                "the agent may have continued another session, b\n      /s/other/events.jsonl was rewritten\n      /s/asked is gone"
             )
         );
     }

@@ -60,7 +60,7 @@ impl Checkouts {
         let own = parents.as_ref().filter(|dir| !self.0.contains_key(*dir)).map(|dir| (dir, Checkout::of(dir)));
         let checkouts = || self.0.iter().chain(own.as_ref().map(|(dir, checkout)| (*dir, checkout)));
         for (dir, _) in checkouts().filter(|(_, checkout)| checkout.has_worktree(gone)) {
-            add(dir, "the main checkout that it was a worktree of", true);
+            add(dir, "the main checkout of that worktree", true);
         }
         for (dir, _) in checkouts().filter(|(_, checkout)| remote.is_some() && checkout.remote.as_deref() == remote) {
             add(dir, "a checkout of the same git remote", true);

@@ -18,7 +18,7 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
     copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
     if let [only] = copies {
         return Choice::new(
-            if only.is_filed_right { "filed under its launch directory" } else { "the only copy" },
+            if only.is_filed_right { "it is filed under its launch directory" } else { "it is the only copy" },
             true,
         );
     }
@@ -57,7 +57,7 @@ pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Opti
         false => {
             let newest =
                 (0..count).max_by_key(|a| (standing(&copies[*a]), active_at(&copies[*a]), std::cmp::Reverse(*a)));
-            (newest.unwrap_or_default(), Choice::new("evidence does not tell which copy to use", false))
+            (newest.unwrap_or_default(), Choice::new("the evidence does not show which copy to use", false))
         }
     };
     let others = (0..count).filter(|at| *at != first);
@@ -92,16 +92,14 @@ enum Why {
 impl Why {
     fn words(self) -> &'static str {
         match self {
-            Self::Registered => "the only copy that its agent has registered",
-            Self::Conversation => "the only copy with a conversation",
-            Self::NotArchived => "the only copy that is not archived",
-            Self::FiledRight => "the only copy that is filed under its launch directory",
-            Self::Longer => "it goes on where the other copies end",
-            Self::NewerAndLarger => {
-                "the copies went different ways, and it has the newest record and the most messages"
-            }
+            Self::Registered => "it is the only copy that its agent has registered",
+            Self::Conversation => "it is the only copy with a conversation",
+            Self::NotArchived => "it is the only copy that is not archived",
+            Self::FiledRight => "it is the only copy that is filed under its launch directory",
+            Self::Longer => "it continues where the other copies end",
+            Self::NewerAndLarger => "the copies differ, and it has the newest record and the most messages",
             Self::Newer => "its last record is the newest",
-            Self::UsualStore => "it lies in the store that its agent uses by itself",
+            Self::UsualStore => "it is in its agent's default store",
         }
     }
 }
@@ -207,7 +205,7 @@ mod tests {
     fn the_copy_that_is_filed_right_beats_a_newer_stray_one() {
         let (path, why) = chosen(vec![copy("/1", true, 1, 4), copy("/2", false, 9, 8)], DIVERGED);
         assert_eq!(path.as_deref(), Some("/1"));
-        assert_eq!(why, "the only copy that is filed under its launch directory");
+        assert_eq!(why, "it is the only copy that is filed under its launch directory");
     }
 
     #[test]
@@ -215,7 +213,7 @@ mod tests {
         let (path, why) =
             chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], Comparison::Shorter { common: 4 });
         assert_eq!(path.as_deref(), Some("/2"));
-        assert_eq!(why, "it goes on where the other copies end");
+        assert_eq!(why, "it continues where the other copies end");
     }
 
     #[test]
@@ -224,7 +222,7 @@ mod tests {
         assert_eq!(path.as_deref(), Some("/2"));
         let (path, why) = chosen(vec![copy("/1", true, 1, 8), copy("/2", true, 9, 2)], DIVERGED);
         assert_eq!(path, None, "the newer one may be the stub of a wrong resume");
-        assert_eq!(why, "evidence does not tell which copy to use");
+        assert_eq!(why, "the evidence does not show which copy to use");
     }
 
     #[test]
@@ -272,7 +270,7 @@ mod tests {
         let mut archived = copy("/1", true, 9, 8);
         archived.kind = SessionKind::Archived;
         let (path, why) = chosen(vec![archived, copy("/2", true, 1, 4)], Comparison::Longer { common: 4 });
-        assert_eq!((path.as_deref(), why.as_str()), (Some("/2"), "the only copy that is not archived"));
+        assert_eq!((path.as_deref(), why.as_str()), (Some("/2"), "it is the only copy that is not archived"));
     }
 
     #[test]

@@ -108,21 +108,21 @@ impl Health {
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::DuplicateSession => "the id has several copies",
-            Self::MisfiledSession => "it lies in a project that its recorded directory does not encode to",
+            Self::MisfiledSession => "its recorded directory belongs to another project",
             Self::MissingDirectory => "its launch directory does not exist here",
-            Self::UnknownDirectory => "nothing tells which directory it was started in",
+            Self::UnknownDirectory => "the directory it was started in is unknown",
             Self::SessionInfoMissing => "it has no session-info.json",
             Self::SessionInfoInvalid => "its session-info.json is unusable",
             Self::SessionInfoMismatch => "its session-info.json names a directory of another project",
             Self::EmptySession => "it has neither a prompt nor a reply",
             Self::TornTranscript => "the last line of its transcript was cut off",
             Self::BadLines => "its transcript has lines that cannot be read",
-            Self::Unsigned => "it carries no signature, which JidoCode accepts with a warning",
+            Self::Unsigned => "it has no signature, and JidoCode accepts it with a warning",
             Self::SignatureInvalid => "its signature does not match its content and this machine's key",
             Self::UnsupportedVersion => "it was written by a newer version of its agent",
             Self::MissingFields => "fields that its agent requires are missing",
-            Self::Oversize => "it is larger than its agent loads",
-            Self::InvalidContent => "its content is not what its agent writes",
+            Self::Oversize => "it is too large for its agent to load",
+            Self::InvalidContent => "its content is not in its agent's format",
             Self::Planted => {
                 "it came with a directory that its agent has not registered, so anybody may have written it"
             }

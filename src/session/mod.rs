@@ -417,7 +417,10 @@ impl std::fmt::Display for Comparison {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Identical => f.write_str("the same as the first copy"),
-            Self::Longer { common } => write!(f, "goes on after the {common} records of the first copy"),
+            Self::Longer { common: 1 } => f.write_str("continues after the only record of the first copy"),
+            Self::Longer { common } => write!(f, "continues after the {common} records of the first copy"),
+            Self::Shorter { common: 0 } => f.write_str("has none of the first copy's records"),
+            Self::Shorter { common: 1 } => f.write_str("has only the first record of the first copy"),
             Self::Shorter { common } => write!(f, "has only the first {common} records of the first copy"),
             Self::Diverged { record } => write!(f, "differs from the first copy from record {record} on"),
         }
@@ -591,7 +594,7 @@ pub(crate) mod tests {
         Session {
             agent: copies[0].place.agent(),
             id: copies[0].place.id.clone(),
-            choice: Choice::new("the only copy", true),
+            choice: Choice::new("it is the only copy", true),
             copies,
             pointers: Vec::new(),
             launch_dir_exists: None,

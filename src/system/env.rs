@@ -51,7 +51,9 @@ impl Env {
                 Some(home) if home.is_dir() => home,
                 Some(home) => {
                     let message = format!("the home directory {} does not exist", home.display());
-                    return Err(Refusal::new(Exit::Failure, "no-home", message).hint("name another with --home DIR"));
+                    return Err(
+                        Refusal::new(Exit::Failure, "no-home", message).hint("name another directory with --home DIR")
+                    );
                 }
                 None => {
                     let message = "cannot tell where the home directory is: HOME is not set";
@@ -215,7 +217,7 @@ fn is_executable(path: &Path) -> bool {
 fn checked_home(home: &Path) -> Result<PathBuf, Refusal> {
     let refuse = |why: String| {
         Refusal::new(Exit::Failure, "bad-home", format!("cannot use {} as a home directory: {why}", home.display()))
-            .hint("give --home a directory that exists")
+            .hint("name an existing directory with --home DIR")
     };
     match home.canonicalize() {
         Ok(path) if path.is_dir() => Ok(path),

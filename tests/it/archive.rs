@@ -341,7 +341,7 @@ fn what_is_damaged_is_mended_by_a_full_run_as_long_as_the_session_is_there() {
         walkdir::WalkDir::new(archive_dir(&world).join("blobs")).into_iter().map(|entry| entry.expect("an entry"));
     let blob = blobs.filter(|entry| entry.file_type().is_file()).last().expect("a blob").into_path();
     std::fs::write(&blob, "damaged").expect("a damage");
-    let hint = format!("`rejoin archive --full claude:{}` mends what that session still has", id(1));
+    let hint = format!("`rejoin archive --full claude:{}` repairs what that session still has", id(1));
     let verdict = world.rejoin(["archive", "--verify"]).code(4);
     assert!(verdict.stdout().contains(&hint), "{}", verdict.stdout());
     // Nothing is read of what did not change, neither the session nor the archive.
@@ -386,7 +386,7 @@ fn nothing_is_put_over_what_is_there() {
     let before = stores(&world);
     let refused = world.rejoin(["restore", &id(1), "--json"]).code(7).error();
     assert_eq!(refused.code, "in-the-way");
-    assert!(refused.message.ends_with("is there, and is longer"), "{}", refused.message);
+    assert!(refused.message.ends_with("exists and is longer"), "{}", refused.message);
     assert_same(&before, &stores(&world), "newer");
 
     // What is missing is added to what is there and the same.
@@ -396,7 +396,7 @@ fn nothing_is_put_over_what_is_there() {
     world.rejoin(["restore", &id(1)]).code(0);
     assert_eq!(std::fs::read_to_string(&side).expect("a file"), "a");
     world.rejoin(["restore", &id(1)]).code(0).stderr_eq(snapbox::str![[r#"
-claude session 00000001-aaaa-4aaa-8aaa-000000000001 is there already, with the same content.
+claude session 00000001-aaaa-4aaa-8aaa-000000000001 already exists with the same content.
 
 "#]]);
 
@@ -417,7 +417,7 @@ fn what_an_agent_deletes_by_its_time_comes_back_with_the_time_of_now() {
     world.rejoin(["archive", "--all"]).code(0);
     wipe(&world);
     world.rejoin(["restore", &id(1)]).code(0).stderr_eq(snapbox::str![[r#"
-Its files get the time of now, because claude deletes by it; --keep-times keeps theirs.
+Its files get the current time, because claude deletes old files; --keep-times keeps the original times.
 
 "#]]);
     world.rejoin(["restore", &id(2)]).code(0).stderr_eq("");
@@ -430,7 +430,7 @@ Its files get the time of now, because claude deletes by it; --keep-times keeps 
     world.rejoin(["undo"]).code(0);
     // The sessions are four weeks old, and so old that they are overdue two weeks later.
     let later = world.with("REJOIN_NOW", "2026-03-15T12:00:00Z").rejoin(["restore", &id(1), "--keep-times"]).code(0);
-    later.stderr_eq("warning: claude will delete it again when it is next started.\n");
+    later.stderr_eq("warning: claude will delete it again when it next starts.\n");
     assert_eq!(modified(&claude), times[0].as_ref().copied().expect("a time"));
 }
 

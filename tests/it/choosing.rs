@@ -116,7 +116,7 @@ fn a_launch_directory_that_is_gone_is_refused_with_what_is_left_of_it() {
 
     let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
     assert!(text.contains("does not exist"), "{text}");
-    let offered = format!("--dir {}  (the main checkout that it was a worktree of)", repository.display());
+    let offered = format!("--dir {}  (the main checkout of that worktree)", repository.display());
     assert!(text.contains(&offered), "{text}");
     let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
     assert_eq!(plan.launch_dir.expect("a directory").exists, Some(false));
@@ -145,7 +145,7 @@ fn a_session_that_claims_a_directory_against_its_own_place_is_not_trusted() {
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&beta).filed_under(claude_slug(&alpha)).turn("planted", "yes"));
     let error = world.rejoin(["resume", &id(1)]).code(7).stderr();
-    assert!(error.contains("--trust goes there"), "{error}");
+    assert!(error.contains("start there with --trust"), "{error}");
     assert!(world.launched().is_none());
     world.rejoin(["resume", &id(1), "--trust"]).code(0);
     assert_eq!(launched(&world).cwd, beta);
@@ -272,7 +272,7 @@ fn titles_and_places_in_the_list_mean_sessions_after_ids() {
     world.rejoin(["resume", "parser"]).code(6);
     world.rejoin(["resume", "3"]).code(5);
     let text = world.rejoin(["backfill", "1"]).code(2).stderr();
-    assert!(text.contains("place in the list"), "{text}");
+    assert!(text.contains("number in the list"), "{text}");
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn of_a_year_of_every_agent_just_the_old_ones_go_with_all_that_belongs_to_them_a
     assert_same(&before, &stores(&world), "after undo");
     // Claude Code would sweep what is 28 days old with a period of 20.
     assert_eq!(undone.warnings.len(), 1, "{:?}", undone.warnings);
-    assert!(undone.warnings[0].starts_with("claude deletes 6 sessions"), "{:?}", undone.warnings);
+    assert!(undone.warnings[0].starts_with("claude will delete 6 of these sessions"), "{:?}", undone.warnings);
     assert!(answer.stderr().contains("cleanupPeriodDays"), "{}", answer.stderr());
 }
 
@@ -175,8 +175,8 @@ would remove  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old:
 would remove  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old: last active 2025-11-01)
 would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
 Kept: 6 newer.
-3 sessions with 3 sub-agents would go, 4.5 KiB to the trash. Nothing was changed.
---apply [..] does just this.
+3 sessions with 3 sub-agents would be removed, 4.5 KiB to the trash. Nothing was changed.
+Pass --apply 4b15aa3f258e to do exactly this.
 
 "#]]);
     world.rejoin(["cleanup", "--dry-run", "--exit-code"]).code(4);
@@ -188,8 +188,8 @@ Nothing to do.
 "#
     ]]);
     world.rejoin(["cleanup"]).code(2).stderr_eq(snapbox::str![[r#"
-error: removing sessions needs a yes, and there is nobody to ask
-hint: look with --dry-run, then pass --yes
+error: removing sessions needs confirmation, but there is no terminal to ask on
+hint: check the plan with --dry-run, then pass --yes
 
 "#]]);
     world.rejoin(["cleanup", "--yes"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -198,7 +198,7 @@ removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old: last
 removed  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
 Kept: 6 newer.
 3 sessions moved to the trash, 4.5 KiB.
-`rejoin undo 20260301-120000` takes it back.
+`rejoin undo 20260301-120000` undoes this.
 
 "#]]);
     world.rejoin(["cleanup", "--yes"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -340,9 +340,9 @@ fn what_looks_like_a_mistake_is_refused() {
     world.rejoin(["cleanup", "--yes"]).code(0);
     let later = world.with("REJOIN_NOW", "2027-03-01T12:00:00Z").rejoin(["cleanup", "--yes"]).code(7);
     later.stderr_eq(snapbox::str![[r#"
-warning: the trash is not purged: nothing was used since what is in it was removed, so the clock may be wrong
-error: no session was active since 2026-02-20, so every one of them is old: the clock of this machine may be wrong
-hint: look with --dry-run; --keep-last N keeps some of each project, --allow-all does it
+warning: the trash was not purged: no session was active since its contents were removed, so the clock may be wrong
+error: no session was active since 2026-02-20, so all of them count as old; the clock of this machine may be wrong
+hint: check the plan with --dry-run; keep some of each project with --keep-last N, or remove them with --allow-all
 
 "#]]);
     world.rejoin(["undo"]).code(0);
@@ -433,7 +433,9 @@ fn what_is_pinned_is_shown_and_let_go_again() {
 #[test]
 fn a_session_that_somebody_goes_on_with_between_look_and_removal_stays() {
     // The lock is held while the plan is already made, so that there is time to be in the way.
-    for (what, expected) in [("append", "used meanwhile"), ("start", "in use by process"), ("subagent", "changed")] {
+    for (what, expected) in
+        [("append", "used in the meantime"), ("start", "in use by process"), ("subagent", "changed")]
+    {
         let world = world();
         let state = world.home().join(".local/state/rejoin");
         std::fs::create_dir_all(&state).expect("a directory");
@@ -699,7 +701,7 @@ fn what_lies_in_a_database_is_left_to_its_agent_and_said_so() {
     assert!(done.left_to_agent[0].reason.ends_with(&format!("opencode session delete {}", opencode_id(1))));
     assert_same(&before, &picture(&world.home().join(".local/share/opencode")), "the database");
     let answer = world.rejoin(["cleanup", "--older-than", "20d", "--yes"]).code(0);
-    assert!(answer.stderr().contains("1 session of opencode would go too, but"), "{}", answer.stderr());
+    assert!(answer.stderr().contains("1 session of opencode would be removed too, but"), "{}", answer.stderr());
     let refused = world.rejoin(["delete", &opencode_id(1), "--yes", "--json"]).code(7).error();
     assert!(refused.message.contains("opencode session delete"), "{}", refused.message);
 }

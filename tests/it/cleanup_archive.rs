@@ -56,12 +56,12 @@ would remove  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old:
 would remove  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old: last active 2025-11-01)
 would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
 Kept: 6 newer.
-3 sessions with 3 sub-agents would go, 4.5 KiB to the trash, archived first. Nothing was changed.
---apply [..] does just this.
+3 sessions with 3 sub-agents would be removed, 4.5 KiB to the trash, archived first. Nothing was changed.
+Pass --apply 318a6acda3b4 to do exactly this.
 
 "#]]);
     world.rejoin(["cleanup", "--archive", "--yes", "--quiet"]).code(0).stdout_eq(snapbox::str![[r#"
-rejoin cleanup: 3 sessions moved to the trash, 4.5 KiB; 3 archived, 8.0 KiB new. `rejoin undo 20260301-120000` takes it back.
+rejoin cleanup: 3 sessions moved to the trash, 4.5 KiB; 3 archived, 8.0 KiB new. `rejoin undo 20260301-120000` undoes this.
 
 "#]]);
 }
@@ -77,7 +77,7 @@ fn what_cannot_be_archived_stays_and_the_others_go() {
     assert_eq!((done.deleted, done.archived, done.failed, done.subagents), (2, 2, 1, 2));
     let error = &done.errors[0];
     assert_eq!(error.about, format!("claude {}", id(2)));
-    assert!(error.reason.starts_with("it is not archived: "), "{}", error.reason);
+    assert!(error.reason.starts_with("it could not be archived: "), "{}", error.reason);
     assert!(dir.join("pipe").exists() && world.rejoin(["show", &id(2)]).exit() == Some(0));
     assert_eq!(archived(&world).len(), 2);
 }

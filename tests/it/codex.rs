@@ -311,7 +311,7 @@ fn of_an_active_and_an_archived_copy_the_active_one_is_resumed() {
         let same = only(&world);
         assert_eq!((same.kind, same.copies.len()), (Kind::Main, 2));
         assert_eq!(same.copies[0].path, active.to_str().expect("a path"));
-        assert_eq!(same.copies[0].why.as_deref(), Some("the only copy that is not archived"));
+        assert_eq!(same.copies[0].why.as_deref(), Some("it is the only copy that is not archived"));
         assert_eq!(same.health, ["duplicate-session"]);
         let shown: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
         assert_eq!(shown.session.copies[1].compared, Some(Compared::Identical));

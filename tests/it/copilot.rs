@@ -231,7 +231,7 @@ fn copies_in_two_stores_are_compared_by_their_events() {
     let answer = world.with("COPILOT_HOME", &other).rejoin(["show", &id(1), "--json"]).code(0);
     let details: Details = answer.json();
     assert_eq!(details.session.copies.len(), 2);
-    assert_eq!(details.session.copies[0].why.as_deref(), Some("it goes on where the other copies end"));
+    assert_eq!(details.session.copies[0].why.as_deref(), Some("it continues where the other copies end"));
     assert_eq!(details.session.prompts, Some(2));
 }
 

@@ -51,7 +51,7 @@ fn the_crontab_line_of_the_documentation_removes_what_is_old_and_says_so_once() 
     let said = String::from_utf8(output.stdout).expect("text");
     assert_eq!(
         said,
-        "rejoin cleanup: 1 session moved to the trash, 697 B. `rejoin undo 20260301-120000` takes it back.\n"
+        "rejoin cleanup: 1 session moved to the trash, 697 B. `rejoin undo 20260301-120000` undoes this.\n"
     );
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 2);
     // Nothing is left to do, so nobody gets a mail.

@@ -84,8 +84,8 @@ fn what_cannot_be_meant_or_removed_is_refused_before_anything_is_changed() {
     let before = stores(&world);
     world.rejoin(["delete"]).code(2);
     world.rejoin(["delete", &id(1)]).code(2).stderr_eq(snapbox::str![[r#"
-error: removing sessions needs a yes, and there is nobody to ask
-hint: look with --dry-run, then pass --yes
+error: removing sessions needs confirmation, but there is no terminal to ask on
+hint: check the plan with --dry-run, then pass --yes
 
 "#]]);
     world.rejoin(["delete", "1", "--yes"]).code(2);
@@ -94,7 +94,7 @@ hint: look with --dry-run, then pass --yes
     world.rejoin(["delete", &id(2), "--apply", "000000000000"]).code(7);
     world.rejoin(["pin", &id(2)]).code(0);
     let answer = world.rejoin(["delete", &id(2), "--yes"]).code(7);
-    assert!(answer.stderr().contains("it is pinned; `rejoin unpin claude:"), "{}", answer.stderr());
+    assert!(answer.stderr().contains("it is pinned; run `rejoin unpin claude:"), "{}", answer.stderr());
     let pid = std::process::id();
     let ticks = start_of(std::process::id());
     let registration = json!({"pid": pid, "sessionId": id(1), "procStart": ticks});
@@ -125,7 +125,7 @@ fn a_delete_says_what_it_did_in_words() {
 removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  (named: x)
       ~/.claude/projects/-usr-bin/00000002-aaaa-4aaa-8aaa-000000000002.jsonl  (to the trash, 697 B)
 1 done, 697 B to the trash.
-`rejoin undo 20260301-120000` takes it back.
+`rejoin undo 20260301-120000` undoes this.
 
 "#]]);
 }

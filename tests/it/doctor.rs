@@ -45,7 +45,7 @@ fn a_healthy_home_gets_one_line() {
     world.add(Jido::session(id(3)).in_dir(&app));
     world.add(Leo::pointer(world.dir("app"), &id(1)));
     world.rejoin(["doctor"]).code(0).stderr_eq("").stdout_eq(str![[r#"
-No trouble found in 4 sessions.
+No problems found in 4 sessions.
 
 "#]]);
     world.rejoin(["doctor", "--strict"]).code(0);
@@ -58,7 +58,7 @@ No trouble found in 4 sessions.
 #[test]
 fn a_home_without_a_session_is_healthy() {
     World::new().rejoin(["doctor"]).code(0).stderr_eq("").stdout_eq(str![[r#"
-No trouble found in 0 sessions.
+No problems found in 0 sessions.
 
 "#]]);
 }
@@ -72,7 +72,7 @@ fn a_copy_that_holds_only_the_beginning_is_mended() {
     world.add(start.filed_under("-somewhere-else"));
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has only the first 2 records of copy 1. Copy 1 is the one to use: the only copy that is filed under its launch directory.","measured":"a prefix","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}]}}
+{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has only the first 2 records of copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"a prefix","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}]}}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
 
 "#]]);
@@ -86,7 +86,7 @@ fn an_identical_copy_is_mended_with_all_that_belongs_to_it() {
     world.add(with_agent().filed_under("-somewhere-else"));
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use: the only copy that is filed under its launch directory.","measured":"identical","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"identical","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":2,"read_at_both_ends":0}
 
 "#]]);
@@ -99,7 +99,7 @@ fn a_copy_with_a_file_that_the_other_lacks_needs_a_decision() {
     world.add(sound(&world).subagent("agent-a1", "look", "ok").filed_under("-somewhere-else"));
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use: the only copy that is filed under its launch directory. Only copy 2 has 00000001-aaaa-4aaa-8aaa-000000000001/subagents/agent-a1.jsonl.","measured":"identical","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
+{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory. Only copy 2 has 00000001-aaaa-4aaa-8aaa-000000000001/subagents/agent-a1.jsonl.","measured":"identical","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
 
 "#]]);
@@ -113,7 +113,7 @@ fn a_diverged_copy_needs_a_decision() {
     world.add(stray.filed_under("-somewhere-else"));
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use: the only copy that is filed under its launch directory.","measured":"diverged at record 3","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
+{"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"diverged at record 3","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
 
 "#]]);
@@ -127,7 +127,7 @@ fn copies_that_nothing_ranks_are_an_error() {
     world.add(newer);
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"duplicate-session","severity":"error","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-other/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 differs from copy 1 from record 1 on. No copy can be used without a decision: evidence does not tell which copy to use.","measured":"diverged at record 1","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep COPY","repair":null}
+{"code":"duplicate-session","severity":"error","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-other/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 differs from copy 1 from record 1 on. You must choose a copy, because the evidence does not show which copy to use.","measured":"diverged at record 1","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep COPY","repair":null}
 {"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":0}
 
 "#]]);
@@ -140,7 +140,7 @@ fn an_identical_copy_in_a_backup_of_the_store_is_only_mentioned() {
     world.add(sound(&world).config_dir(world.home().join(".claude-old")));
     check(&world, "duplicate-session").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"duplicate-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude-old/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use: it lies in the store that its agent uses by itself. Copy 2 lies in [ROOT]/home/.claude-old, which claude does not use by itself; it may be a backup.","measured":"identical","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
+{"code":"duplicate-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude-old/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is in its agent's default store. Copy 2 is in [ROOT]/home/.claude-old, which claude does not use by default; it may be a backup.","measured":"identical","expected":"one copy","remedy":"rejoin dedupe claude:00000001-aaaa-4aaa-8aaa-000000000001 --keep 1","repair":null}
 {"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"read_at_both_ends":0}
 
 "#]]);
@@ -157,7 +157,7 @@ fn a_stray_directory_of_events_is_folded_when_nothing_can_be_lost() {
     newer.add(stray(&newer).at("2026-02-02T10:00:00Z").turn("go on", "Gone on."));
     check(&newer, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"duplicate-session","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 holds only events, and no conversation. Copy 1 is the one to use: the only copy with a conversation.","measured":"only events, all newer than those of copy 1","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"fold","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"code":"duplicate-session","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has only events and no conversation. Copy 1 is the one to use, because it is the only copy with a conversation.","measured":"only events newer than those of copy 1","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","repair":{"kind":"fold","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
 
 "#]]);
@@ -167,14 +167,14 @@ fn a_stray_directory_of_events_is_folded_when_nothing_can_be_lost() {
     known.add(stray(&known).session_info(known.dir("server")).turn("x", "y"));
     let findings = found(&known, "duplicate-session");
     assert_eq!(findings.len(), 1);
-    assert_eq!(findings[0].measured, "only events, all of which copy 1 has");
+    assert_eq!(findings[0].measured, "only events that copy 1 has too");
     assert_eq!(findings[0].repair.as_ref().map(|repair| repair.kind), Some(RepairKind::Fold));
 
     let mixed = world();
     mixed.add(session(&mixed));
     mixed.add(stray(&mixed).at("2026-02-01T09:59:00Z").turn("x", "y"));
     let findings = found(&mixed, "duplicate-session");
-    assert_eq!(findings[0].measured, "only events, some of which copy 1 has");
+    assert_eq!(findings[0].measured, "only events; copy 1 has some of them");
     assert_eq!(findings[0].remedy, format!("rejoin dedupe amplifier:{} --keep 1", id(1)));
     assert!(findings[0].repair.is_none());
 }
@@ -186,7 +186,7 @@ fn an_id_of_two_agents_is_told() {
     world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     check(&world, "shared-id").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"shared-id","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"amplifier and claude have a session of the id 00000001-aaaa-4aaa-8aaa-000000000001, so the id alone does not say which is meant.","measured":"sessions of 2 agents","expected":"of one agent","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
+{"code":"shared-id","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"amplifier and claude each have a session with the id 00000001-aaaa-4aaa-8aaa-000000000001, so the id alone is ambiguous.","measured":"sessions of 2 agents","expected":"a session of one agent","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
 
 "#]]);
@@ -204,7 +204,7 @@ fn a_short_id_that_amplifier_prints_for_two_sessions_is_told() {
     world.add(Amplifier::session("beefbeef").in_dir(&app).turn("x", "y"));
     check(&world, "ambiguous-prefix").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"ambiguous-prefix","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"beefbeef-1111"},{"agent":"amplifier","id":"beefbeef-2222"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-1111","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-2222","path_bytes_base64":null}],"evidence":"amplifier prints beefbeef for 2 sessions of the project [SLUG]-app and refuses it as ambiguous, or takes one of them.","measured":"2 sessions begin with beefbeef","expected":"one","remedy":"rejoin resume amplifier:beefbeef-2222","repair":null}
+{"code":"ambiguous-prefix","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"beefbeef-1111"},{"agent":"amplifier","id":"beefbeef-2222"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-1111","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-2222","path_bytes_base64":null}],"evidence":"amplifier prints beefbeef for 2 sessions of the project [SLUG]-app, and then rejects it as ambiguous or takes one of them.","measured":"2 session ids start with beefbeef","expected":"one","remedy":"rejoin resume amplifier:beefbeef-2222","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":4,"read_at_both_ends":0}
 
 "#]]);
@@ -219,8 +219,8 @@ fn a_session_in_a_foreign_project_is_misfiled() {
     world.add(Claude::session(id(3)).in_dir(&state_dir).turn("x", "y"));
     check(&world, "misfiled-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 lies in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in the project of its directory does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
-{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 lies in the project [SLUG]-shop, but it records [ROOT]/app, which belongs to another project. An agent that looks in the project of its directory does not find it.","measured":"project [SLUG]-shop","expected":"the project of [ROOT]/app","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --dir [ROOT]/shop","repair":null}
+{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
+{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 is in the project [SLUG]-shop, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project [SLUG]-shop","expected":"the project of [ROOT]/app","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --dir [ROOT]/shop","repair":null}
 {"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
 
 "#]]);
@@ -236,7 +236,7 @@ fn a_directory_that_is_gone_is_told_once_with_what_is_left_of_it() {
     world.add(Amplifier::session(id(3)).in_dir(&tree).at("2026-02-05T10:00:00Z").turn("x", "y"));
     check(&world, "missing-directory").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"missing-directory","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/trees/feature","path_bytes_base64":null}],"evidence":"2 sessions belong to [ROOT]/trees/feature, which does not exist here. There is [ROOT]/repo, the main checkout that it was a worktree of. There is [ROOT], the nearest parent that still exists.","measured":"missing","expected":"a directory","remedy":"rejoin resume amplifier:00000003-aaaa-4aaa-8aaa-000000000003 --dir [ROOT]/repo","repair":null}
+{"code":"missing-directory","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/trees/feature","path_bytes_base64":null}],"evidence":"2 sessions belong to [ROOT]/trees/feature, which does not exist here. There is [ROOT]/repo, the main checkout of that worktree. There is [ROOT], the nearest parent that still exists.","measured":"missing","expected":"a directory","remedy":"rejoin resume amplifier:00000003-aaaa-4aaa-8aaa-000000000003 --dir [ROOT]/repo","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
 
 "#]]);
@@ -263,8 +263,8 @@ fn a_session_without_a_directory_is_told() {
     world.add(moved.turn("x", "y"));
     check(&world, "unknown-directory").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"Nothing tells where amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 was started. Nothing records a directory for it.","measured":"no directory","expected":"one directory that belongs to its project","remedy":"rejoin backfill amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --dir DIR","repair":null}
-{"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/-elsewhere/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"Nothing tells where amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 was started. What is recorded does not belong to its project -elsewhere: metadata.json says [ROOT]/other.","measured":"only directories of other projects","expected":"one directory that belongs to its project","remedy":"rejoin backfill amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --dir DIR","repair":null}
+{"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"It is unknown where amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 was started. No directory is recorded for it.","measured":"no directory","expected":"one directory of its project","remedy":"rejoin backfill amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --dir DIR","repair":null}
+{"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/-elsewhere/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"It is unknown where amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 was started. The recorded directories do not belong to its project -elsewhere: metadata.json says [ROOT]/other.","measured":"only directories of other projects","expected":"one directory of its project","remedy":"rejoin backfill amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --dir DIR","repair":null}
 {"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
 
 "#]]);
@@ -278,7 +278,7 @@ fn directories_that_share_a_project_are_told() {
     }
     check(&world, "slug-collision").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"slug-collision","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"},{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/my.app","path_bytes_base64":null},{"path":"[ROOT]/my_app","path_bytes_base64":null}],"evidence":"claude files the sessions of 2 directories in the one project [SLUG]-my-app: [ROOT]/my.app, [ROOT]/my_app. Going on with the newest session of a directory may take one of another; an id is safe.","measured":"2 directories","expected":"one directory","remedy":"rejoin resume claude:00000003-aaaa-4aaa-8aaa-000000000003","repair":null}
+{"code":"slug-collision","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"},{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/my.app","path_bytes_base64":null},{"path":"[ROOT]/my_app","path_bytes_base64":null}],"evidence":"claude files the sessions of 2 directories in one project, [SLUG]-my-app: [ROOT]/my.app, [ROOT]/my_app. Resuming the newest session of a directory may open a session of another; resuming by id is safe.","measured":"2 directories","expected":"one directory","remedy":"rejoin resume claude:00000003-aaaa-4aaa-8aaa-000000000003","repair":null}
 {"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":3,"read_at_both_ends":0}
 
 "#]]);
@@ -301,8 +301,8 @@ fn a_session_without_session_info_is_told_and_mended_where_evidence_is_certain()
     world.add(Amplifier::session(id(2)).in_dir(world.dir("shop")).events_only().turn("was killed", ""));
     check(&world, "session-info-missing").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 has no session-info.json. A server that resumes it from elsewhere may start a second directory of the same id. Evidence leads to [ROOT]/app alone.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-missing","repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
-{"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-shop/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has no session-info.json. A server that resumes it from elsewhere may start a second directory of the same id. Evidence is not enough to write it: nothing records a directory for it.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin backfill amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --dir DIR","repair":null}
+{"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 has no session-info.json. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-missing","repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-shop/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has no session-info.json. A server that resumes it from elsewhere may create a second directory with the same id. There is not enough evidence to write it: no directory is recorded for it.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin backfill amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --dir DIR","repair":null}
 {"kind":"summary","errors":0,"warnings":0,"infos":2,"repairable":1,"sessions":2,"read_at_both_ends":0}
 
 "#]]);
@@ -315,7 +315,7 @@ fn an_unusable_session_info_is_told_and_mended() {
     world.add(session.file("session-info.json", "{\"working_dir\": 7}").turn("x", "y"));
     check(&world, "session-info-invalid").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"session-info-invalid","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be used, because its working_dir is not a string. A server that resumes it from elsewhere may start a second directory of the same id. Evidence leads to [ROOT]/app alone.","measured":"unusable","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-invalid","repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"code":"session-info-invalid","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be used, because its working_dir is not a string. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"unusable","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-invalid","repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"read_at_both_ends":0}
 
 "#]]);
@@ -330,7 +330,7 @@ fn a_session_info_of_another_project_is_told_but_not_metadata_that_names_one() {
     world.add(elsewhere.turn("x", "y"));
     check(&world, "session-info-mismatch").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"session-info-mismatch","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 says [ROOT]/shop, which does not belong to the project [SLUG]-app that it lies in. metadata.json says [ROOT]/app, which does belong to it.","measured":"[ROOT]/shop","expected":"a directory of the project [SLUG]-app","remedy":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --dir [ROOT]/app","repair":null}
+{"code":"session-info-mismatch","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 says [ROOT]/shop, which does not belong to its project [SLUG]-app. metadata.json says [ROOT]/app, which belongs to it.","measured":"[ROOT]/shop","expected":"a directory of the project [SLUG]-app","remedy":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --dir [ROOT]/app","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
 
 "#]]);
@@ -362,8 +362,8 @@ fn a_last_line_that_was_cut_off_is_told_and_one_without_a_newline_mentioned() {
     put(&whole, text.trim_end());
     check(&world, "torn-transcript").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"torn-transcript","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The last line of the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 was cut off, so its last record is lost; everything before it is there.","measured":"half a record","expected":"a newline at the end","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
-{"code":"torn-transcript","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"The last record of the transcript of claude session 00000002-aaaa-4aaa-8aaa-000000000002 is whole, but no newline ends it; some versions of an agent write the next record on the same line, and then both are lost.","measured":"a record without a newline","expected":"a newline at the end","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","repair":null}
+{"code":"torn-transcript","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The last line of the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 was cut off, so its last record is lost; everything before it is intact.","measured":"half a record","expected":"a newline at the end","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","repair":null}
+{"code":"torn-transcript","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"The last record of the transcript of claude session 00000002-aaaa-4aaa-8aaa-000000000002 is complete but has no newline; some versions of an agent write the next record on the same line, and then both are lost.","measured":"a record without a newline","expected":"a newline at the end","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"read_at_both_ends":0}
 
 "#]]);
@@ -391,8 +391,8 @@ fn lines_that_are_no_records_and_records_without_a_parent_are_told() {
     world.add(Amplifier::session(id(2)).in_dir(&app).file("transcript.jsonl", transcript).turn("x", "y"));
     check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"bad-lines","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000002-aaaa-4aaa-8aaa-000000000002/transcript.jsonl","path_bytes_base64":null}],"evidence":"The transcript of amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has 1 line that is no record (2). Its agent passes over such lines.","measured":"1 line that is no record (2)","expected":"a record a line, each after its parent","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","repair":null}
-{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 has 2 lines that are no records (2, 4) and 1 record whose parent is missing (in line 5). Its agent does not see what comes before a record whose parent is missing.","measured":"2 lines that are no records (2, 4) and 1 record whose parent is missing (in line 5)","expected":"a record a line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","repair":null}
+{"code":"bad-lines","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000002-aaaa-4aaa-8aaa-000000000002/transcript.jsonl","path_bytes_base64":null}],"evidence":"The transcript of amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has 1 line that is not a record (2). Its agent skips such lines.","measured":"1 line that is not a record (2)","expected":"one record per line, each after its parent","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","repair":null}
+{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 has 2 lines that are not records (2, 4) and 1 record whose parent is missing (in line 5). Its agent does not see what comes before a record whose parent is missing.","measured":"2 lines that are not records (2, 4) and 1 record whose parent is missing (in line 5)","expected":"one record per line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","repair":null}
 {"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"read_at_both_ends":0}
 
 "#]]);
@@ -414,12 +414,12 @@ fn a_large_transcript_is_read_at_both_ends_unless_the_whole_is_wanted() {
     assert!(contents.len() > 256 * 1024);
     check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 has 2 lines that are no records (4, 3 from the end). Its agent passes over such lines.","measured":"2 lines that are no records (4, 3 from the end)","expected":"a record a line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","repair":null}
+{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 has 2 lines that are not records (4, 3 from the end). Its agent skips such lines.","measured":"2 lines that are not records (4, 3 from the end)","expected":"one record per line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"read_at_both_ends":1}
 
 "#]]);
     let whole: DoctorReport = world.rejoin(["doctor", "--check", "bad-lines", "--deep", "--json"]).code(4).json();
-    assert_eq!(whole.findings[0].measured, "3 lines that are no records (4, 201, 402)");
+    assert_eq!(whole.findings[0].measured, "3 lines that are not records (4, 201, 402)");
     assert_eq!(whole.read_at_both_ends, 0);
 }
 
@@ -455,7 +455,7 @@ fn sub_agents_of_a_session_that_is_gone_are_told() {
     world.add(child.turn("count", "3"));
     check(&world, "orphan-belongings").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"orphan-belongings","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"0000000000000000-1234567890abcdef_helper"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/0000000000000000-1234567890abcdef_helper","path_bytes_base64":null}],"evidence":"The amplifier session 00000009-aaaa-4aaa-8aaa-000000000009 is gone, but 1 sub-agent of it is still there. Nothing but `rejoin show` leads there any more.","measured":"no session of that id","expected":"the session that made them","remedy":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","repair":null}
+{"code":"orphan-belongings","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"0000000000000000-1234567890abcdef_helper"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/0000000000000000-1234567890abcdef_helper","path_bytes_base64":null}],"evidence":"The amplifier session 00000009-aaaa-4aaa-8aaa-000000000009 is gone, but 1 sub-agent of it is still there. Only `rejoin show` still leads there.","measured":"no session of that id","expected":"the session that made them","remedy":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","repair":null}
 {"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"read_at_both_ends":0}
 
 "#]]);
@@ -471,9 +471,9 @@ fn pointers_that_lead_nowhere_or_elsewhere_are_told() {
     world.add(Leo::without_id(apps.join("New/app")));
     check(&world, "dangling-pointer").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"dangling-pointer","severity":"warning","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json names the session 00000063-aaaa-4aaa-8aaa-000000000063, which is found nowhere; leo starts afresh, or takes the newest session of the directory.","measured":"no such session","expected":"the id of a session that is there","remedy":"rejoin resume [ROOT]/home/workspace/app/Lost/app","repair":null}
-{"code":"dangling-pointer","severity":"info","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/New/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/New/app/.agent_session.json names no session.","measured":"no id","expected":"the id of a session that is there","remedy":"rejoin resume [ROOT]/home/workspace/app/New/app","repair":null}
-{"code":"dangling-pointer","severity":"info","agents":["claude","leo"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/workspace/app/Found/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Found/app/.agent_session.json names the claude session 00000001-aaaa-4aaa-8aaa-000000000001, which lies in the project [SLUG]-app, not in that of [ROOT]/home/workspace/app/Found/app. It is resumed from [ROOT]/app.","measured":"project [SLUG]-app","expected":"project [SLUG]-home-workspace-app-Found-app","remedy":"rejoin resume [ROOT]/home/workspace/app/Found/app","repair":null}
+{"code":"dangling-pointer","severity":"warning","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json names the session 00000063-aaaa-4aaa-8aaa-000000000063, which cannot be found; leo starts a new session or takes the newest one of the directory.","measured":"no such session","expected":"the id of an existing session","remedy":"rejoin resume [ROOT]/home/workspace/app/Lost/app","repair":null}
+{"code":"dangling-pointer","severity":"info","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/New/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/New/app/.agent_session.json names no session.","measured":"no id","expected":"the id of an existing session","remedy":"rejoin resume [ROOT]/home/workspace/app/New/app","repair":null}
+{"code":"dangling-pointer","severity":"info","agents":["claude","leo"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/workspace/app/Found/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Found/app/.agent_session.json names the claude session 00000001-aaaa-4aaa-8aaa-000000000001, which is in the project [SLUG]-app, not in the project of [ROOT]/home/workspace/app/Found/app. It is resumed in [ROOT]/app.","measured":"project [SLUG]-app","expected":"project [SLUG]-home-workspace-app-Found-app","remedy":"rejoin resume [ROOT]/home/workspace/app/Found/app","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":2,"repairable":0,"sessions":1,"read_at_both_ends":0}
 
 "#]]);
@@ -492,7 +492,7 @@ fn a_record_of_a_directory_that_is_of_no_use_is_told_and_mended() {
     check(&world, "stale-cwd-record").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd names [ROOT]/app/src, which does not exist.","measured":"[ROOT]/app/src is missing","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}]}}
-{"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd is about the session 00000002-aaaa-4aaa-8aaa-000000000002, which is found nowhere.","measured":"a session that ended","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}]}}
+{"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd is about the session 00000002-aaaa-4aaa-8aaa-000000000002, which cannot be found.","measured":"a session that ended","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}]}}
 {"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd names no directory.","measured":"no directory","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}]}}
 {"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":1,"read_at_both_ends":0}
 
@@ -538,14 +538,14 @@ fn what_jidocode_refuses_is_told_in_its_own_words() {
     world.add(Jido::session(id(4)).in_dir(&app).key("conversation", json!({})));
     check(&world, "invalid-content").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"invalid-content","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000004-aaaa-4aaa-8aaa-000000000004.json","path_bytes_base64":null}],"evidence":"jido session 00000004-aaaa-4aaa-8aaa-000000000004 cannot be loaded: JidoCode refuses it: the conversation is not a list (invalid_conversation).","measured":"invalid content","expected":"what the agent writes","remedy":"rejoin show jido:00000004-aaaa-4aaa-8aaa-000000000004","repair":null}
+{"code":"invalid-content","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000004-aaaa-4aaa-8aaa-000000000004.json","path_bytes_base64":null}],"evidence":"jido session 00000004-aaaa-4aaa-8aaa-000000000004 cannot be loaded: JidoCode refuses it: the conversation is not a list (invalid_conversation).","measured":"invalid content","expected":"content in the agent's format","remedy":"rejoin show jido:00000004-aaaa-4aaa-8aaa-000000000004","repair":null}
 {"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":4,"read_at_both_ends":0}
 
 "#]]);
     world.add(Jido::session(id(5)).in_dir(&app).unsigned());
     check(&world, "unsigned").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"unsigned","severity":"info","agents":["jido"],"sessions":[{"agent":"jido","id":"00000005-aaaa-4aaa-8aaa-000000000005"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000005-aaaa-4aaa-8aaa-000000000005.json","path_bytes_base64":null}],"evidence":"jido session 00000005-aaaa-4aaa-8aaa-000000000005 carries no signature, so nobody can tell whether it was changed; jido loads it with a warning and signs it when it is closed again.","measured":"no signature","expected":"a signature","remedy":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","repair":null}
+{"code":"unsigned","severity":"info","agents":["jido"],"sessions":[{"agent":"jido","id":"00000005-aaaa-4aaa-8aaa-000000000005"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000005-aaaa-4aaa-8aaa-000000000005.json","path_bytes_base64":null}],"evidence":"jido session 00000005-aaaa-4aaa-8aaa-000000000005 has no signature, so a change to it goes unnoticed; jido loads it with a warning and signs it when it is closed.","measured":"no signature","expected":"a signature","remedy":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","repair":null}
 {"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":5,"read_at_both_ends":0}
 
 "#]]);
@@ -584,8 +584,8 @@ fn files_that_a_dead_writer_left_are_told_and_mended() {
     let open = std::fs::File::open(dir.join(".metadata_open.tmp")).expect("an open file");
     check(&world, "leftover-temp").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"leftover-temp","severity":"info","agents":["jido"],"sessions":[],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp (1 byte) is the temporary file of a writer that died before it put the file in its place; no process has it open.","measured":"1 byte","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}]}}
-{"code":"leftover-temp","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp (4 bytes) is the temporary file of a writer that died before it put the file in its place; no process has it open.","measured":"4 bytes","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}]}}
+{"code":"leftover-temp","severity":"info","agents":["jido"],"sessions":[],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp (1 byte) is a temporary file of a program that died before it finished; no process has it open.","measured":"1 byte","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}]}}
+{"code":"leftover-temp","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp (4 bytes) is a temporary file of a program that died before it finished; no process has it open.","measured":"4 bytes","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}]}}
 {"code":"leftover-temp","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/sessions/7.json registers process 4000000, which has ended, so the session is not in use.","measured":"no such process","expected":"a process that runs","remedy":"rejoin doctor --fix --check leftover-temp","repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}]}}
 {"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":2,"read_at_both_ends":0}
 
@@ -608,7 +608,7 @@ fn sessions_that_claude_code_will_delete_are_told_by_day() {
         .expect("a time");
     check(&world, "expires-soon").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"expires-soon","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude deletes 2 sessions when it is started on 2026-03-03 or later: it keeps a session for 30 days since its file was last changed (its default for cleanupPeriodDays).","measured":"deleted from 2026-03-03 on","expected":"kept","remedy":"set \"cleanupPeriodDays\" to more days in [ROOT]/home/.claude/settings.json","repair":null}
+{"code":"expires-soon","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude deletes 2 sessions when it starts on 2026-03-03 or later: it keeps a session for 30 days since its file was last changed (its default for cleanupPeriodDays).","measured":"deleted from 2026-03-03 on","expected":"kept","remedy":"set \"cleanupPeriodDays\" to more days in [ROOT]/home/.claude/settings.json","repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"read_at_both_ends":0}
 
 "#]]);
@@ -657,7 +657,7 @@ error unsupported-version: it was written by a newer version of its agent
       rejoin show jido:00000009-aaaa-4aaa-8aaa-000000000009
 
 warning duplicate-session: the id has several copies
-  claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use: the only copy that is filed under its launch directory.
+  claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.
       ~/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl
       ~/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl
       found: identical; expected: one copy
@@ -678,7 +678,7 @@ info empty-session: it has neither a prompt nor a reply
       rejoin cleanup --empty
   and 2 more: rejoin doctor --check empty-session
 
-1 error, 1 warning, 5 infos in 7 sessions. `rejoin doctor --fix` mends 1 and loses nothing.
+1 error, 1 warning, 5 infos in 7 sessions. `rejoin doctor --fix` fixes 1 without losing anything.
 
 "#]]);
 }
@@ -723,11 +723,11 @@ fn the_checks_are_listed_and_an_unknown_one_is_refused() {
     let world = World::new();
     world.rejoin(["doctor", "--list-checks"]).code(0).stdout_eq(str![[r#"
 duplicate-session      error, warning, info  the id has several copies
-shared-id              warning               sessions of several agents have the id
-ambiguous-prefix       warning               the short form of an id that the agent prints fits several sessions
-misfiled-session       warning               it lies in a project that its recorded directory does not encode to
+shared-id              warning               several agents have a session with the same id
+ambiguous-prefix       warning               the short id that the agent prints matches several sessions
+misfiled-session       warning               its recorded directory belongs to another project
 missing-directory      warning               its launch directory does not exist here
-unknown-directory      warning               nothing tells which directory it was started in
+unknown-directory      warning               the directory it was started in is unknown
 slug-collision         info                  one project on disk holds sessions of several directories
 session-info-missing   info                  it has no session-info.json
 session-info-invalid   warning               its session-info.json is unusable
@@ -735,21 +735,21 @@ session-info-mismatch  warning               its session-info.json names a direc
 empty-session          info                  it has neither a prompt nor a reply
 torn-transcript        warning, info         the last line of its transcript was cut off
 bad-lines              warning               its transcript has lines that cannot be read
-orphan-belongings      warning, info         what belonged to a session lies where its transcript does not
-dangling-pointer       warning, info         a file that names a session does not lead to it
-stale-cwd-record       info                  a record of a session's directory is of no use any more
+orphan-belongings      warning, info         files of a session are not beside its transcript
+dangling-pointer       warning, info         a file names a session but does not lead to it
+stale-cwd-record       info                  a record of a session's directory is no longer needed
 signature-invalid      error                 its signature does not match its content and this machine's key
-unsigned               info                  it carries no signature, which JidoCode accepts with a warning
+unsigned               info                  it has no signature, and JidoCode accepts it with a warning
 unsupported-version    error                 it was written by a newer version of its agent
 missing-fields         error                 fields that its agent requires are missing
-oversize               error                 it is larger than its agent loads
-invalid-content        error                 its content is not what its agent writes
+oversize               error                 it is too large for its agent to load
+invalid-content        error                 its content is not in its agent's format
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
 future-time            warning               it holds a time that is still to come
-leftover-temp          info                  a writer that died left a file behind
-expires-soon           warning, info         the agent itself will soon delete it
+leftover-temp          info                  a program that died left a file behind
+expires-soon           warning, info         its agent will soon delete it
 unreadable             error                 it could not be read
-interrupted-run        error                 a run of this program did not finish
+interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();

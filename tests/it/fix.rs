@@ -142,20 +142,20 @@ would remove  claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: i
       ~/.claude/projects/-somewhere-else/00000004-aaaa-4aaa-8aaa-000000000004.jsonl  (to the trash, 1.4 KiB)
 would remove  claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
       ~/.claude/projects/-usr-bin/00000006-aaaa-4aaa-8aaa-000000000006  (to the trash, 8 B)
-would write  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: it has none; from metadata.json)
+would write  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: its session-info.json is missing; from metadata.json)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/session-info.json  (new)
 would remove  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/metadata_abc.tmp  (to the trash, 1 B)
-would remove  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events, all of which copy 1 has)
+would remove  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events that copy 1 has too)
       ~/.amplifier/projects/-known/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 125 B)
-would fold  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events, all newer than those of copy 1)
-      ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (written anew, the old one kept in the trash)
+would fold  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events newer than those of copy 1)
+      ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (replaced, the old version goes to the trash)
       ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
 These need a decision:
-  duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use: the only copy that is filed under its launch directory.
+  duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.
       rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1
 7 to do, 2.3 KiB to the trash. Nothing was changed.
---apply [..] does just this.
+Pass --apply 83e019616404 to do exactly this.
 
 "#]]);
     world.rejoin(["doctor", "--fix"]).code(4).stdout_eq(snapbox::str![[r#"
@@ -165,20 +165,20 @@ removed  claude 00000004-aaaa-4aaa-8aaa-000000000004  (duplicate-session: identi
       ~/.claude/projects/-somewhere-else/00000004-aaaa-4aaa-8aaa-000000000004.jsonl  (to the trash, 1.4 KiB)
 removed  claude 00000006-aaaa-4aaa-8aaa-000000000006  (orphan-belongings: no transcript beside it)
       ~/.claude/projects/-usr-bin/00000006-aaaa-4aaa-8aaa-000000000006  (to the trash, 8 B)
-wrote  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: it has none; from metadata.json)
+wrote  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (session-info-missing: its session-info.json is missing; from metadata.json)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/session-info.json  (new)
 removed  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  (leftover-temp: 1 byte)
       ~/.amplifier/projects/-usr-bin/sessions/00000001-aaaa-4aaa-8aaa-000000000001/metadata_abc.tmp  (to the trash, 1 B)
-removed  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events, all of which copy 1 has)
+removed  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events that copy 1 has too)
       ~/.amplifier/projects/-known/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 125 B)
-folded  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events, all newer than those of copy 1)
-      ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (written anew, the old one kept in the trash)
+folded  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only events newer than those of copy 1)
+      ~/.amplifier/projects/-usr-bin/sessions/00000002-aaaa-4aaa-8aaa-000000000002/events.jsonl  (replaced, the old version goes to the trash)
       ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
 These need a decision:
-  duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use: the only copy that is filed under its launch directory.
+  duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.
       rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1
 7 done, 2.3 KiB to the trash.
-`rejoin undo 20260301-120000` takes it back.
+`rejoin undo 20260301-120000` undoes this.
 
 "#]]);
     world.rejoin(["doctor", "--fix", "--check", "leftover-temp"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -195,7 +195,7 @@ fn a_plan_that_is_no_longer_the_one_that_was_shown_is_not_applied() {
     std::fs::write(&copy, std::fs::read(&copy).expect("a transcript")).expect("the same again");
     let before = stores(&world);
     let answer = world.rejoin(["doctor", "--fix", "--apply", &plan.fingerprint]).code(7);
-    assert!(answer.stderr().contains("no longer the one that was shown"), "{}", answer.stderr());
+    assert!(answer.stderr().contains("the plan has changed since it was shown"), "{}", answer.stderr());
     assert_same(&before, &stores(&world), "after a refusal");
     world.rejoin(["doctor", "--apply", &plan.fingerprint]).code(2);
 }

@@ -171,7 +171,7 @@ fn the_stub_that_a_resume_leaves_is_a_copy_and_not_the_one() {
     assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 2));
     assert_eq!((sessions[0].kind, sessions[0].prompts), (Kind::Main, Some(1)));
     assert_eq!(sessions[0].copies[0].path, real.to_str().expect("a path"));
-    assert_eq!(sessions[0].copies[0].why.as_deref(), Some("the only copy with a conversation"));
+    assert_eq!(sessions[0].copies[0].why.as_deref(), Some("it is the only copy with a conversation"));
     assert_eq!(sessions[0].copies[1].path, stub.to_str().expect("a path"));
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
     assert_eq!(plan.path.as_deref(), real.to_str());
@@ -196,7 +196,7 @@ fn copies_of_two_generations_are_compared_by_what_was_said() {
     let longer = world.add(old.resumed().turn("three", "third"));
     let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
     assert_eq!(details.session.copies[0].path, longer.to_str().expect("a path"));
-    assert_eq!(details.session.copies[0].why.as_deref(), Some("it goes on where the other copies end"));
+    assert_eq!(details.session.copies[0].why.as_deref(), Some("it continues where the other copies end"));
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
     assert_eq!(plan.path.as_deref(), longer.to_str());
 }

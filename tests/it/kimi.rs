@@ -149,7 +149,7 @@ fn nothing_is_started_where_the_agent_would_begin_anew() {
         let plan: ResumePlan = answer.json();
         let answer = world.rejoin([&["resume", id(1).as_str()], args].concat()).code(7);
         assert!(world.launched().is_none());
-        assert!(answer.stderr().contains("would not be resumed in"), "{}", answer.stderr());
+        assert!(answer.stderr().contains("cannot be resumed in"), "{}", answer.stderr());
         plan.refusals.into_iter().map(|refusal| refusal.code).collect::<Vec<_>>()
     };
     let elsewhere = other.to_str().expect("a path");

@@ -227,7 +227,7 @@ fn input_that_is_no_conversation_leaves_the_transcript_and_fails_or_not_as_asked
         ["transcript", "--session-dir", text(&dir), "--best-effort"],
         "[{\"role\":\"user\",\"content\":\"new\"},7]",
     );
-    assert!(answer.code(0).stderr().contains("passed over"));
+    assert!(answer.code(0).stderr().contains("because it is not an object"));
     assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), "{\"role\": \"user\", \"content\": \"new\"}\n");
 
     save(&world, args, "[]").code(0);
@@ -355,7 +355,7 @@ fn what_others_wrote_into_leos_pointer_survives() {
     assert_eq!(std::fs::read_to_string(&path).expect("a pointer"), new);
     std::fs::write(&path, "{\"session_id\": ").expect("a broken pointer");
     let answer = leo(&["--session-id", &id(3)]).code(0);
-    assert!(answer.stderr().contains("nothing of it was kept"), "{}", answer.stderr());
+    assert!(answer.stderr().contains("its contents were replaced"), "{}", answer.stderr());
     world.rejoin(["save", "leo", "--app-dir", text(&app.join("gone")), "--session-id", &id(3)]).code(1);
     std::fs::remove_file(&path).expect("a pointer to remove");
     let target = world.root().join("target");
@@ -524,7 +524,7 @@ fn an_id_that_is_in_use_is_never_written_over() {
         let mut session = jido_session(&id);
         session["name"] = json!("Other");
         let answer = save(&world, ["jido"], session.to_string()).code(1);
-        assert!(answer.stderr().contains("saved already"), "{}", answer.stderr());
+        assert!(answer.stderr().contains("is already saved"), "{}", answer.stderr());
     }
     assert_eq!(std::fs::read(&path).expect("a session"), before);
     assert_eq!(path.parent().expect("a directory").read_dir().expect("a listing").count(), 1);

@@ -163,7 +163,7 @@ fn on_a_terminal_a_line_fits_and_nothing_hostile_reaches_it() {
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
     let nothing = world.on_terminal(60, ["search", "dodo"]).code(0);
     let all = [nothing.stdout(), nothing.stderr()].concat();
-    assert!(all.contains("Nothing says \"dodo\": 1 session looked through."), "{all}");
+    assert!(all.contains("No match for \"dodo\" in 1 session."), "{all}");
 }
 
 #[test]

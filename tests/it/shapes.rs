@@ -336,9 +336,9 @@ claude 00000001-aaaa-4aaa-8aaa-000000000001
   git branch    main  (transcript)
   in use        no
   stored in     [ROOT]/home/.claude/projects/-usr/00000001-aaaa-4aaa-8aaa-000000000001.jsonl
-                  chosen: filed under its launch directory
+                  chosen: it is filed under its launch directory
   evidence      /usr  (transcript; counts)
-                /usr/bin  (transcript; does not count: it encodes to another project)
+                /usr/bin  (transcript; does not count: it belongs to another project)
   resume        cd /usr && claude --resume 00000001-aaaa-4aaa-8aaa-000000000001
 
 user  2026-02-01 10:03:00

@@ -258,7 +258,7 @@ fn a_damaged_chunk_is_named_and_nothing_is_shown() {
         let answer = world.rejoin(["show", &id(1), "--transcript", "--json"]).code(1).stdout_eq("");
         let refused = answer.error();
         assert_eq!(refused.code, "archive-damaged");
-        let named = format!("blob {}: its seal does not fit its bytes", blob.display());
+        let named = format!("blob {}: its seal does not match its bytes", blob.display());
         assert!(refused.message.ends_with(&named), "{}", refused.message);
         world.rejoin(["show", &id(1)]).code(0);
         std::fs::write(&blob, &sound).expect("the sound one");
@@ -376,7 +376,7 @@ fn where_the_state_directory_cannot_be_written_the_systems_temporary_directory_i
     assert_eq!(left_in(&temporary), Vec::<PathBuf>::new());
     let refused = show(&blocked).code(1).error();
     assert_eq!(refused.code, "no-room");
-    assert_eq!(refused.hint.as_deref(), Some("TMPDIR names another directory for it"));
+    assert_eq!(refused.hint.as_deref(), Some("set TMPDIR to a directory with more space"));
     assert!(refused.message.contains(&format!("{}", blocked.display())), "{}", refused.message);
 }
 
@@ -436,7 +436,7 @@ fn a_manifest_that_would_write_through_its_own_link_is_refused() {
     put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
     wipe(&world);
     let said = world.rejoin(["list", "--archived"]).code(0).stderr();
-    assert!(said.contains("way/planted lies below what is no directory"), "{said}");
+    assert!(said.contains("way/planted is below something that is not a directory"), "{said}");
     world.rejoin(["restore", &id(1)]).code(5);
     world.rejoin(["show", &id(1), "--transcript"]).code(5);
     assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
@@ -450,10 +450,10 @@ fn a_verb_that_finds_a_session_in_the_archive_alone_names_what_puts_it_back() {
     world.rejoin(["archive", "--all"]).code(0);
     wipe(&world);
     let both = world.rejoin(["resume", &format!("pi:{}", id(3)), "--json"]).code(5).error();
-    let hint = format!("it is in the archive: `rejoin restore pi:{}` puts it back", id(3));
+    let hint = format!("it is in the archive; run `rejoin restore pi:{}` to put it back", id(3));
     assert_eq!(both.hint, Some(hint));
     let both = world.rejoin(["resume", &id(3), "--json"]).code(5).error();
-    let hint = "several of that name are in the archive: `rejoin list --archived --all` shows them";
+    let hint = "several archived sessions match; run `rejoin list --archived --all` to see them";
     assert_eq!(both.hint.as_deref(), Some(hint));
 
     let path = world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added."));
@@ -461,7 +461,7 @@ fn a_verb_that_finds_a_session_in_the_archive_alone_names_what_puts_it_back() {
     world.rejoin(["archive", &id(1)]).code(0);
     std::fs::remove_file(&path).expect("a file that goes");
     let path = path.to_str().expect("a path");
-    let (short, hint) = (&id(1)[..8], format!("it is in the archive: `rejoin restore {}` puts it back", id(1)));
+    let (short, hint) = (&id(1)[..8], format!("it is in the archive; run `rejoin restore {}` to put it back", id(1)));
     for name in [&id(1), short, "Tests", &format!("claude:{}", id(1)), path] {
         for args in [&["resume", name, "--json"][..], &["delete", name, "--yes", "--json"], &["pin", name, "--json"]] {
             let refused = world.rejoin(args).code(5).error();
@@ -472,7 +472,7 @@ fn a_verb_that_finds_a_session_in_the_archive_alone_names_what_puts_it_back() {
     let said = world.rejoin(["resume", &id(1)]).code(5).stderr();
     assert!(said.ends_with(&format!("hint: {hint}\n")), "{said}");
     let unknown = world.rejoin(["resume", &id(9), "--json"]).code(5).error();
-    assert_eq!(unknown.hint.as_deref(), Some("`rejoin list --all` shows every session"));
+    assert_eq!(unknown.hint.as_deref(), Some("run `rejoin list --all` to see every session"));
     world.rejoin(["restore", &id(1)]).code(0);
     world.rejoin(["resume", &id(1), "--print"]).code(0);
 }

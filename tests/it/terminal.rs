@@ -258,8 +258,8 @@ fn filters_decide_what_can_be_picked() {
 fn without_a_terminal_a_session_must_be_named() {
     let world = two_sessions();
     world.rejoin(["resume"]).code(2).stdout_eq("").stderr_eq(snapbox::str![[r#"
-error: no SESSION is named, and there is no terminal to pick one on
-hint: name one; `latest` is the newest, and `rejoin list` shows what there is
+error: no SESSION was given, and there is no terminal to pick one from
+hint: name a session, or use `latest` for the newest; run `rejoin list` to see them
 
 "#]]);
     assert_eq!(world.rejoin(["resume", "--json"]).code(2).error().code, "usage");
@@ -438,4 +438,17 @@ fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_
             assert!(!quick.contains("\x1b[K"), "{args}: {quick:?}");
         }
     }
+}
+
+#[test]
+fn a_no_changes_nothing_and_is_no_error() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir("/w/app").turn("add a test", "Added."));
+    let mut seat = shell(&world, &format!("delete {}", id(1)));
+    seat.sees("Move 1 session");
+    seat.types("n\r");
+    let (status, output) = seat.ends();
+    assert_eq!(status, Some(130), "{output}");
+    assert!(output.contains("Nothing was changed.") && !output.contains("error"), "{output}");
+    assert!(path.exists(), "{output}");
 }

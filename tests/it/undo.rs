@@ -75,14 +75,14 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
 fn undo_says_what_it_did_in_words() {
     let world = world();
     world.rejoin(["backfill", "--all"]).code(0).stdout_eq(snapbox::str![[r#"
-written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (the one that it has is unusable; from metadata.json)
+written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is unusable; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
-written 00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (it has none; from metadata.json)
+written 00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (its session-info.json is missing; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
 2 written, 0 already good, 0 refused.
-`rejoin undo 20260301-120000` takes it back.
+`rejoin undo 20260301-120000` undoes this.
 
 "#]]);
     world.rejoin(["undo", "--list"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -97,7 +97,7 @@ Run 20260301-120000 (backfill): 2 put back.
 "#]]);
     world.rejoin(["undo", "20200101-000000"]).code(5).stderr_eq(snapbox::str![[r#"
 error: there is no run 20200101-000000
-hint: `rejoin undo --list` shows the runs
+hint: run `rejoin undo --list` to see the runs
 
 "#]]);
 }
@@ -113,7 +113,7 @@ fn what_was_changed_since_is_in_the_way_and_is_kept() {
     let undone: Undo = world.rejoin(["undo", "--json"]).code(3).json();
     assert_eq!((undone.undone, undone.refused), (1, 1));
     let refused = undone.items.iter().find(|item| item.result == UndoResult::Refused).expect("a refusal");
-    assert!(refused.reason.as_deref().is_some_and(|reason| reason.ends_with("was changed since")), "{refused:?}");
+    assert!(refused.reason.as_deref().is_some_and(|reason| reason.ends_with("has changed since")), "{refused:?}");
     assert_eq!(std::fs::read_to_string(session.join("session-info.json")).expect("a file"), newer);
 }
 
@@ -215,7 +215,7 @@ fn a_second_run_waits_for_the_first_and_then_says_who_holds_the_lock() {
     let answer = world.rejoin(["backfill", "--all", "--lock-timeout", "100ms"]).code(7);
     answer.stderr_eq(snapbox::str![[r#"
 error: process 4711 (rejoin cleanup, since 2026-03-01T11:59:00Z) is changing sessions right now; waited 100ms
-hint: run it again when that one has ended
+hint: try again when it has finished, or wait longer with --lock-timeout
 
 "#]]);
     assert_same(&before, &stores(&world), "while the lock is held");
@@ -259,8 +259,8 @@ fn the_trash_is_listed_restored_from_and_purged() {
     assert_eq!(list.entries[0].id.as_deref(), Some(id(1).as_str()));
     world.rejoin(["trash", "list"]).code(0).stdout_eq(snapbox::str![[r#"
 20260301-120000/0  backfill  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  10 B  just now
-      the one that it has is unusable; from metadata.json
-1 in the trash, 10 B. `rejoin trash restore RUN/ITEM` puts one back.
+      its session-info.json is unusable; from metadata.json
+1 item in the trash, 10 B. `rejoin trash restore RUN/ITEM` puts one back.
 
 "#]]);
     world.rejoin(["trash", "restore", "nothing"]).code(5);

@@ -158,7 +158,7 @@ fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> 
         })?;
         let kind = metadata.file_type();
         if *device.get_or_insert(metadata.dev()) != metadata.dev() {
-            return Err(refused(found.path(), "is another file system that is mounted there"));
+            return Err(refused(found.path(), "is where another file system is mounted"));
         }
         let kind = if kind.is_file() {
             Kind::File

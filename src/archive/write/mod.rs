@@ -128,8 +128,13 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
     let mut stores = sessions.iter().flat_map(|session| &session.copies).map(|copy| &copy.place.store.root);
     match stores.find(|store| store.canonicalize().is_ok_and(|store| root.starts_with(store))) {
         Some(store) => {
-            let message = format!("{} lies in a store of sessions, {}", archive.root().display(), store.display());
-            Err(Refusal::new(Exit::Usage, "archive-in-store", message).hint("name a directory elsewhere with --to"))
+            let message = format!(
+                "{} is inside {}, where an agent stores its sessions",
+                archive.root().display(),
+                store.display()
+            );
+            Err(Refusal::new(Exit::Usage, "archive-in-store", message)
+                .hint("choose a directory elsewhere with --to DIR"))
         }
         None => Ok(()),
     }
@@ -164,8 +169,8 @@ fn sweep(archive: &Archive, disk: &dyn Disk) -> Result<u64, String> {
     let holdings = archive.holdings();
     if let Some(first) = holdings.problems.first() {
         return Err(format!(
-            "nothing is removed from the archive, because a part of it cannot be read: {}: {}; \
-             `rejoin archive --verify` names every such part",
+            "part of the archive cannot be read, so nothing was removed from it: {}: {}; \
+             run `rejoin archive --verify` to see every such part",
             first.path.display(),
             first.reason
         ));

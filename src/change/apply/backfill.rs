@@ -60,7 +60,7 @@ pub(crate) fn apply(
 /// Turns a planned item into a change of its file; unknown keys of a readable old one survive.
 pub(crate) fn change_of(session: &Session, item: &Item) -> Result<change::Item, String> {
     let Action::Write { working_dir, created_at, .. } = &item.action else {
-        return Err("nothing is written for it".to_owned());
+        return Err("there is nothing to write for it".to_owned());
     };
     let path = item.session_dir.join(FILE_NAME);
     let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
@@ -68,7 +68,7 @@ pub(crate) fn change_of(session: &Session, item: &Item) -> Result<change::Item, 
     let old = fsio::read_if_present(&path, MAX_BYTES).ok().flatten();
     // The plan was made of what was there before the stamp was taken.
     if old.as_deref().is_some_and(|old| parse(old, Path::to_owned).is_ok()) {
-        return Err("another program has written its session-info.json meanwhile".to_owned());
+        return Err("another program wrote its session-info.json in the meantime".to_owned());
     }
     let contents = render(working_dir, *created_at, old.as_deref())
         .ok_or_else(|| format!("{} is not UTF-8, which JSON cannot hold", working_dir.display()))?;

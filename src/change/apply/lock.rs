@@ -75,5 +75,5 @@ fn busy(disk: &dyn Disk, file: &Handle, patience: Duration) -> Refusal {
     let waited =
         if patience.is_zero() { String::new() } else { format!("; waited {}", humantime::format_duration(patience)) };
     Refusal::new(Exit::Refused, "locked", format!("{who} is changing sessions right now{waited}"))
-        .hint("run it again when that one has ended")
+        .hint("try again when it has finished, or wait longer with --lock-timeout")
 }

@@ -39,7 +39,7 @@ impl PrivateDir {
         in_state.or_else(|in_state| {
             Self::make_in(&env.temp_dir(), env).map_err(|error| {
                 let message = format!("there is no room to unpack the session: {in_state}; {error}");
-                Refusal::new(Exit::Failure, "no-room", message).hint("TMPDIR names another directory for it")
+                Refusal::new(Exit::Failure, "no-room", message).hint("set TMPDIR to a directory with more space")
             })
         })
     }

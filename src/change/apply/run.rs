@@ -260,7 +260,7 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     let root = seen.place.store.root.canonicalize().ok();
     let dir = seen.place.path.parent().and_then(|dir| dir.canonicalize().ok());
     if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
-        return Some("it no longer lies in its store".to_owned());
+        return Some("it is no longer in its store".to_owned());
     }
     let copy = match read_again(agent, &seen.place, env) {
         Ok(copy) => copy,
@@ -271,7 +271,7 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     }
     let active_at = copy.active_at.as_ref().map(|at| at.value);
     let is_as_seen = active_at == seen.active_at && copy.transcript_bytes == seen.transcript_bytes;
-    (!is_as_seen).then(|| "it was used meanwhile".to_owned())
+    (!is_as_seen).then(|| "it was used in the meantime".to_owned())
 }
 
 /// Reads a copy right before it is changed.

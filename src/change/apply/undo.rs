@@ -96,7 +96,7 @@ pub(crate) fn undo_on(
             State::Left(_) => UndoResult::NotDone,
             _ if !wanted(record) => UndoResult::NotDone,
             State::Done if record.steps.iter().any(|step| context.has_lost(step)) => {
-                UndoResult::Refused("what it took away is no longer in the trash".to_owned())
+                UndoResult::Refused("what it removed is no longer in the trash".to_owned())
             }
             State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
             _ => match look(record).map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), Err) {
@@ -151,8 +151,8 @@ fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
                 return Err(unreadable(problem));
             }
             newest.ok_or_else(|| {
-                Refusal::new(Exit::NotFound, "nothing-to-undo", "there is no run that could be undone")
-                    .hint("`rejoin undo --list` shows the runs")
+                Refusal::new(Exit::NotFound, "nothing-to-undo", "there is no run to undo")
+                    .hint("run `rejoin undo --list` to see the runs")
             })
         }
         Which::Named(name) => {
@@ -161,10 +161,10 @@ fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
             }
             let run = history.runs.iter().find(|run| run.id == *name).ok_or_else(|| {
                 Refusal::new(Exit::NotFound, "no-such-run", format!("there is no run {name}"))
-                    .hint("`rejoin undo --list` shows the runs")
+                    .hint("run `rejoin undo --list` to see the runs")
             })?;
             if run.is_purged {
-                let message = format!("what run {name} took away was purged from the trash");
+                let message = format!("what run {name} removed was purged from the trash");
                 return Err(Refusal::new(Exit::Refused, "purged", message));
             }
             Ok(run)
@@ -183,7 +183,7 @@ fn put_back(
         match context.standing(step) {
             Ok(StepState::Blocked(why)) => return Err(why),
             Ok(_) => {}
-            Err(error) => return Err(format!("cannot look at {}: {error}", step.path().display())),
+            Err(error) => return Err(format!("cannot check {}: {error}", step.path().display())),
         }
     }
     if let Some(journal) = journal {
@@ -323,7 +323,7 @@ fn put_back_cut_off(
         if *state == State::Planned && !is_touched(&context, record) {
             continue;
         }
-        let what = format!("run {} ({}) was cut off at {}", run.id, run.verb, record.label);
+        let what = format!("run {} ({}) was interrupted at {}", run.id, run.verb, record.label);
         if let Some(why) = look(record) {
             is_waiting = true;
             mended.push(format!("{what}, which is left as it is: {why}; `rejoin undo {}` puts it back later", run.id));
@@ -331,8 +331,8 @@ fn put_back_cut_off(
         }
         match put_back(&context, run, record, None) {
             Ok(()) => {
-                journal.write(&Event::Left { item: record.item, reason: "the run was cut off".to_owned() })?;
-                mended.push(format!("{what}, which was put back"));
+                journal.write(&Event::Left { item: record.item, reason: "the run was interrupted".to_owned() })?;
+                mended.push(format!("{what}; that item was put back"));
             }
             Err(reason) => {
                 stuck = true;

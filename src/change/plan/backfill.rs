@@ -79,7 +79,7 @@ fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Acti
             let project = copy.place.project.as_deref().unwrap_or("no project");
             return (
                 Action::Refuse { wants_dir: false },
-                format!("{} does not encode to its project {project}", dir.display()),
+                format!("{} is not the directory of its project {project}", dir.display()),
             );
         }
         None => match copy.launch_dir.as_ref().filter(|_| copy.is_filed_right) {
@@ -95,18 +95,18 @@ fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Acti
         },
     };
     let Some(created_at) = copy.created_at.as_ref().or(copy.active_at.as_ref()).map(|at| at.value) else {
-        return (Action::Refuse { wants_dir: false }, "nothing tells when it was created".to_owned());
+        return (Action::Refuse { wants_dir: false }, "it is unknown when it was created".to_owned());
     };
-    let what = if is_missing { "it has none" } else { "the one that it has is unusable" };
+    let what = if is_missing { "its session-info.json is missing" } else { "its session-info.json is unusable" };
     (Action::Write { working_dir, created_at, source }, format!("{what}; {why}"))
 }
 
 fn no_evidence(evidence: &[Evidence]) -> String {
     let from_project = evidence.iter().filter(|evidence| evidence.source == FROM_PROJECT && evidence.counts).count();
     match (evidence.len(), from_project) {
-        (0, _) => "nothing records a directory for it".to_owned(),
+        (0, _) => "no directory is recorded for it".to_owned(),
         (_, 2..) => "the sessions of its project record several directories".to_owned(),
-        _ => "no directory that is recorded for it encodes to its project".to_owned(),
+        _ => "no directory recorded for it belongs to its project".to_owned(),
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
         let item = plan(&with_evidence(amplifier(Health::SessionInfoMissing), "/x", true), None);
         let created_at = "2026-02-01T10:00:00Z".parse().expect("a time");
         assert_eq!(item.action, Action::Write { working_dir: "/x".into(), created_at, source: "metadata" });
-        assert_eq!(item.reason, "it has none; from metadata.json");
+        assert_eq!(item.reason, "its session-info.json is missing; from metadata.json");
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         let item = plan(&with_evidence(amplifier(Health::SessionInfoInvalid), "/y", false), None);
         assert_eq!(item.action, Action::Refuse { wants_dir: true });
         assert_eq!(item.evidence.len(), 1);
-        assert_eq!(item.reason, "no directory that is recorded for it encodes to its project");
+        assert_eq!(item.reason, "no directory recorded for it belongs to its project");
     }
 
     #[test]

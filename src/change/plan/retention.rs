@@ -107,18 +107,18 @@ impl Keep {
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Live => "in use",
-            Self::MaybeLive => "perhaps in use",
-            Self::Unparsable => "not readable",
+            Self::MaybeLive => "maybe in use",
+            Self::Unparsable => "unreadable",
             Self::Future => "with a time in the future",
             Self::Pinned => "pinned",
             Self::Excluded => "excluded",
             Self::Recent => "changed within the last hour",
-            Self::NotAskedFor => "not asked for",
+            Self::NotAskedFor => "not selected",
             Self::NotEmpty => "not empty",
-            Self::AmongNewest => "among the last of a project",
+            Self::AmongNewest => "among the last of their project",
             Self::Newer => "newer",
-            Self::Parent => "parents of kept ones",
-            Self::ItsAgents => "in a database of the agent",
+            Self::Parent => "parents of kept sessions",
+            Self::ItsAgents => "in their agent's database",
         }
     }
 }

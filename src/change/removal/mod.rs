@@ -203,8 +203,8 @@ impl Summaries {
             let why = match used.max_by_key(|liveness| liveness_rank(liveness)) {
                 Some(Liveness::Live { pid }) => format!("it is in use by process {pid}"),
                 Some(Liveness::Maybe { why }) => format!("it may be in use: {why}"),
-                _ if pins.has(agent, id) => format!("it is pinned; `rejoin unpin {agent}:{id}` changes that"),
-                _ if unread.contains(id) => "a copy of it cannot be read".to_owned(),
+                _ if pins.has(agent, id) => format!("it is pinned; run `rejoin unpin {agent}:{id}` first"),
+                _ if unread.contains(id) => "one of its copies cannot be read".to_owned(),
                 _ => inspection?.its_agents()?.to_string(),
             };
             Some(format!("{agent} session {id} cannot be removed: {why}"))

@@ -20,7 +20,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     let newest = match archived(selector, filter, &holdings, env) {
         Ok(states) => states.last(),
         Err(several) if several.exit == Exit::Ambiguous => {
-            let hint = "several of that name are in the archive: `rejoin list --archived --all` shows them";
+            let hint = "several archived sessions match; run `rejoin list --archived --all` to see them";
             return refusal.hint(hint).into();
         }
         Err(_) => None,
@@ -28,7 +28,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     let Some(Manifest { agent, id, .. }) = newest.map(|newest| &newest.manifest) else { return refusal.into() };
     let is_only = holdings.sessions.keys().filter(|(_, other)| other == id).count() == 1;
     let name = if is_only { id.clone() } else { format!("{agent}:{id}") };
-    refusal.hint(format!("it is in the archive: `rejoin restore {}` puts it back", shell::word(&name))).into()
+    refusal.hint(format!("it is in the archive; run `rejoin restore {}` to put it back", shell::word(&name))).into()
 }
 
 /// Finds the states of the one archived session that a selector means, the oldest first.
@@ -57,12 +57,13 @@ pub(crate) fn archived<'h>(
     snapshots.map(Vec::as_slice).ok_or_else(|| {
         let message = match selector {
             Selector::Id { text, .. } => {
-                format!("no archived session has an id that begins with {text}, or that title")
+                format!("no archived session has an id that starts with {text}, or has that title")
             }
-            Selector::Path(path) => format!("no archived session was at {}", path.display()),
+            Selector::Path(path) => format!("no archived session was stored at {}", path.display()),
             Selector::Latest => "no session is archived".to_owned(),
         };
-        Refusal::new(Exit::NotFound, "not-found", message).hint("`rejoin list --archived --all` shows what is archived")
+        Refusal::new(Exit::NotFound, "not-found", message)
+            .hint("run `rejoin list --archived --all` to see every archived session")
     })
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifes
     };
     found.ok_or_else(|| {
         let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
-        let message = format!("that state is not in the archive; there are: {}", known.join(", "));
+        let message = format!("the archive does not have that state; it has: {}", known.join(", "));
         Refusal::new(Exit::NotFound, "no-such-state", message)
     })
 }
@@ -88,8 +89,8 @@ fn by_text(agent: Option<AgentKind>, text: &str, sessions: &[Session]) -> Result
     });
     let several = |found: &mut dyn Iterator<Item = &Session>, names_agent: bool| {
         let found: Vec<_> = found.flat_map(|session| candidates(session, names_agent).into_iter().take(1)).collect();
-        let message = format!("{text} means {} archived sessions", found.len());
-        Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of it, or AGENT:ID").candidates(found)
+        let message = format!("{text} matches {} archived sessions", found.len());
+        Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of it, or use AGENT:ID").candidates(found)
     };
     match select::resolve(agent, text, names) {
         Resolution::One(agent, id) => return Ok(Some((agent, id))),

@@ -2,6 +2,7 @@
 
 use super::path::holds;
 use crate::error::{Candidate, Exit, Refusal};
+use crate::format::shell;
 use crate::session::select::CopySelector;
 use crate::session::{Copy, Session};
 use crate::system::env::Env;
@@ -37,8 +38,11 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
         }
     };
     let Some(at) = at else {
-        let count = session.copies.len();
-        let message = format!("session {} has no copy {wanted}; it has {count}", session.id);
+        let count = match session.copies.len() {
+            1 => "1 copy".to_owned(),
+            copies => format!("{copies} copies"),
+        };
+        let message = format!("session {} has no copy {wanted}; it has {}", session.id);
         return Err(Refusal::new(Exit::NotFound, "not-found", message).candidates(candidates(session, false)));
     };
     session.put_first(at);
@@ -60,6 +64,8 @@ pub(crate) fn with_a_chosen_copy(
     let Session { agent, id, copies, choice, .. } = &session;
     let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
     let refusal = Refusal::new(Exit::Ambiguous, "ambiguous-copy", message);
-    let refusal = refusal.hint("say which one with --copy N; `rejoin show` tells more of them");
+    let name = shell::word(&format!("{agent}:{id}")).into_owned();
+    let refusal =
+        refusal.hint(format!("choose one with --copy N, or keep just one with `rejoin dedupe {name} --keep N`"));
     Err(refusal.candidates(candidates(&session, false)))
 }

@@ -161,15 +161,15 @@ fn by_text(
         [] => {
             crate::commands::warn_of_problems(ui, &scan.problems);
             let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
-            let message = format!("no {of}session has an id that begins with {text}, or a title with it");
+            let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
             let refusal = Refusal::new(Exit::NotFound, "not-found", message);
-            Err(refusal.hint("`rejoin list --all` shows every session").into())
+            Err(refusal.hint("run `rejoin list --all` to see every session").into())
         }
         many => {
             let candidates = many.iter().take(MAX_CANDIDATES).flat_map(|at| candidates(&scan.sessions[*at], false));
-            let message = format!("{text} is in the titles of {} sessions", many.len());
+            let message = format!("{} sessions have {text:?} in their titles", many.len());
             let refusal = Refusal::new(Exit::Ambiguous, "ambiguous", message).candidates(candidates.collect());
-            Err(refusal.hint("type the id of one, or more of its title").into())
+            Err(refusal.hint("use the id of one of them, or type more of its title").into())
         }
     }
 }
@@ -237,7 +237,7 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
                 || "it is gone".to_owned(),
                 |problem| format!("cannot read {}: {}", problem.path.display(), problem.reason),
             );
-            Err(Refusal::new(Exit::Failure, "unreadable", format!("session {id} cannot be read: {why}")))
+            Err(Refusal::new(Exit::Failure, "unreadable", format!("cannot read session {id}: {why}")))
         }
     }
 }
@@ -250,7 +250,7 @@ fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Ses
 
 fn nothing_passes() -> Refusal {
     let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes the filters");
-    refusal.hint("`rejoin list` shows what there is")
+    refusal.hint("run `rejoin list` to see the sessions")
 }
 
 fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) -> Refusal {
@@ -258,9 +258,11 @@ fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) 
     let is_shown = |place: &Located| shown.iter().any(|(agent, id)| place.agent() == *agent && place.id == *id);
     let scan = places.read_some(env, Wanted::GLANCE, is_shown);
     let by_agent = keys.windows(2).all(|pair| pair[0].1 == pair[1].1);
-    let what = if by_agent { "is the id of sessions of several agents" } else { "is the beginning of several ids" };
     let more = keys.len() - shown.len();
-    let message = format!("{text} {what} ({})", keys.len());
+    let message = match by_agent {
+        true => format!("{} agents have a session with the id {text}", keys.len()),
+        false => format!("{} session ids start with {text}", keys.len()),
+    };
     let hint = match more {
         0 if by_agent => "name the agent: AGENT:ID".to_owned(),
         0 => "type more of the id".to_owned(),

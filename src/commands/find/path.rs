@@ -22,7 +22,7 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
         }
     }
     let Ok(path) = path.canonicalize() else {
-        return Err(Refusal::new(Exit::NotFound, "not-found", format!("there is no {}", path.display())).into());
+        return Err(Refusal::new(Exit::NotFound, "not-found", format!("{} does not exist", path.display())).into());
     };
     let places = scan::locate(env, &filter.agents);
     // A sub-agent's file lies in the directory of the session that made it, so the deepest place is meant.
@@ -32,18 +32,18 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
         let refusal = Refusal::new(Exit::NotFound, "not-found", format!("no session is stored at {}", path.display()));
         let hint = if path.is_dir() {
             format!(
-                "`rejoin list --dir {}` shows the sessions that were started there",
+                "run `rejoin list --dir {}` to see the sessions that were started there",
                 crate::format::shell::word(&path.to_string_lossy())
             )
         } else {
-            "a session file outside the agents' stores is found with --home".to_owned()
+            "for stores elsewhere, name their home directory with --home DIR".to_owned()
         };
         return Err(refusal.hint(hint).into());
     };
     let in_it = places.places.iter().filter(|place| place.path == named.path).count();
     if in_it > 1 {
         let message = format!("{} holds {in_it} sessions", named.path.display());
-        let hint = format!("name one by its id; `rejoin list --agent {}` shows them", named.agent());
+        let hint = format!("use the id of one; run `rejoin list --agent {}` to see them", named.agent());
         return Err(Refusal::new(Exit::Ambiguous, "ambiguous", message).hint(hint).into());
     }
     let scan = places.read_some(env, wanted, |place| place.agent() == named.agent() && place.id == named.id);
@@ -82,7 +82,7 @@ fn by_pointer(
         }
         Some(id) => {
             let title = agent::about(owner).title;
-            ui.note(&format!("{} points to {id}, which is in no project of {title}.", pointer.path.display()));
+            ui.note(&format!("{} points to {id}, but no project of {title} has that session.", pointer.path.display()));
         }
         None => ui.note(&format!("{} names no session.", pointer.path.display())),
     }
@@ -104,7 +104,7 @@ fn by_pointer(
         }
         None => {
             ui.note(&format!(
-                "{} has no session of {} bytes or more either.",
+                "{} has no session of at least {} bytes either.",
                 pointer.dir.display(),
                 writer.meaningful_bytes()
             ));

@@ -27,10 +27,12 @@ pub(crate) fn picked(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) ->
         let why = if is_dumb {
             "this terminal cannot show a list to pick from"
         } else {
-            "there is no terminal to pick one on"
+            "there is no terminal to pick one from"
         };
-        let refusal = Refusal::new(Exit::Usage, "usage", format!("no SESSION is named, and {why}"));
-        return Err(refusal.hint("name one; `latest` is the newest, and `rejoin list` shows what there is").into());
+        let refusal = Refusal::new(Exit::Usage, "usage", format!("no SESSION was given, and {why}"));
+        return Err(refusal
+            .hint("name a session, or use `latest` for the newest; run `rejoin list` to see them")
+            .into());
     }
     let sessions = listed(filter, env, ui);
     if sessions.is_empty() {

@@ -1,18 +1,19 @@
 //! What a session holds: nothing, lines that are broken, or what its agent refuses to load.
 
 use crate::agent;
-use crate::doctor::check::{Finding, count, name, selector};
+use crate::doctor::check::{Finding, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
+use crate::format::text::count;
 use crate::session::{CLOCK_SKEW, Health, Liveness, Session, SessionKind};
 
 /// What an agent refuses to load, with what is expected instead.
 const REFUSED: [(Health, &str); 5] = [
-    (Health::SignatureInvalid, "a signature that fits the content and this machine"),
+    (Health::SignatureInvalid, "a signature that matches the content and this machine"),
     (Health::UnsupportedVersion, "a version that this machine's agent knows"),
     (Health::MissingFields, "every field that the agent requires"),
-    (Health::Oversize, "at most what the agent loads"),
-    (Health::InvalidContent, "what the agent writes"),
+    (Health::Oversize, "a size that the agent loads"),
+    (Health::InvalidContent, "content in the agent's format"),
 ];
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -115,8 +116,8 @@ fn future(session: &Session, survey: &Survey) -> Option<Finding> {
 fn unsigned(session: &Session) -> Option<Finding> {
     session.copy().health.contains(&Health::Unsigned).then(|| {
         let evidence = format!(
-            "{} carries no signature, so nobody can tell whether it was changed; {} loads it with a warning and signs it \
-             when it is closed again.",
+            "{} has no signature, so a change to it goes unnoticed; {} loads it with a warning and signs it when it is \
+             closed.",
             name(session),
             session.agent
         );
@@ -137,7 +138,7 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
             Severity::Warning,
             format!(
                 "The last line of the transcript of {} was cut off, so its last record is lost; everything before it is \
-                 there.",
+                 intact.",
                 name(session)
             ),
             "half a record",
@@ -145,8 +146,8 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
         LastLine::WithoutNewline => (
             Severity::Info,
             format!(
-                "The last record of the transcript of {} is whole, but no newline ends it; some versions of an agent \
-                 write the next record on the same line, and then both are lost.",
+                "The last record of the transcript of {} is complete but has no newline; some versions of an agent write \
+                 the next record on the same line, and then both are lost.",
                 name(session)
             ),
             "a record without a newline",
@@ -165,7 +166,7 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
     }
     let mut parts = Vec::new();
     if lines.bad_count > 0 {
-        parts.push(format!("{} ({})", records(lines.bad_count, "line that is no record"), numbers(lines)));
+        parts.push(format!("{} ({})", records(lines.bad_count, "line that is not a record"), numbers(lines)));
     }
     if lines.lost_count > 0 {
         let known = lines.lost.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
@@ -174,13 +175,13 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
     }
     let measured = parts.join(" and ");
     let effect = match (lines.bad_count, lines.lost_count) {
-        (_, 0) => "Its agent passes over such lines.",
+        (_, 0) => "Its agent skips such lines.",
         _ => "Its agent does not see what comes before a record whose parent is missing.",
     };
     let evidence = format!("The transcript of {} has {measured}. {effect}", name(session));
     Some(
         transcript(session, Code::BadLines, Severity::Warning, evidence)
-            .measured(measured, "a record a line, each after its parent")
+            .measured(measured, "one record per line, each after its parent")
             .remedy(format!("rejoin show {} --transcript", selector(session))),
     )
 }
@@ -194,7 +195,7 @@ fn transcript(session: &Session, code: Code, severity: Severity, evidence: Strin
 
 fn records(number: u64, one: &str) -> String {
     let (noun, rest) = one.split_once(' ').unwrap_or((one, ""));
-    let verb_fits = if number == 1 { rest.to_owned() } else { rest.replacen("is no record", "are no records", 1) };
+    let verb_fits = if number == 1 { rest.to_owned() } else { rest.replacen("is not a record", "are not records", 1) };
     format!("{} {verb_fits}", count(usize::try_from(number).unwrap_or(usize::MAX), noun))
 }
 

@@ -8,6 +8,8 @@ use crate::agent::upkeep::Fold;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{CopyFacts, Survey};
+use crate::format::text;
+use crate::format::text::count;
 use crate::session::{Comparison, Copy, Liveness, Session, SessionKind};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -43,37 +45,41 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
     let is_decided = session.choice.is_decided;
     let is_aside = !copy.place.store.is_default && chosen.place.store.is_default;
     let why = if is_decided {
-        format!("Copy 1 is the one to use: {}.", session.choice.why)
+        format!("Copy 1 is the one to use, because {}.", session.choice.why)
     } else {
-        format!("No copy can be used without a decision: {}.", session.choice.why)
+        format!("You must choose a copy, because {}.", session.choice.why)
     };
     let what = match (comparison, facts.fold) {
-        (_, Some(_)) if !has_talk(copy) => "holds only events, and no conversation".to_owned(),
+        (_, Some(_)) if !has_talk(copy) => "has only events and no conversation".to_owned(),
         (Some(Comparison::Identical), _) => "has the same records as copy 1".to_owned(),
-        (Some(Comparison::Longer { common }), _) => format!("goes on after the {common} records of copy 1"),
-        (Some(Comparison::Shorter { common: 0 }), _) => "holds nothing of the conversation of copy 1".to_owned(),
-        (Some(Comparison::Shorter { common }), _) => format!("has only the first {common} records of copy 1"),
+        (Some(Comparison::Longer { common }), _) => {
+            format!("continues after the {} of copy 1", count(common, "record"))
+        }
+        (Some(Comparison::Shorter { common: 0 }), _) => "has none of copy 1's conversation".to_owned(),
+        (Some(Comparison::Shorter { common }), _) => {
+            format!("has only the first {} of copy 1", count(common, "record"))
+        }
         (Some(Comparison::Diverged { record }), _) => format!("differs from copy 1 from record {record} on"),
-        (None, _) if !has_talk(copy) => "holds no conversation".to_owned(),
+        (None, _) if !has_talk(copy) => "has no conversation".to_owned(),
         (None, _) => "could not be compared with copy 1".to_owned(),
     };
     let mut evidence =
         format!("{} is stored {} times: copy {} {what}. {why}", name(session), session.copies.len(), at + 1);
     let measured = match (comparison, facts.fold) {
         (_, Some(fold)) if !has_talk(copy) => match fold {
-            Fold::AllKnown => "only events, all of which copy 1 has".to_owned(),
-            Fold::AllNewer => "only events, all newer than those of copy 1".to_owned(),
-            Fold::Mixed => "only events, some of which copy 1 has".to_owned(),
+            Fold::AllKnown => "only events that copy 1 has too".to_owned(),
+            Fold::AllNewer => "only events newer than those of copy 1".to_owned(),
+            Fold::Mixed => "only events; copy 1 has some of them".to_owned(),
         },
         (Some(Comparison::Diverged { record }), _) => format!("diverged at record {record}"),
-        (Some(Comparison::Shorter { common: 0 }), _) => "nothing of the conversation".to_owned(),
+        (Some(Comparison::Shorter { common: 0 }), _) => "none of the conversation".to_owned(),
         (Some(Comparison::Shorter { .. }), _) => "a prefix".to_owned(),
         (Some(comparison), _) => comparison.name().to_owned(),
         (None, _) => "not comparable".to_owned(),
     };
     if is_aside {
         evidence.push_str(&format!(
-            " Copy {} lies in {}, which {} does not use by itself; it may be a backup.",
+            " Copy {} is in {}, which {} does not use by default; it may be a backup.",
             at + 1,
             copy.place.store.root.display(),
             session.agent
@@ -136,11 +142,12 @@ fn shared_ids(survey: &Survey) -> Vec<Finding> {
     by_id.sort_by(|a, b| (&a.id, a.agent).cmp(&(&b.id, b.agent)));
     let shared = by_id.chunk_by(|a, b| a.id == b.id).filter(|sessions| sessions.len() > 1);
     let finding = |sessions: &[&Session]| {
-        let agents = sessions.iter().map(|session| session.agent.name()).collect::<Vec<_>>().join(" and ");
+        let agents: Vec<&str> = sessions.iter().map(|session| session.agent.name()).collect();
         let id = &sessions[0].id;
-        let evidence = format!("{agents} have a session of the id {id}, so the id alone does not say which is meant.");
+        let evidence =
+            format!("{} each have a session with the id {id}, so the id alone is ambiguous.", text::list(&agents));
         let finding = Finding::new(Code::SharedId, Severity::Warning, evidence)
-            .measured(format!("sessions of {} agents", sessions.len()), "of one agent")
+            .measured(format!("sessions of {} agents", sessions.len()), "a session of one agent")
             .remedy(format!("rejoin resume {}", selector(newest(sessions))));
         sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
     };
@@ -166,11 +173,11 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     let finding = |((agent, _, project, short), sessions): ((_, _, Option<&str>, &str), Vec<&Session>)| {
         let place = project.map_or_else(String::new, |project| format!(" of the project {project}"));
         let evidence = format!(
-            "{agent} prints {short} for {} sessions{place} and refuses it as ambiguous, or takes one of them.",
+            "{agent} prints {short} for {} sessions{place}, and then rejects it as ambiguous or takes one of them.",
             sessions.len()
         );
         let finding = Finding::new(Code::AmbiguousPrefix, Severity::Warning, evidence)
-            .measured(format!("{} sessions begin with {short}", sessions.len()), "one")
+            .measured(format!("{} session ids start with {short}", sessions.len()), "one")
             .remedy(format!("rejoin resume {}", selector(newest(&sessions))));
         sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
     };

@@ -180,16 +180,6 @@ fn word(path: &Path) -> String {
     shell::word(&path.to_string_lossy()).into_owned()
 }
 
-/// Says how many directories there are.
-fn directories(number: usize) -> String {
-    if number == 1 { "1 directory".to_owned() } else { format!("{number} directories") }
-}
-
-/// Says how many there are of something.
-fn count(number: usize, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;

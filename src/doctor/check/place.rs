@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent;
-use crate::doctor::check::{Finding, count, directories, name, selector, word};
+use crate::doctor::check::{Finding, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{Gone, Survey};
+use crate::format::text::count;
 use crate::session::{Evidence, Health, Session, SessionKind};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -32,8 +33,8 @@ fn misfiled(session: &Session, survey: &Survey) -> Option<Finding> {
         return None;
     }
     let evidence = format!(
-        "{} lies in the project {project}, but it records {}, which belongs to another project. An agent that looks in \
-         the project of its directory does not find it.",
+        "{} is in the project {project}, but it records {}, which belongs to another project. An agent that looks in \
+         that directory's project does not find it.",
         name(session),
         dir.display()
     );
@@ -65,21 +66,21 @@ fn unknown(session: &Session) -> Option<Finding> {
     let records = copy.evidence.iter().map(said).collect::<Vec<_>>();
     let project = copy.place.project.as_deref().unwrap_or("none");
     let (detail, measured) = match copy.evidence.iter().any(|evidence| evidence.counts) {
-        _ if records.is_empty() => ("Nothing records a directory for it.".to_owned(), "no directory"),
+        _ if records.is_empty() => ("No directory is recorded for it.".to_owned(), "no directory"),
         true => (
             format!("The sessions of its project {project} record several: {}.", records.join("; ")),
             "several directories of its project",
         ),
         false => (
-            format!("What is recorded does not belong to its project {project}: {}.", records.join("; ")),
+            format!("The recorded directories do not belong to its project {project}: {}.", records.join("; ")),
             "only directories of other projects",
         ),
     };
-    let evidence = format!("Nothing tells where {} was started. {detail}", name(session));
+    let evidence = format!("It is unknown where {} was started. {detail}", name(session));
     let verb = if copy.place.project.is_some() && has_session_info(session) { "backfill" } else { "resume" };
     Some(
         Finding::about(session, Code::UnknownDirectory, Severity::Warning, evidence)
-            .measured(measured, "one directory that belongs to its project")
+            .measured(measured, "one directory of its project")
             .remedy(format!("rejoin {verb} {} --dir DIR", selector(session))),
     )
 }
@@ -147,13 +148,13 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
         };
         let named: Vec<String> = dirs.keys().map(|dir| dir.display().to_string()).collect();
         let evidence = format!(
-            "{agent} files the sessions of {} directories in the one project {project}: {}. Going on with the newest \
-             session of a directory may take one of another; an id is safe.",
+            "{agent} files the sessions of {} directories in one project, {project}: {}. Resuming the newest session of \
+             a directory may open a session of another; resuming by id is safe.",
             dirs.len(),
             named.join(", ")
         );
         let mut finding = Finding::new(Code::SlugCollision, Severity::Info, evidence)
-            .measured(directories(dirs.len()), "one directory");
+            .measured(count(dirs.len(), "directory"), "one directory");
         let sessions: Vec<&Session> = survey.scan.sessions.iter().filter(is_of).collect();
         let newest = sessions.iter().copied().max_by_key(|session| session.recency());
         finding = finding.remedy(newest.map_or_else(String::new, |newest| format!("rejoin resume {}", selector(newest))));

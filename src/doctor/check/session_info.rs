@@ -39,11 +39,11 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
         }
     };
     let (outlook, write) = match &plan.action {
-        Action::Write { working_dir, .. } => (format!("Evidence leads to {} alone", working_dir.display()), true),
-        _ => (format!("Evidence is not enough to write it: {}", plan.reason), false),
+        Action::Write { working_dir, .. } => (format!("The evidence points to {}", working_dir.display()), true),
+        _ => (format!("There is not enough evidence to write it: {}", plan.reason), false),
     };
     let evidence = format!(
-        "{why}. A server that resumes it from elsewhere may start a second directory of the same id. {outlook}."
+        "{why}. A server that resumes it from elsewhere may create a second directory with the same id. {outlook}."
     );
     let finding =
         Finding::about(session, Code::of(health), severity, evidence).measured(measured, "working_dir and created_at");
@@ -66,14 +66,13 @@ fn mismatch(session: &Session) -> Finding {
     let said = said.map_or_else(|| "another directory".to_owned(), |said| said.dir.display().to_string());
     let better = copy.evidence.iter().find(|evidence| evidence.counts);
     let other = better.map_or_else(String::new, |better| {
-        format!(" {} says {}, which does belong to it.", better.detail, better.dir.display())
+        format!(" {} says {}, which belongs to it.", better.detail, better.dir.display())
     });
     let (place, expected) = match copy.place.project.as_deref() {
-        Some(project) => (
-            format!("which does not belong to the project {project} that it lies in"),
-            format!("a directory of the project {project}"),
-        ),
-        None => ("but it lies outside of every project".to_owned(), "a place in a project".to_owned()),
+        Some(project) => {
+            (format!("which does not belong to its project {project}"), format!("a directory of the project {project}"))
+        }
+        None => ("but the session is outside every project".to_owned(), "a place in a project".to_owned()),
     };
     let evidence = format!("The {FILE_NAME} of {} says {said}, {place}.{other}", name(session));
     let remedy = match better {

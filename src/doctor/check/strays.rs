@@ -7,9 +7,10 @@ use jiff::SignedDuration;
 
 use crate::agent;
 use crate::agent::upkeep::{CwdRecord, Stray, StrayKind};
-use crate::doctor::check::{Finding, Repair, count, name, selector, word};
+use crate::doctor::check::{Finding, Repair, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
+use crate::format::text::count;
 use crate::session::{AgentKind, Liveness, Pointer, Session, SessionKind};
 
 /// A writer needs a moment; what is older was left behind.
@@ -102,8 +103,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
     }
     let finding = |((agent, parent), sessions): ((AgentKind, &str), Vec<&Session>)| {
         let evidence = format!(
-            "The {agent} session {parent} is gone, but {} of it {} still there. Nothing but `rejoin show` leads there any \
-             more.",
+            "The {agent} session {parent} is gone, but {} of it {} still there. Only `rejoin show` still leads there.",
             count(sessions.len(), "sub-agent"),
             if sessions.len() == 1 { "is" } else { "are" }
         );
@@ -122,7 +122,7 @@ fn temporary(stray: &Stray, survey: &Survey) -> Option<Finding> {
         return None;
     }
     let evidence = format!(
-        "{} ({}) is the temporary file of a writer that died before it put the file in its place; no process has it open.",
+        "{} ({}) is a temporary file of a program that died before it finished; no process has it open.",
         stray.path.display(),
         stray.holds
     );
@@ -146,8 +146,8 @@ fn dangling(pointer: &Pointer) -> Finding {
         Some(id) => (
             Severity::Warning,
             format!(
-                "{path} names the session {id}, which is found nowhere; {} starts afresh, or takes the newest session of \
-                 the directory.",
+                "{path} names the session {id}, which cannot be found; {} starts a new session or takes the newest one \
+                 of the directory.",
                 pointer.agent
             ),
             "no such session",
@@ -157,7 +157,7 @@ fn dangling(pointer: &Pointer) -> Finding {
     Finding::new(Code::DanglingPointer, severity, evidence)
         .agent(pointer.agent)
         .path(&pointer.path)
-        .measured(measured, "the id of a session that is there")
+        .measured(measured, "the id of an existing session")
         .remedy(format!("rejoin resume {}", word(&pointer.dir)))
 }
 
@@ -176,7 +176,7 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
             let project = session.copy().place.project.as_deref().unwrap_or("none");
             let dir = session.launch_dir().map_or_else(|| "unknown".to_owned(), |dir| dir.display().to_string());
             let evidence = format!(
-                "{} names the {}, which lies in the project {project}, not in that of {}. It is resumed from {dir}.",
+                "{} names the {}, which is in the project {project}, not in the project of {}. It is resumed in {dir}.",
                 pointer.path.display(),
                 name(session),
                 pointer.dir.display()
@@ -203,7 +203,7 @@ fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Findi
         (None, _) => "names no directory".to_owned(),
         (Some(dir), _) if !exists => format!("names {}, which does not exist", dir.display()),
         (Some(_), None) if is_old && !is_unread(survey, session_id) => {
-            format!("is about the session {session_id}, which is found nowhere")
+            format!("is about the session {session_id}, which cannot be found")
         }
         (Some(_), Some(session)) if is_old && !is_live => format!("is about {}, which is not in use", name(session)),
         _ => return None,

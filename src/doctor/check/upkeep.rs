@@ -6,9 +6,10 @@ use std::path::Path;
 use jiff::tz::TimeZone;
 
 use crate::agent::upkeep::Retention;
-use crate::doctor::check::{Finding, count, word};
+use crate::doctor::check::{Finding, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{InterruptedRun, Survey};
+use crate::format::text::count;
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -49,8 +50,8 @@ fn expiry_finding(agent: AgentKind, retention: &Retention, day: Option<String>, 
     let setting =
         if retention.is_set { format!("{key} in {}", file.display()) } else { format!("its default for {key}") };
     let when = match &day {
-        Some(day) => format!("when it is started on {day} or later"),
-        None => "when it is next started".to_owned(),
+        Some(day) => format!("when it starts on {day} or later"),
+        None => "when it next starts".to_owned(),
     };
     let evidence = format!(
         "{agent} deletes {} {when}: it keeps a session for {days} days {since} ({setting}).",
@@ -83,8 +84,8 @@ fn is_in(path: &Path, root: &Path) -> bool {
 fn interrupted(run: &InterruptedRun) -> Finding {
     let InterruptedRun { run: id, verb, started_at, steps: (done, all), journal } = run;
     let evidence = format!(
-        "`rejoin {verb}` was interrupted: of its {all} steps, begun at {started_at}, {done} are done. Undoing puts them \
-         back; running it again does the rest."
+        "`rejoin {verb}`, started at {started_at}, was interrupted after {done} of {all} steps. Undo these steps, or run \
+         it again to do the rest."
     );
     Finding::new(Code::InterruptedRun, Severity::Error, evidence)
         .path(journal)

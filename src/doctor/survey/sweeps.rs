@@ -36,11 +36,10 @@ fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, 
     let line = |(root, count): (PathBuf, usize)| {
         let retention = retentions.get(&root)?;
         let (file, key) = &retention.setting;
-        let what = if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") };
         let days = retention.period.as_hours() / 24;
         Some(format!(
-            "{} deletes {what} of these when it is next started, for it keeps them for {days} days; resume them soon, or \
-             first set \"{key}\" to more days in {}",
+            "{} will delete {count} of these sessions when it next starts, because it keeps sessions for {days} days; \
+             resume them soon, or first set \"{key}\" to more days in {}",
             agent.kind(),
             file.display()
         ))

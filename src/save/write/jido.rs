@@ -22,7 +22,7 @@ pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
         // Where another process was faster, its secret counts.
         saving.commit_new()?;
     }
-    machine_secret(root).ok_or_else(|| fail(io::Error::other("it is no secret that JidoCode would use")))
+    machine_secret(root).ok_or_else(|| fail(io::Error::other("it is not a secret that JidoCode would use")))
 }
 
 /// Says where a session is saved already, whatever the case of its id.

@@ -227,7 +227,7 @@ impl Update {
         while left > 0 {
             let piece = old.fill_buf().map_err(fail)?;
             if piece.is_empty() {
-                return Err(fail(io::Error::other("it was shortened meanwhile")));
+                return Err(fail(io::Error::other("it became shorter in the meantime")));
             }
             let piece = &piece[..usize::try_from(left).unwrap_or(usize::MAX).min(piece.len())];
             let length = piece.len();

@@ -53,7 +53,7 @@ fn lines(state: &State, preview: Option<&Preview>, layout: Layout, styles: &Styl
     let mut lines = vec![prompt(state, layout)];
     if layout.has_status {
         let (matching, all) = state.counts();
-        let status = format!("{matching} of {all} sessions; enter resumes, escape leaves");
+        let status = format!("{matching} of {all} sessions; Enter resumes, Escape quits");
         lines.push(format!("{faint}{}{faint:#}", text::truncated(&status, layout.columns)));
     }
     lines.extend(state.window().map(|(item, is_here)| row(item, is_here, state, layout, styles)));
@@ -206,7 +206,7 @@ mod tests {
             drawn(80, 8, &[Key::Down, Key::Char('a'), Key::Char(' ')], None),
             [
                 "> a ",
-                "3 of 3 sessions; enter resumes, escape leaves",
+                "3 of 3 sessions; Enter resumes, Escape quits",
                 "> claude     Fix the parser of the configur…  …tory/with/a/long/name  yesterday",
                 "  amplifier  日本語の題名です、とても長い題…  ~/app                   yesterday",
                 "  jido       x                                ?                       yesterday",

@@ -60,7 +60,8 @@ impl Answer for Report<'_> {
             }
             if item.action != Action::Keep {
                 for evidence in &item.evidence {
-                    let verdict = if evidence.counts { "counts" } else { "does not count: another project" };
+                    let verdict =
+                        if evidence.counts { "counts" } else { "does not count: it belongs to another project" };
                     let dir = text::one_line(&env.tilde(&evidence.dir)).into_owned();
                     writeln!(out, "      {faint}{dir}  ({}; {verdict}){faint:#}", text::one_line(&evidence.detail))?;
                 }
@@ -78,7 +79,7 @@ impl Answer for Report<'_> {
         }
         writeln!(out, "{summary}.")?;
         if let Some(run) = self.run {
-            writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
+            writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
         }
         Ok(())
     }

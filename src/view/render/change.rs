@@ -53,9 +53,9 @@ fn item_text(
         let what = match step {
             Step::Trash { stamp, .. } => format!("to the trash, {}", text::size(stamp.size)),
             Step::Write { stamp: None, .. } => "new".to_owned(),
-            Step::Write { .. } => "written anew, the old one kept in the trash".to_owned(),
-            Step::MakeDir { .. } => "made".to_owned(),
-            Step::Put { .. } => "put back".to_owned(),
+            Step::Write { .. } => "replaced, the old version goes to the trash".to_owned(),
+            Step::MakeDir { .. } => "new directory".to_owned(),
+            Step::Put { .. } => "restored".to_owned(),
         };
         writeln!(out, "      {faint}{path}  ({what}){faint:#}")?;
     }
@@ -87,7 +87,7 @@ fn summary_text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> i
             return writeln!(out, "Nothing to do.");
         }
         writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
-        return writeln!(out, "{faint}--apply {fingerprint} does just this.{faint:#}");
+        return writeln!(out, "{faint}Pass --apply {fingerprint} to do exactly this.{faint:#}");
     }
     if planned == 0 {
         return writeln!(out, "Nothing to do.");
@@ -99,7 +99,7 @@ fn summary_text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> i
     }
     writeln!(out, "{summary}.")?;
     if let Some(run) = run {
-        writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
+        writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
     }
     Ok(())
 }

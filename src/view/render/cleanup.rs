@@ -257,13 +257,13 @@ fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Resul
             None => writeln!(out, "Nothing to do.")?,
         }
         if let Some(run) = summary.run {
-            writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}")?;
+            writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
         }
         return Ok(());
     }
     let purge = summary.purged_runs.len();
     if purge > 0 {
-        writeln!(out, "The trash of {} would be purged.", count(purge, "run"))?;
+        writeln!(out, "The trash of {} would be purged.", text::count(purge, "run"))?;
     }
     if report.change.change.items.is_empty() {
         return if purge == 0 { writeln!(out, "Nothing to do.") } else { Ok(()) };
@@ -271,21 +271,20 @@ fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Resul
     let whereto = if summary.permanent { "deleted for good" } else { "to the trash" };
     let size = text::size(summary.freed_bytes);
     let first = if report.archive.is_some() { ", archived first" } else { "" };
-    writeln!(out, "{} would go, {size} {whereto}{first}. Nothing was changed.", what_goes(&summary))?;
+    writeln!(out, "{} would be removed, {size} {whereto}{first}. Nothing was changed.", what_goes(&summary))?;
     if report.refused.is_none() {
-        writeln!(out, "{faint}--apply {} does just this.{faint:#}", summary.fingerprint)?;
+        writeln!(out, "{faint}Pass --apply {} to do exactly this.{faint:#}", summary.fingerprint)?;
     }
     Ok(())
 }
 
-fn count(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
 fn what_goes(summary: &CleanupSummary<'_>) -> String {
-    let with =
-        if summary.subagents > 0 { format!(" with {}", count(summary.subagents, "sub-agent")) } else { String::new() };
-    format!("{}{with}", count(summary.planned, "session"))
+    let with = if summary.subagents > 0 {
+        format!(" with {}", text::count(summary.subagents, "sub-agent"))
+    } else {
+        String::new()
+    };
+    format!("{}{with}", text::count(summary.planned, "session"))
 }
 
 /// Says in one sentence what was done; `None` when nothing was, and nothing failed.
@@ -293,16 +292,17 @@ fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
     let mut parts = Vec::new();
     if summary.deleted > 0 || summary.records > 0 {
         let whereto = if summary.permanent { "deleted for good" } else { "moved to the trash" };
-        parts.push(format!("{} {whereto}, {}", count(summary.deleted, "session"), text::size(summary.freed_bytes)));
+        let sessions = text::count(summary.deleted, "session");
+        parts.push(format!("{sessions} {whereto}, {}", text::size(summary.freed_bytes)));
     }
     if summary.archived > 0 {
         parts.push(format!("{} archived, {} new", summary.archived, text::size(summary.archived_bytes)));
     }
     if summary.records > 0 {
-        parts.push(format!("{} of directories removed", count(summary.records, "record")));
+        parts.push(format!("{} of directories removed", text::count(summary.records, "record")));
     }
     if !summary.purged_runs.is_empty() {
-        let runs = count(summary.purged_runs.len(), "run");
+        let runs = text::count(summary.purged_runs.len(), "run");
         parts.push(format!("the trash of {runs} purged, {} freed", text::size(summary.purged_bytes)));
     }
     let has_done = !parts.is_empty();
@@ -320,7 +320,7 @@ fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
 fn line(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
     let summary = report.summary();
     let Some(sentence) = sentence(&summary) else { return Ok(()) };
-    let undo = summary.run.map(|run| format!(" `rejoin undo {run}` takes it back.")).unwrap_or_default();
+    let undo = summary.run.map(|run| format!(" `rejoin undo {run}` undoes this.")).unwrap_or_default();
     writeln!(out, "rejoin cleanup: {sentence}{undo}")
 }
 
@@ -331,7 +331,7 @@ pub(crate) fn left_to_agents(left: &[LeftToAgent]) -> Vec<String> {
         by_agent.entry(one.agent).or_insert((0, &one.reason)).0 += 1;
     }
     let line = |(agent, (sessions, reason)): (AgentKind, (usize, &str))| {
-        format!("{} of {agent} would go too, but {reason}", count(sessions, "session"))
+        format!("{} of {agent} would be removed too, but {reason}", text::count(sessions, "session"))
     };
     by_agent.into_iter().map(line).collect()
 }

@@ -92,30 +92,26 @@ fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Find
 
 fn summary(report: &Report<'_>) -> String {
     let counts = report.counts();
-    let sessions = number(counts.sessions, "session");
+    let sessions = text::count(counts.sessions, "session");
     let mut summary = if report.findings.is_empty() {
-        format!("No trouble found in {sessions}.")
+        format!("No problems found in {sessions}.")
     } else {
         let parts = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "info")];
         let parts: Vec<String> =
-            parts.iter().filter(|(count, _)| *count > 0).map(|(count, one)| number(*count, one)).collect();
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, one)| text::count(*count, one)).collect();
         format!("{} in {sessions}.", parts.join(", "))
     };
     if counts.repairable > 0 {
-        summary.push_str(&format!(" `rejoin doctor --fix` mends {} and loses nothing.", counts.repairable));
+        summary.push_str(&format!(" `rejoin doctor --fix` fixes {} without losing anything.", counts.repairable));
     }
     if counts.read_at_both_ends > 0 {
         summary.push_str(&format!(
-            " Of {} of more than {} only the two ends were read; --deep reads the whole.",
-            number(counts.read_at_both_ends, "transcript"),
+            " Of {} larger than {}, only the two ends were read; --deep reads everything.",
+            text::count(counts.read_at_both_ends, "transcript"),
             text::size(READ_WHOLE)
         ));
     }
     summary
-}
-
-fn number(count: usize, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// Every check, with what it means.

@@ -125,15 +125,15 @@ impl Answer for Change<'_> {
             return Ok(());
         }
         let sentence = match (is_install, old == new) {
-            (true, true) => "The hooks are set up already in",
-            (true, false) => "The hooks are set up in",
+            (true, true) => "The hooks are already in",
+            (true, false) => "Added the hooks to",
             (false, true) => "There are no hooks of rejoin in",
-            (false, false) if new.is_none() => "The hooks were all that there was; removed",
-            (false, false) => "The hooks are taken out of",
+            (false, false) if new.is_none() => "Nothing but the hooks was left, so removed",
+            (false, false) => "Removed the hooks from",
         };
         writeln!(out, "{sentence} {path}")?;
         match self.run {
-            Some(run) => writeln!(out, "{faint}`rejoin undo {run}` takes it back.{faint:#}"),
+            Some(run) => writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}"),
             None => Ok(()),
         }
     }

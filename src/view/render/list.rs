@@ -50,8 +50,10 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter) -> Vec<String> {
     }
     // A pointer to nowhere has no directory or time of a session to be filtered by.
     for pointer in dangling.iter().filter(|pointer| filter.shows_dangling(pointer.agent)) {
-        let id = pointer.session_id.as_deref().unwrap_or("no session");
-        notes.push(format!("{} points to {id}, which is found nowhere.", pointer.path.display()));
+        notes.push(match pointer.session_id.as_deref() {
+            Some(id) => format!("{} points to {id}, which cannot be found.", pointer.path.display()),
+            None => format!("{} points to no session.", pointer.path.display()),
+        });
     }
     notes
 }

@@ -27,7 +27,7 @@ pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
     };
     if let Some(session) = resume.session.as_ref().filter(|session| session.copies.len() > 1) {
         words.push_str(&format!(
-            "\nIt has {} copies; this one was chosen because: {}.",
+            "\nIt has {} copies; this one was chosen because {}.",
             session.copies.len(),
             session.choice.why
         ));

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::format::text;
 use crate::save::transcript::Counts;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
@@ -69,10 +70,9 @@ impl Answer for Saved {
 /// Says the outcome in a sentence.
 pub(crate) fn text(saved: &Saved) -> String {
     let path = saved.path.display();
-    let messages = |count| if count == 1 { "1 message".to_owned() } else { format!("{count} messages") };
     match saved.counts {
-        Some(counts) if saved.is_written => format!("Saved {} in {path}.", messages(counts.messages)),
-        Some(counts) => format!("The {} in {path} are the same already.", messages(counts.messages)),
+        Some(counts) if saved.is_written => format!("Saved {} in {path}.", text::count(counts.messages, "message")),
+        Some(counts) => format!("{path} already has the same {}.", text::count(counts.messages, "message")),
         None => format!("Saved {path}."),
     }
 }

@@ -235,16 +235,15 @@ pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Su
 pub(crate) fn notes(needle: &Needle, matching: usize, summary: &Summary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if matching == 0 {
-        let sessions = if summary.searched == 1 { "1 session" } else { &format!("{} sessions", summary.searched) };
-        notes.push(format!("Nothing says {:?}: {sessions} looked through.", needle.text()));
+        notes.push(format!("No match for {:?} in {}.", needle.text(), text::count(summary.searched, "session")));
     }
     if summary.is_limited {
         notes.push("There may be more beyond --limit.".to_owned());
     }
     match summary.hidden {
         0 => {}
-        1 => notes.push("1 sub-agent or empty session not looked through; --all does.".to_owned()),
-        hidden => notes.push(format!("{hidden} sub-agents and empty sessions not looked through; --all does.")),
+        1 => notes.push("1 sub-agent or empty session not searched; --all searches it.".to_owned()),
+        hidden => notes.push(format!("{hidden} sub-agents and empty sessions not searched; --all searches them.")),
     }
     notes
 }

@@ -41,7 +41,7 @@ pub(crate) fn session(
     };
     match &copy.launch_dir {
         Some(dir) => page.line("launch dir", &format!("{}  ({}{exists})", path(&dir.value), dir.source))?,
-        None => page.line("launch dir", "unknown: nothing that encodes to its project tells")?,
+        None => page.line("launch dir", "unknown: no recorded directory belongs to its project")?,
     }
     page.dir("started in", copy.start_dir.as_ref())?;
     page.dir("last in", copy.last_dir.as_ref())?;
@@ -69,7 +69,7 @@ pub(crate) fn session(
         page.line("pointer", &format!("{} of {}{name}", path(&pointer.path), pointer.agent))?;
     }
     for health in &session.health {
-        page.warning("trouble", &format!("{}: {}", health.code(), health.meaning()))?;
+        page.warning("problem", &format!("{}: {}", health.code(), health.meaning()))?;
     }
     for note in &copy.notes {
         page.line("note", &text::one_line(note))?;
@@ -80,9 +80,10 @@ pub(crate) fn session(
         Ok(plan) => {
             match (&plan.dir, session.launch_dir_exists) {
                 (None, _) => {
-                    page.warning("resume", "refused while its directory is unknown; if you know it, --dir DIR")?
+                    page.warning("resume", "refused while its directory is unknown; name it with --dir DIR")?
                 }
-                (_, Some(false)) => page.warning("resume", "refused while its launch directory is gone; --dir DIR")?,
+                (_, Some(false)) => page
+                    .warning("resume", "refused while its launch directory is gone; start elsewhere with --dir DIR")?,
                 _ if copy.is_planted() => page.warning("resume", "refused without --trust")?,
                 _ => match plan.shell_line(env) {
                     Some(line) => page.line("resume", &text::unbroken(&line))?,
@@ -179,7 +180,7 @@ impl<W: Write> Page<'_, W> {
         }
         for (at, evidence) in copy.evidence.iter().enumerate() {
             let name = if at == 0 { "evidence" } else { "" };
-            let verdict = if evidence.counts { "counts" } else { "does not count: it encodes to another project" };
+            let verdict = if evidence.counts { "counts" } else { "does not count: it belongs to another project" };
             self.line(name, &format!("{}  ({}; {verdict})", path(&evidence.dir), text::one_line(&evidence.detail)))?;
         }
         Ok(())

@@ -93,7 +93,8 @@ impl Answer for [Entry<'_>] {
             return Ok(());
         }
         let size = text::size(self.iter().map(|entry| entry.size_bytes).sum());
-        writeln!(out, "{} in the trash, {size}. `rejoin trash restore RUN/ITEM` puts one back.", self.len())
+        let count = text::count(self.len(), "item");
+        writeln!(out, "{count} in the trash, {size}. `rejoin trash restore RUN/ITEM` puts one back.")
     }
 }
 
@@ -131,8 +132,10 @@ impl Answer for Purged {
         for failed in &self.failed {
             writeln!(out, "{warning}failed{warning:#}  {}", text::one_line(failed))?;
         }
-        let count = self.runs.len();
-        let runs = if count == 1 { "run" } else { "runs" };
-        writeln!(out, "What {count} {runs} took away is deleted: {}.", text::size(self.freed_bytes))
+        if self.runs.is_empty() {
+            return writeln!(out, "Nothing to purge.");
+        }
+        let runs = text::count(self.runs.len(), "run");
+        writeln!(out, "Purged what {runs} removed: {} freed.", text::size(self.freed_bytes))
     }
 }

@@ -114,7 +114,7 @@ impl Answer for Report {
         let UndoSummary { run, verb, undone, refused, .. } = summary(self);
         let (run, verb) = (text::one_line(run), text::one_line(verb));
         match (undone, refused) {
-            (0, 0) => writeln!(out, "Nothing of run {run} ({verb}) is left to be undone."),
+            (0, 0) => writeln!(out, "Run {run} ({verb}) has nothing left to undo."),
             (_, 0) => writeln!(out, "Run {run} ({verb}): {undone} put back."),
             _ => writeln!(out, "Run {run} ({verb}): {undone} put back, {refused} refused."),
         }

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, S
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::ColorWhen;
-use crate::error::Refusal;
+use crate::error::{Exit, Refusal};
 use crate::format::text;
 use crate::system::env::Env;
 use gate::{Gate, guarded};
@@ -128,6 +128,10 @@ impl Ui {
 
     /// Says why the run failed, with what to type next.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
+        if error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::Interrupted) {
+            // Somebody answered no, which is not an error.
+            return self.note("Nothing was changed.");
+        }
         let style = self.err_styles.error;
         self.say(format_args!("{style}error:{style:#} {}", indented(&format!("{error:#}"))));
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };

@@ -50,15 +50,15 @@ fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> StepError {
 }
 
 fn changed(path: &Path) -> StepError {
-    StepError::Changed(format!("{} was changed by another program meanwhile", path.display()))
+    StepError::Changed(format!("{} was changed by another program in the meantime", path.display()))
 }
 
 fn changed_since(path: &Path) -> String {
-    format!("{} was changed since", path.display())
+    format!("{} has changed since", path.display())
 }
 
 fn in_the_way(path: &Path) -> StepError {
-    StepError::Changed(format!("{} is there again, and is newer", path.display()))
+    StepError::Changed(format!("{} exists again and is newer", path.display()))
 }
 
 /// Tells whether a call failed for one of these reasons.

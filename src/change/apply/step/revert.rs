@@ -44,7 +44,7 @@ impl StepContext<'_> {
                     }
                     (_, true, true) => StepState::Blocked(in_the_way(path).to_string()),
                     (_, false, false) => {
-                        StepState::Blocked(format!("what was kept of {} is no longer in the trash", path.display()))
+                        StepState::Blocked(format!("the old version of {} is no longer in the trash", path.display()))
                     }
                 }
             }

@@ -169,7 +169,7 @@ pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
     }
     if list.hidden > 0 {
         notes.push(format!(
-            "{} not shown: sub-agents, empty sessions, and what their agent has archived itself; --all shows them.",
+            "{} not shown: sub-agents, empty sessions and sessions that their agent has archived; --all shows them.",
             list.hidden
         ));
     }

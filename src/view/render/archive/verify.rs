@@ -124,23 +124,26 @@ impl Answer for Verified<'_> {
             verdict.faults.iter().flat_map(|fault| &fault.hurt).map(|at| (at.agent, &at.id)).collect();
         for (agent, id) in hurt {
             let id = text::one_line(id);
-            writeln!(out, "{faint}`rejoin archive --full {agent}:{id}` mends what that session still has.{faint:#}")?;
+            writeln!(out, "{faint}`rejoin archive --full {agent}:{id}` repairs what that session still has.{faint:#}")?;
         }
         let Verdict { sessions, snapshots: states, blobs, stored_bytes, unneeded, .. } = verdict;
         let verdict = match verdict.faults.len() {
-            0 => "everything is as it was written".to_owned(),
-            1 => "1 fault".to_owned(),
-            faults => format!("{faults} faults"),
+            0 => "no damage found".to_owned(),
+            faults => text::count(faults, "fault"),
         };
         let dir = env.tilde(archive.root());
         let size = text::size(*stored_bytes);
         writeln!(
             out,
-            "{sessions} sessions in {states} states, {blobs} blobs, {size} in {}: {verdict}.",
+            "{} in {}, {}, {size} in {}: {verdict}.",
+            text::count(*sessions, "session"),
+            text::count(*states, "state"),
+            text::count(*blobs, "blob"),
             text::one_line(&dir)
         )?;
         if *unneeded > 0 {
-            writeln!(out, "{faint}{unneeded} files are not needed; the next `rejoin archive` removes them.{faint:#}")?;
+            let files = text::count(*unneeded, "unneeded file");
+            writeln!(out, "{faint}The next `rejoin archive` removes {files}.{faint:#}")?;
         }
         Ok(())
     }
