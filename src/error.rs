@@ -84,30 +84,30 @@ impl From<Exit> for ExitCode {
 
 /// An operation on a path that the system refused.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {}: {}", path.display(), reason(source))]
+#[error("cannot {action} {}: {}", path.display(), reason(cause))]
 pub(crate) struct PathError {
     /// What was tried, as a verb: "read", "write".
     pub action: &'static str,
     /// Where.
     pub path: PathBuf,
-    /// Why it failed. Not a `source()`: the message already says it.
-    source: io::Error,
+    /// Why it failed. It is not named `source`, which would make it the error's `source()`: a chain would say it twice.
+    cause: io::Error,
 }
 
 impl PathError {
     /// Names what was tried and where.
-    pub(crate) fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self { action, path: path.to_owned(), source }
+    pub(crate) fn new(action: &'static str, path: &Path, cause: io::Error) -> Self {
+        Self { action, path: path.to_owned(), cause }
     }
 
     /// Returns the system's reason alone, in lower case and without its number.
     pub(crate) fn reason(&self) -> String {
-        reason(&self.source)
+        reason(&self.cause)
     }
 
     /// Returns the kind of the system's error.
     pub(crate) fn kind(&self) -> io::ErrorKind {
-        self.source.kind()
+        self.cause.kind()
     }
 }
 
@@ -205,6 +205,8 @@ mod tests {
     fn the_systems_reason_is_given_in_plain_lower_case() {
         let error = PathError::new("read", Path::new("/x/y"), io::Error::from_raw_os_error(13));
         assert_eq!(error.to_string(), "cannot read /x/y: permission denied");
+        let chain = anyhow::Error::from(error).context("cannot list");
+        assert_eq!(format!("{chain:#}"), "cannot list: cannot read /x/y: permission denied", "the reason is said once");
     }
 
     #[test]

@@ -247,7 +247,7 @@ impl Restore<'_> {
     pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
         let prepare = |state_dir: &StateDir| {
             let made = self.make_ready(state_dir.disk());
-            made.map_err(|error| PathError::new("make ready", &self.ready, error))
+            made.map_err(|error| PathError::new("prepare", &self.ready, error))
         };
         run::run_prepared(&self.change, env, patience, prepare)
     }

@@ -155,7 +155,7 @@ fn lock(archive: &Archive, disk: &dyn Disk, env: &Env, patience: Duration) -> an
         }
         opened => opened,
     };
-    let dir = made.map_err(|error| PathError::new("make", root, error))?;
+    let dir = made.map_err(|error| PathError::new("create", root, error))?;
     Lock::take(disk, (&dir, root), "archive", env.now, patience)
 }
 

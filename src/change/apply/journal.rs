@@ -196,7 +196,7 @@ impl<'a> Journal<'a> {
                 let _ = disk.unlink((&state_dir.runs, &name));
                 match error.kind() {
                     io::ErrorKind::AlreadyExists => continue,
-                    _ => return Err(PathError::new("make", &state_dir.trash_of(&run), error)),
+                    _ => return Err(PathError::new("create", &state_dir.trash_of(&run), error)),
                 }
             }
             let mut journal = Self { disk, file, path, is_broken: false };

@@ -32,7 +32,7 @@ impl PrivateDir {
         let state = env.state_dir();
         let make_state = |disk: &System| {
             let made = disk::make_dirs(disk, &state);
-            made.map_err(|error| PathError::new("make", &state, error))
+            made.map_err(|error| PathError::new("create", &state, error))
         };
         let in_state = make_state(&System::new(env)).and_then(|_| Self::make_in(&state, env));
         // A home may be there to be read only.
@@ -46,14 +46,14 @@ impl PrivateDir {
 
     fn make_in(base: &Path, env: &Env) -> Result<Self, PathError> {
         let disk = System::new(env);
-        let handle = disk.open_dir(base).map_err(|error| PathError::new("make", base, error))?;
+        let handle = disk.open_dir(base).map_err(|error| PathError::new("create", base, error))?;
         // What is left over harms nobody.
         let _ = clear_left(&disk, &handle);
         let mut number = 0_u64;
         loop {
             let name = OsString::from(format!("{PREFIX}{}-{number}", std::process::id()));
             let path = base.join(&name);
-            let fail = |error| PathError::new("make", &path, error);
+            let fail = |error| PathError::new("create", &path, error);
             number += 1;
             match disk.make_dir((&handle, &name)) {
                 // A process of the same number, in another container or long ago.

@@ -43,7 +43,7 @@ impl StateDir {
         verb: &str,
         patience: Duration,
     ) -> anyhow::Result<Self> {
-        let make = |path: &Path| disk::make_dirs(&*disk, path).map_err(|error| PathError::new("make", path, error));
+        let make = |path: &Path| disk::make_dirs(&*disk, path).map_err(|error| PathError::new("create", path, error));
         let state = make(&path)?;
         let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
         let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;
