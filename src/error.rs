@@ -135,7 +135,7 @@ pub(crate) struct Refusal {
     pub message: String,
     /// What to type next.
     pub hint: Option<String>,
-    /// What the user can choose from, if the trouble is that there are several.
+    /// What the user can choose from, if there are several.
     pub candidates: Vec<Candidate>,
 }
 

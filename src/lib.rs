@@ -37,7 +37,7 @@ use system::env::Env;
 use view::render;
 use view::ui::Ui;
 
-/// Runs the program with these arguments, the first of which is its own name.
+/// Runs the program with these arguments; the first one is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
     system::signals::survive_file_size_limit();

@@ -348,7 +348,7 @@ impl Found {
                 let mut found = Self::default();
                 match dir.file_name().and_then(|name| name.to_str()) {
                     Some(name) => walk(&dir, &Arc::from(name), &mut found),
-                    None => found.problem(&dir, "its name is not UTF-8, which no agent writes"),
+                    None => found.problem(&dir, "its name is not UTF-8, so no agent wrote it"),
                 }
                 found
             })

@@ -84,7 +84,7 @@ mod tests {
         names
     }
 
-    /// Bytes of which no two chunks are the same.
+    /// Bytes that have no two equal chunks.
     fn bytes(count: usize) -> Vec<u8> {
         (0_u32..).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).take(count).collect()
     }

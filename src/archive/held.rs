@@ -14,7 +14,7 @@ use crate::change::plan::change::hex;
 use crate::session::{AgentKind, Session};
 use crate::system::fsio;
 
-/// Returns those of the sessions of which everything that belongs to them is in the archive with its present content.
+/// Returns the sessions that the archive holds completely: everything that belongs to them, with its present content.
 ///
 /// The files and the blobs are read to their ends, so a damaged archive holds nothing.
 pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {

@@ -197,7 +197,7 @@ pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
     names.iter().filter_map(fault).collect()
 }
 
-/// Refuses a session of which something would go where its agent keeps other things, such as its settings.
+/// Refuses a session if something of it would go where its agent keeps other things, such as its settings.
 ///
 /// What a manifest says is not trusted: the agent itself is asked, in a directory of its own, what belongs to the session.
 pub(crate) fn check_places(

@@ -39,7 +39,7 @@ impl Unpacked {
         for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
             let path = unpacked.root().join(&entry.path);
             let made = unpacked.entry(&path, entry, is_wanted(entry), archive);
-            made.map_err(|trouble| match trouble {
+            made.map_err(|error| match error {
                 UnpackError::Damaged(why) => anyhow::Error::from(damaged(manifest, &why)),
                 UnpackError::System(error) => PathError::new("unpack", &path, error).into(),
             })?;
@@ -86,8 +86,8 @@ impl From<io::Error> for UnpackError {
 }
 
 impl From<UnpackError> for io::Error {
-    fn from(trouble: UnpackError) -> Self {
-        match trouble {
+    fn from(error: UnpackError) -> Self {
+        match error {
             UnpackError::Damaged(why) => Self::other(why),
             UnpackError::System(error) => error,
         }
@@ -115,7 +115,7 @@ pub(super) fn unpack(
     Ok(())
 }
 
-/// Refuses a session of which something is damaged, as these words say.
+/// Refuses a session that is damaged in the archive, with the reason.
 pub(crate) fn damaged(manifest: &Manifest, why: &str) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
     let message = format!("{agent} session {id} is damaged in the archive: {why}");

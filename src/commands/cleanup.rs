@@ -178,7 +178,9 @@ fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) ->
     if due.is_empty() || newest.is_some_and(|newest| newest >= before) || matches!(args.trash_keep, Age::At(_)) {
         return Ok(due);
     }
-    ui.warn("the trash is not purged: nothing was used since what is in it was removed, so the clock may be wrong");
+    ui.warn(
+        "the trash was not purged: no session was active since its contents were removed, so the clock may be wrong",
+    );
     Ok(Vec::new())
 }
 

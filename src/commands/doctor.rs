@@ -53,7 +53,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     Ok(if has_found { Exit::Findings } else { Exit::Ok })
 }
 
-/// Mends what loses nothing, and lists the rest.
+/// Repairs what can be repaired without losing anything, and lists the rest.
 fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let repairs = repair::of_findings(&findings, survey);
     let change = ChangeArgs { dry_run: args.dry_run, apply: args.apply.clone(), lock: args.lock };

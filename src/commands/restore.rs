@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     Ok(super::change::exit(outcome.as_ref()))
 }
 
-/// Refuses a session of which something is damaged.
+/// Refuses a session that is damaged in the archive.
 fn check(manifest: &Manifest, archive: &Archive) -> Result<(), Refusal> {
     let damage = restore::check(manifest, archive);
     if damage.is_empty() { Ok(()) } else { Err(damaged(manifest, &damage.join("; "))) }

@@ -18,7 +18,7 @@ use crate::view::ui::Ui;
 
 type Key = (AgentKind, String);
 
-/// Returns the sessions that go of which the archive holds everything, their sub-agents included, as it is now.
+/// Returns the sessions to be removed that the archive holds completely, as they are now and with their sub-agents.
 pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Archive, env: &Env) -> BTreeSet<Key> {
     if !archive.root().is_dir() {
         return BTreeSet::new();

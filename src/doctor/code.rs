@@ -66,7 +66,7 @@ impl Code {
     /// Every code, in the order of the answers.
     pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// Returns the code of a trouble that `list` and `show` know too.
+    /// Returns the code of a problem that `list` and `show` know too.
     pub(crate) fn of(health: Health) -> Self {
         match health {
             Health::DuplicateSession => Self::DuplicateSession,
@@ -96,9 +96,7 @@ impl Code {
         match self {
             Self::DuplicateSession => (&[Error, Warning, Info], Health::DuplicateSession.meaning()),
             Self::SharedId => (&[Warning], "several agents have a session with the same id"),
-            Self::AmbiguousPrefix => {
-                (&[Warning], "the short id that the agent prints matches several sessions")
-            }
+            Self::AmbiguousPrefix => (&[Warning], "the short id that the agent prints matches several sessions"),
             Self::MisfiledSession => (&[Warning], Health::MisfiledSession.meaning()),
             Self::MissingDirectory => (&[Warning], Health::MissingDirectory.meaning()),
             Self::UnknownDirectory => (&[Warning], Health::UnknownDirectory.meaning()),
@@ -109,9 +107,7 @@ impl Code {
             Self::EmptySession => (&[Info], Health::EmptySession.meaning()),
             Self::TornTranscript => (&[Warning, Info], Health::TornTranscript.meaning()),
             Self::BadLines => (&[Warning], Health::BadLines.meaning()),
-            Self::OrphanBelongings => {
-                (&[Warning, Info], "files of a session are not beside its transcript")
-            }
+            Self::OrphanBelongings => (&[Warning, Info], "files of a session are not beside its transcript"),
             Self::DanglingPointer => (&[Warning, Info], "a file names a session but does not lead to it"),
             Self::StaleCwdRecord => (&[Info], "a record of a session's directory is no longer needed"),
             Self::SignatureInvalid => (&[Error], Health::SignatureInvalid.meaning()),

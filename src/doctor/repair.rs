@@ -1,4 +1,4 @@
-//! Turns decisions about sessions into changes of files: what doctor mends, and which copy a person keeps.
+//! Turns decisions about sessions into changes of files: what doctor repairs, and which copy a person keeps.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::system::stamp;
 /// The log that a stray directory of Amplifier is folded by.
 const LOG: &str = "events.jsonl";
 
-/// What doctor would mend, and what it cannot though it lost nothing.
+/// What doctor would repair, and what it could not plan.
 #[derive(Debug)]
 pub(crate) struct Repairs {
     /// The change.
@@ -24,7 +24,7 @@ pub(crate) struct Repairs {
     pub failed: Vec<Unplanned>,
 }
 
-/// Plans what mends the findings that can be mended without losing anything.
+/// Plans the repair of every finding that can be repaired without losing anything.
 pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     let mut repairs = Repairs { change: Change { verb: "doctor --fix", items: Vec::new() }, failed: Vec::new() };
     let mut ordered: Vec<(&Finding, &Repair)> =

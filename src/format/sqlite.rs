@@ -56,7 +56,7 @@ impl QueryError {
         false
     }
 
-    /// Tells whether a part of the database cannot be read, of which the rest may be sound.
+    /// Tells whether a part of the database cannot be read, though the rest may be sound.
     pub(crate) fn is_damage(&self) -> bool {
         !matches!(self, Self::Unknown(_)) && !self.is_lock() && !self.is_refused_write()
     }
@@ -101,7 +101,7 @@ pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryE
         let found = db.and_then(|db| db.begin().and_then(|()| look(&db)));
         let is_settled = Footprint::of(path)? == before;
         match found {
-            // What is read under locks belongs together, whatever was changed meanwhile.
+            // What is read under locks belongs together, whatever else has changed.
             Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
             // Shared memory that is half made looks the same before and after, and is whole a moment later.
             Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_any_record_is_no_trouble() {
+    fn a_log_without_any_record_does_no_harm() {
         let (_dir, path, connection) = database("WAL");
         drop(connection);
         std::fs::write(with_suffix(&path, "-wal"), "").expect("a log");

@@ -118,7 +118,7 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
 }
 
 /// Says how many there are of something: "0 sessions", "1 session", "2 directories".
-pub(crate) fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
+pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
     match one.strip_suffix('y') {
         _ if number == N::from(1) => format!("1 {one}"),
         Some(stem) => format!("{number} {stem}ies"),
@@ -155,6 +155,22 @@ pub(crate) fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_and_lists_are_words_of_a_sentence() {
+        let counts = [(0, "0 sessions"), (1, "1 session"), (2, "2 sessions")];
+        for (number, expected) in counts {
+            assert_eq!(count(number, "session"), expected);
+        }
+        assert_eq!(
+            (count(1_u64, "directory"), count(2_u64, "directory")),
+            ("1 directory".into(), "2 directories".into())
+        );
+        let lists = [(&["gemini"][..], "gemini"), (&["gemini", "qwen", "copilot"], "gemini, qwen and copilot")];
+        for (names, expected) in lists {
+            assert_eq!(list(names), expected);
+        }
+    }
 
     #[test]
     fn escape_codes_in_a_title_do_not_reach_the_terminal() {

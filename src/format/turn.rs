@@ -20,7 +20,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Begins a turn of which nothing was said yet.
+    /// Begins a turn in which nothing has been said yet.
     pub(crate) fn new(role: Role, at: Option<Timestamp>) -> Self {
         Self { role, at, counts: true, model: None, messages: Vec::new() }
     }

@@ -37,7 +37,7 @@ pub(crate) fn read(path: &Path) -> Result<File, PathError> {
         }
         Err(_) => return Ok(File { path: path.to_owned(), text: None, stamp: None }),
     };
-    // What is written meanwhile has another stamp than this.
+    // A file that is written in the meantime gets another stamp.
     let stamp = stamp::take(&real)?;
     let bytes = fsio::read_bounded(&real, MAX_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|_| fail(io::Error::other("it is not UTF-8")))?;
@@ -46,7 +46,7 @@ pub(crate) fn read(path: &Path) -> Result<File, PathError> {
 
 /// Puts the new text where the old one was read, or the file into the trash, and returns the run's name.
 ///
-/// Settings that another program has changed meanwhile are left alone.
+/// Settings that another program has changed in the meantime are left alone.
 pub(crate) fn apply(
     old: &File,
     new: Option<&str>,

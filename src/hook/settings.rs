@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_made_of_the_file_meanwhile_is_kept() {
+    fn what_another_program_made_of_the_file_in_the_meantime_is_kept() {
         let value: Value = serde_json::from_str(&with_hooks("{\"model\": \"m\"}")).expect("JSON");
         let mut value = value;
         value["hooks"]["PostToolUse"]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::agent::{self, Agent};
 use crate::error::{Exit, Refusal};
+use crate::format::shell;
 use crate::launch::log::{self, Launch, TooMany};
 use crate::session::{Liveness, Session};
 use crate::system::env::Env;

@@ -38,7 +38,7 @@ pub(crate) struct Places {
 pub(crate) struct Scan {
     /// The sessions, in order of agent and id.
     pub sessions: Vec<Session>,
-    /// Pointers whose session is found nowhere.
+    /// Pointers whose session cannot be found.
     pub dangling: Vec<Pointer>,
     /// What could not be read.
     pub problems: Vec<Problem>,
@@ -186,7 +186,7 @@ fn group(mut copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
 struct Notes(HashMap<PathBuf, StoreNotes>);
 
 impl Notes {
-    /// Reads the notes on the wanted copies, and on stores of which nothing is wanted itself.
+    /// Reads the notes on the wanted copies, and on stores where no copy is wanted.
     fn of(env: &Env, wanted: &[Located], others: &[Located], counts: bool, problems: &mut Vec<Problem>) -> Self {
         let mut by_root: HashMap<&OsStr, (&Store, Vec<&Located>)> = HashMap::new();
         for (place, is_wanted) in wanted.iter().map(|place| (place, true)).chain(others.iter().map(|it| (it, false))) {
@@ -444,7 +444,7 @@ impl Scan {
 
     /// Finds the pointers to sessions and ties them to those that they name.
     ///
-    /// Those whose session is found nowhere are kept aside.
+    /// Pointers whose session cannot be found are kept aside.
     pub(crate) fn add_pointers(&mut self, env: &Env) {
         for writer in agent::pointer_writers() {
             let owner = writer.kind().session_owner();

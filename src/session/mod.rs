@@ -154,7 +154,7 @@ pub(crate) struct Located {
 }
 
 impl Located {
-    /// Makes a place of which nothing but the id and the path is known.
+    /// Makes a place that has nothing but an id and a path.
     pub(crate) fn new(store: &Arc<Store>, id: impl Into<String>, path: impl Into<Arc<Path>>) -> Self {
         Self {
             store: Arc::clone(store),
@@ -244,7 +244,7 @@ pub(crate) struct Evidence {
 }
 
 impl Copy {
-    /// Makes a copy of which nothing but its place is known.
+    /// Makes a copy that has nothing but its place.
     pub(crate) fn new(place: Located) -> Self {
         Self {
             kind: if place.is_subagent { SessionKind::Subagent } else { SessionKind::Main },
@@ -463,13 +463,13 @@ impl Session {
     pub(crate) fn assess(&mut self) {
         let copy = self.copy();
         let has_no_directory = copy.launch_dir.is_none() && copy.kind != SessionKind::Empty;
-        let troubles = [
+        let problems = [
             (self.copies.len() > 1, Health::DuplicateSession),
             (has_no_directory, Health::UnknownDirectory),
             (self.launch_dir_exists == Some(false), Health::MissingDirectory),
         ];
         let own = copy.health.iter().copied();
-        self.health = own.chain(troubles.into_iter().filter(|(is, _)| *is).map(|(_, trouble)| trouble)).collect();
+        self.health = own.chain(problems.into_iter().filter(|(is, _)| *is).map(|(_, problem)| problem)).collect();
     }
 
     /// Returns what people call it: its title, or else its first prompt.
@@ -569,7 +569,7 @@ fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A copy for unit tests, of which nothing but the id is known.
+    /// A copy for unit tests that has nothing but its id.
     pub(crate) fn copy(id: &str) -> Copy {
         let store = Store {
             agent: AgentKind::Claude,
@@ -589,7 +589,7 @@ pub(crate) mod tests {
         })
     }
 
-    /// A session of these copies, the first of which is the chosen one.
+    /// A session of these copies; the first one is the chosen one.
     pub(crate) fn session(copies: Vec<Copy>) -> Session {
         Session {
             agent: copies[0].place.agent(),

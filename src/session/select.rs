@@ -198,7 +198,7 @@ impl Filter {
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
     }
 
-    /// Tells whether a pointer of this agent is shown, whose session is found nowhere and so has no place and no time.
+    /// Tells whether a pointer of this agent is shown if its session cannot be found, and so has no place and no time.
     pub(crate) fn shows_dangling(&self, agent: AgentKind) -> bool {
         let is_of_agent = self.agents.is_empty() || self.agents.contains(&agent);
         is_of_agent && self.dirs.is_empty() && self.since.is_none() && self.before.is_none()

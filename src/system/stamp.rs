@@ -1,4 +1,4 @@
-//! What a path is at this moment, so that a change can tell whether another program was there meanwhile.
+//! What a path is at this moment, so that a change can tell whether another program was there in the meantime.
 
 use std::fs::Metadata;
 use std::io;
@@ -70,7 +70,7 @@ pub(crate) fn take_on(disk: &dyn Disk, (dir, name): At<'_>, path: &Path) -> io::
     of(disk, (dir, name), path, parent, &mut |_, _| {})
 }
 
-/// Looks at a path as [`take`] does, in a directory of which device and inode are known, and shows every file.
+/// Looks at a path as [`take`] does, in a directory with this device and inode, and shows every file.
 pub(crate) fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
     let disk = System::default();

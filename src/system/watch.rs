@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Is told how far something is. Threads at work call it for each thing that they have done, so it must not keep them.
 pub(crate) trait Watch: Debug + Send + Sync {
-    /// Something else comes next, of which nothing is done yet; what comes already goes on.
+    /// Something else comes next, and none of it is done yet.
     fn turn_to(&self, what: &'static str);
 
     /// So many more are going to be done.

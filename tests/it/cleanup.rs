@@ -176,7 +176,7 @@ would remove  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old:
 would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
 Kept: 6 newer.
 3 sessions with 3 sub-agents would be removed, 4.5 KiB to the trash. Nothing was changed.
-Pass --apply c82001951694 to do exactly this.
+Pass --apply [..] to do exactly this.
 
 "#]]);
     world.rejoin(["cleanup", "--dry-run", "--exit-code"]).code(4);

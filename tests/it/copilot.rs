@@ -71,7 +71,7 @@ fn the_last_resume_tells_the_directory_and_the_client_is_said_to_prefer_its_own(
     let session = &details.session;
     assert_eq!((session.launch_path(), session.launch_source()), (state_dir.to_str(), Some("last-directory")));
     assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (app.to_str(), state_dir.to_str()));
-    let own = format!("Copilot CLI goes to {} by itself", app.display());
+    let own = format!("Copilot CLI changes to {} by itself", app.display());
     assert!(details.notes.iter().any(|note| note.starts_with(&own)), "{:?}", details.notes);
     let evidence: Vec<_> = details.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
     assert_eq!(evidence, ["last-directory", "events"]);

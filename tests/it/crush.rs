@@ -147,7 +147,7 @@ fn a_planted_copy_never_stands_for_the_one_that_is_registered() {
     assert_eq!(details.session.launch_path(), app.to_str());
     let listed = world.from(&cloned).rejoin(["list", "--json"]).code(0).sessions();
     assert_eq!(listed[0].health, ["duplicate-session"]);
-    assert_eq!(listed[0].copies[0].why.as_deref(), Some("the only copy that its agent has registered"));
+    assert_eq!(listed[0].copies[0].why.as_deref(), Some("it is the only copy that its agent has registered"));
 }
 
 #[test]

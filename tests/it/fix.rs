@@ -155,7 +155,7 @@ These need a decision:
   duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.
       rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1
 7 to do, 2.3 KiB to the trash. Nothing was changed.
-Pass --apply 62143214f474 to do exactly this.
+Pass --apply [..] to do exactly this.
 
 "#]]);
     world.rejoin(["doctor", "--fix"]).code(4).stdout_eq(snapbox::str![[r#"

@@ -74,7 +74,7 @@ fn an_agent_is_killed_by_a_write_over_the_limit_and_this_program_is_not() {
     let script =
         format!("ulimit -f 16; exec {program} save transcript --session-dir '{}' < input", session_dir.display());
     let answer = world.from(world.root()).run("sh", ["-c", &script]).code(1);
-    assert!(answer.stderr().contains("File too large"), "{}", answer.stderr());
+    assert!(answer.stderr().contains("file too large"), "{}", answer.stderr());
     assert_eq!(session_dir.read_dir().expect("a listing").count(), 0, "nothing is left half written");
 }
 

@@ -64,3 +64,4 @@ mod survival;
 mod terminal;
 mod undo;
 mod vibe;
+mod wording;

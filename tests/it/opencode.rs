@@ -295,7 +295,7 @@ fn an_id_that_could_be_an_option_or_a_path_is_a_problem_and_no_session() {
     }
     let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
     assert!(list.sessions.is_empty());
-    assert!(list.problems[0].reason.contains("whose id no agent makes"), "{:?}", list.problems);
+    assert!(list.problems[0].reason.contains("has an id that no agent creates"), "{:?}", list.problems);
 }
 
 #[test]

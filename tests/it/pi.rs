@@ -258,10 +258,10 @@ fn a_header_without_a_directory_takes_that_of_the_project_if_it_has_one() {
 #[test]
 fn what_pi_would_overwrite_or_not_find_is_not_handed_to_it() {
     for (header, why) in [
-        (json!({"type": "message"}), "Pi would start the file anew"),
-        (json!({"type": 7}), "Pi would start the file anew"),
-        (json!({"id": null}), "Pi would start the file anew"),
-        (json!({"id": id(9)}), "by which alone Pi knows it"),
+        (json!({"type": "message"}), "Pi would start the file over"),
+        (json!({"type": 7}), "Pi would start the file over"),
+        (json!({"id": null}), "Pi would start the file over"),
+        (json!({"id": id(9)}), "Pi knows it only by that id"),
     ] {
         let world = World::new();
         world.install("pi", "");

@@ -1,5 +1,5 @@
 //! Amplifier: `~/.amplifier/projects/<slug>/sessions/<id>/` with metadata.json, transcript.jsonl,
-//! events.jsonl and session-info.json, any of which may be missing.
+//! events.jsonl and session-info.json; each of these may be missing.
 //!
 //! Facts: microsoft/amplifier-app-cli f16375fc, amplifier-foundation d0d96f70, hooks-logging 20c9f06f,
 //! ramparte/amplifier-distro 17dd3e00, and the real client 0.1.1.
@@ -210,7 +210,7 @@ impl Agent for Amplifier {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         if copy.kind == SessionKind::Subagent {
-            return Err("a sub-session is resumed through the session that made it".to_owned());
+            return Err("it is a sub-session; resume its parent session".to_owned());
         }
         if copy.place.project.is_none() {
             return Err("it lies outside every project, where Amplifier does not look".to_owned());

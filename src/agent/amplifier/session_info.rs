@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tilde_is_expanded_and_a_missing_time_is_no_trouble() {
+    fn a_tilde_is_expanded_and_a_missing_time_does_no_harm() {
         let info = parse_plain(r#"{"working_dir": "~/x y"}"#).expect("an info");
         assert_eq!(info, SessionInfo { working_dir: PathBuf::from("/home/ana/x y"), created_at: None });
     }

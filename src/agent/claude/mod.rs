@@ -281,7 +281,7 @@ impl Agent for Claude {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
-            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             SessionKind::Empty => {
                 return Err("it has neither a prompt nor a reply, so Claude Code does not find it".to_owned());
             }
@@ -404,8 +404,9 @@ pub(super) fn liveness(records: &[LiveRecord]) -> Liveness {
             Presence::Running => return Liveness::Live { pid: record.pid },
             Presence::Ended => {}
             Presence::Unknown => {
-                liveness =
-                    Liveness::Maybe { why: format!("process {} registered itself and may still run", record.pid) };
+                liveness = Liveness::Maybe {
+                    why: format!("process {} registered itself and may still be running", record.pid),
+                };
             }
         }
     }

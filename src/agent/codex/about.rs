@@ -10,7 +10,7 @@ pub(super) const ABOUT: About = About {
     elsewhere: "works; `exec` then works in the current directory and the session stays there, a terminal asks. Anything \
         but a full id that it knows starts a new session without a word",
     starts: "`codex resume ID`, with `--prompt` `codex exec --skip-git-repo-check resume ID TEXT`; an archived session \
-        is refused with the `codex unarchive ID` that takes it back",
+        is refused with the `codex unarchive ID` to run first",
     in_use: "a lock (`flock`) on `thread-writer-locks/<id>.lock`; for versions without one, a process that has the file \
         open for writing",
     deletes: "nothing",

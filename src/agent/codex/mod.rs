@@ -217,15 +217,15 @@ impl Agent for Codex {
             return Err("its id is not a UUID".to_owned());
         }
         match copy.kind {
-            SessionKind::Archived => return Err(format!("it is archived; `codex unarchive {id}` takes it back")),
-            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            SessionKind::Archived => return Err(format!("it is archived; run `codex unarchive {id}` first")),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             _ => {}
         }
         if copy.health.contains(&Health::MissingFields) {
-            return Err("it lacks the first record that Codex loads a session by".to_owned());
+            return Err("it lacks the first record, and Codex needs that to load a session".to_owned());
         }
         if prompt.is_some() && self.joins(copy) {
-            let why = "Codex's background process has it open, and only a terminal can join that";
+            let why = "Codex's background process has it open, and only a terminal session can join it";
             return Err(format!("{why}: resume it without --prompt"));
         }
         // Without its flag, `exec` refuses outside a git repository; it takes no directory.
@@ -292,7 +292,7 @@ fn writer(lock: &Path, table: &Locks) -> Option<Liveness> {
         Lock::Free => None,
         Lock::HeldBy(pid) => Some(Liveness::Live { pid }),
         Lock::Held => {
-            let why = "its writer lock is held by a process that cannot be seen from here".to_owned();
+            let why = "its writer lock is held by a process that rejoin cannot see".to_owned();
             Some(Liveness::Maybe { why })
         }
     }

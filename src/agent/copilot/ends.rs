@@ -145,7 +145,10 @@ impl Ends {
         if let (Some(own), Some(launch)) = (&workspace.cwd, copy.evidence.first())
             && *own != launch.dir
         {
-            copy.notes.push(format!("Copilot CLI goes to {} by itself when it resumes, if that exists", own.display()));
+            copy.notes.push(format!(
+                "Copilot CLI changes to {} by itself when it resumes, if that directory exists",
+                own.display()
+            ));
         }
         let start = first.map(|dir| Fact::new(dir, "events"));
         copy.start_dir = start.or_else(|| workspace.cwd.map(|dir| Fact::new(dir, "workspace")));

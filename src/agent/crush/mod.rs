@@ -59,7 +59,7 @@ impl Schema for Sessions {
         Ok(Queries {
             tables: vec![Table::new(db, &sql)?],
             warning: version.filter(|version| day_of(*version) > NEWEST).map(|version| {
-                format!("its migration {version} is newer than those of {NEWEST}, the newest that rejoin knows; what it could read is listed")
+                format!("its migration {version} is newer than those of {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")
             }),
         })
     }

@@ -90,7 +90,7 @@ pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only:
                     let is_subagent = parent_id.is_some();
                     found.places.push(Located { parent_id, is_subagent, ..Located::new(store, id, path) });
                 } else {
-                    found.problem(path, "it holds a session whose id no agent makes");
+                    found.problem(path, "one of its sessions has an id that no agent creates");
                 }
             }
             if is_damaged {
@@ -193,7 +193,7 @@ pub(super) fn read(place: &Located, context: &ReadContext<'_>) -> Result<Copy, P
     let copies = context.notes.copies.get(&*place.path).map_or(&[][..], Vec::as_slice);
     let at = copies.binary_search_by(|copy| copy.place.id.cmp(&place.id));
     at.map(|at| copies[at].clone()).map_err(|_| {
-        let why = std::io::Error::other("a session that it held could not be read");
+        let why = std::io::Error::other("one of its sessions could not be read");
         PathError::new("read", &place.path, why)
     })
 }

@@ -199,16 +199,16 @@ impl Agent for Gemini {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
-            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             SessionKind::Empty => {
-                return Err("it has neither a prompt nor a reply, so there is nothing to go on with".to_owned());
+                return Err("it has neither a prompt nor a reply, so there is nothing to resume".to_owned());
             }
             _ => {}
         }
         let id = &copy.place.id;
         // A number is a place in the client's own list.
         if id.starts_with('-') || id == "latest" || id.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err("its id could be taken for something else".to_owned());
+            return Err("Gemini CLI could take its id for something else".to_owned());
         }
         let argv = ["gemini", "--resume", id].map(str::to_owned).to_vec();
         Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
@@ -217,7 +217,7 @@ impl Agent for Gemini {
     fn warning(&self, copy: &Copy) -> Option<String> {
         // Measured on 0.61.0: a resume leaves a second file of the same id, and the next start deletes the real one.
         Some(format!(
-            "Gemini CLI may delete this session at a later start once it was resumed; to be safe, copy {} elsewhere first",
+            "Gemini CLI may delete this session at a later start if you resume it; to be safe, copy {} elsewhere first",
             copy.place.path.display()
         ))
     }
@@ -272,7 +272,7 @@ fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn
                 let side_dir = dirs.contains(&id).then(|| chats.join(&id));
                 found.places.push(place(store, project, id, path, side_dir, None));
             }
-            Ok(None) => found.problem(&path, "its beginning tells no session id"),
+            Ok(None) => found.problem(&path, "there is no session id at its start"),
             // It may be deleted between a listing and a look inside: the client does that at its start.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => found.problem(&path, error.reason()),
@@ -307,7 +307,7 @@ fn place(
     }
 }
 
-/// Returns the full id, of which the name has only the beginning.
+/// Returns the full id; the name has only the start of it.
 fn id_of(path: &Path) -> Result<Option<String>, PathError> {
     let mut id = None;
     if path.extension().is_some_and(|extension| extension == "json") {
@@ -454,7 +454,7 @@ fn show(path: &Path, entries: &[Entry], see: &mut dyn FnMut(Message) -> ControlF
     for group in entries.chunk_by(|a, b| a.place.start == b.place.start) {
         let Place { start, length, .. } = group[0].place;
         let line = file.again(start, length)?;
-        // The file may have been replaced meanwhile; then the line is not there any more.
+        // The file may have been replaced in the meantime; then the line is gone.
         let Some(record) = record(&line) else { continue };
         let change = record.change();
         let list = change.as_ref().unwrap_or(&record).checkpoint().unwrap_or_default();

@@ -67,7 +67,7 @@ impl Schema for Sessions {
         Ok(Queries {
             tables: vec![Table::new(db, &sql)?],
             warning: version.filter(|version| *version > NEWEST).map(|version| {
-                format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; what it could read is listed")
+                format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")
             }),
         })
     }

@@ -154,7 +154,7 @@ impl Agent for Jido {
             return Err(copy.notes.first().cloned().unwrap_or_else(|| refused.meaning().to_owned()));
         }
         if prompt.is_some() {
-            return Err("JidoCode has no form for one prompt without a terminal".to_owned());
+            return Err("JidoCode cannot take a prompt without a terminal".to_owned());
         }
         // It takes no id on its command line; its own command resumes.
         let then_type = Some(format!("/resume {}", copy.place.id));
@@ -202,7 +202,7 @@ fn verify_with(keys: &[Key], copy: &mut Copy, env: &Env) {
         Ok(SignatureCheck::Valid) => "its signature is valid".to_owned(),
         Ok(SignatureCheck::Wrong) if env.foreign_home => {
             // The key holds the host's name, and a home that was named may be another machine's.
-            "its signature does not fit this machine's name, which may not be the one that it was made on".to_owned()
+            "its signature does not match this machine's name; it may have been made on another machine".to_owned()
         }
         Ok(SignatureCheck::Wrong) => {
             copy.health.insert(Health::SignatureInvalid);

@@ -116,7 +116,7 @@ pub enum LoadError {
     #[error("JidoCode refuses it: not JSON: {0} (invalid_json)")]
     InvalidJson(String),
     /// The signature does not fit the contents.
-    #[error("JidoCode refuses it: the signature does not fit (signature_verification_failed)")]
+    #[error("JidoCode refuses it: the signature does not match (signature_verification_failed)")]
     SignatureVerificationFailed,
     /// The JSON is not an object.
     #[error("JidoCode refuses it: not an object (not_a_map)")]
@@ -432,7 +432,7 @@ pub(super) fn string(json: &str) -> Result<Option<Cow<'_, str>>, LoadError> {
     }
 }
 
-/// The one thing that can be wrong with JSON of which the form was found good before.
+/// The one thing that can be wrong with JSON that was found well-formed before.
 fn unpaired_surrogate() -> LoadError {
     LoadError::InvalidJson("a string holds half of a surrogate pair".to_owned())
 }

@@ -1,5 +1,5 @@
-//! Kimi CLI: `~/.kimi/sessions/<md5 of the directory>/<id>/` with wire.jsonl, context.jsonl and state.json, any of
-//! which may be missing; `kimi.json` says which directory a project belongs to.
+//! Kimi CLI: `~/.kimi/sessions/<md5 of the directory>/<id>/` with wire.jsonl, context.jsonl and state.json; each
+//! of these may be missing; `kimi.json` says which directory a project belongs to.
 //!
 //! An id that Kimi does not find in its current directory is no error for it: it starts a new session of that id, and
 //! empties the context of one that it does not recognise. Facts: measured on 1.45.0; its session.py (02a40bfe).
@@ -222,7 +222,7 @@ impl Agent for Kimi {
             return Err("its id could be taken for an option".to_owned());
         }
         if let Some(kaos) = copy.place.project.as_deref().and_then(remote_kaos) {
-            return Err(format!("it worked on another machine, which Kimi CLI reached by {kaos}"));
+            return Err(format!("it ran on another machine, which Kimi CLI reached by {kaos}"));
         }
         let words: &[&str] = if prompt.is_some() { &["kimi", "--print", "--session"] } else { &["kimi", "--session"] };
         let argv = words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect();

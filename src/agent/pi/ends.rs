@@ -91,18 +91,18 @@ impl Ends {
             Some(_) => SessionKind::Fork,
             None => SessionKind::Main,
         };
-        // The parent is a path, of which only the file's name holds wherever the home lies by now.
+        // The parent is a path. The home may have moved since, so only the file's name counts.
         let parent = forked_from.and_then(|path| Path::new(path).file_name()?.to_str());
         copy.parent_id = parent.and_then(id_of_file).map(str::to_owned);
         match &self.header {
             None if self.has_first_line || self.is_whole => {
                 copy.health.insert(Health::InvalidContent);
-                copy.notes
-                    .push("its first line is not the header of a session, and Pi would start the file anew".to_owned());
+                copy.notes.push("its first line is not a session header, so Pi would start the file over".to_owned());
             }
             Some(header) if header.id != copy.place.id => {
                 copy.health.insert(Health::InvalidContent);
-                copy.notes.push(format!("its header says that its id is {}, by which alone Pi knows it", header.id));
+                copy.notes
+                    .push(format!("its header says that its id is {}, and Pi knows it only by that id", header.id));
             }
             _ => {}
         }

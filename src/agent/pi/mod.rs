@@ -108,8 +108,7 @@ impl Agent for Pi {
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         if elsewhere > 0 {
-            copy.notes
-                .push(format!("{elsewhere} more messages are on branches that were left; /tree in Pi leads there"));
+            copy.notes.push(format!("{elsewhere} more messages are on other branches; use /tree in Pi to go there"));
         }
         copy.note_bad_lines(has_bad_lines);
         // What lies between the two windows of a glance may name the session.

@@ -1,4 +1,4 @@
-//! The records of Pi's sessions: a header, then a tree, of which one branch is the current one.
+//! The records of Pi's sessions: a header, then a tree. One branch of the tree is the current one.
 //!
 //! Facts: measured on Pi 0.87.1; branches, older versions and compaction from session-manager.ts of
 //! badlogic/pi-mono 0507789f.

@@ -257,12 +257,12 @@ impl Agent for Qwen {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
-            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
             SessionKind::Archived => {
-                return Err("it is archived; take it out of the archive in Qwen Code first".to_owned());
+                return Err("it is archived; unarchive it in Qwen Code first".to_owned());
             }
             SessionKind::Empty => {
-                return Err("it has neither a prompt nor a reply, so there is nothing to go on with".to_owned());
+                return Err("it has neither a prompt nor a reply, so there is nothing to resume".to_owned());
             }
             _ => {}
         }
@@ -329,7 +329,7 @@ fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, bo
         return;
     }
     if registration.pid_ns.0.zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
-        let why = format!("process {pid} of another container registered itself, and cannot be seen from here");
+        let why = format!("process {pid} of another container registered itself, and rejoin cannot see it");
         notes.locked.insert(id.to_owned(), Liveness::Maybe { why });
         return;
     }
@@ -355,7 +355,7 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
     // It tells no start time, so the process may be another one by now.
     let is_here = runtime.hostname.get().is_none_or(|host| host == context.env.hostname);
     match runtime.pid.pid().filter(|pid| is_here && process::exists(*pid)) {
-        Some(pid) => Liveness::Maybe { why: format!("process {pid} used it last and may still run") },
+        Some(pid) => Liveness::Maybe { why: format!("process {pid} used it last and may still be running") },
         None => Liveness::Idle,
     }
 }
@@ -481,7 +481,9 @@ impl Ends {
             copy.health.insert(Health::TornTranscript);
         }
         if self.is_managed {
-            copy.notes.push("Qwen Code keeps what is newer of it in a log of its own, which is not read".to_owned());
+            copy.notes.push(
+                "Qwen Code keeps the newer part of it in a log of its own, and rejoin does not read that".to_owned(),
+            );
         }
         let from_transcript = |dir: String| Fact::new(PathBuf::from(dir), "transcript");
         copy.title = self.title.or(self.early_title).map(|title| Fact::new(title, "custom-title"));

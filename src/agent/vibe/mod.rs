@@ -187,8 +187,8 @@ impl Agent for Vibe {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         match copy.kind {
-            SessionKind::Subagent => return Err("a sub-agent is resumed through the session that made it".to_owned()),
-            _ if !is_id(&copy.place.id) => return Err("its id is none that Vibe makes".to_owned()),
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
+            _ if !is_id(&copy.place.id) => return Err("its id is not one that Vibe creates".to_owned()),
             _ => {}
         }
         // The beginning of the id would do for Vibe, but may be another session's.
@@ -238,7 +238,7 @@ fn add_old(found: &mut Found, store: &Arc<Store>, path: PathBuf) {
     });
     match read.map(|id| id.filter(|id| is_id(id))) {
         Ok(Some(id)) => found.places.push(Located::new(store, id, path)),
-        Ok(None) => found.problem(&meta, "it does not tell the session's id"),
+        Ok(None) => found.problem(&meta, "it does not contain the session's id"),
         Err(error) => found.problem(&meta, error.reason()),
     }
 }
@@ -325,7 +325,7 @@ fn liveness(lock: Lock, note: &Path) -> Liveness {
     let lease: Lease = serde_json::from_slice(&bytes).unwrap_or_default();
     match lease.process_id.filter(|pid| process::exists(*pid)) {
         Some(pid) => Liveness::Live { pid },
-        None => Liveness::Maybe { why: "its lock is held by a process that cannot be seen from here".to_owned() },
+        None => Liveness::Maybe { why: "its lock is held by a process that rejoin cannot see".to_owned() },
     }
 }
 

@@ -39,7 +39,7 @@ struct Parts {
     /// Whether a newer version wrote it.
     is_newer: bool,
     /// What is missing.
-    trouble: Option<&'static str>,
+    problem: Option<&'static str>,
 }
 
 impl Parts {
@@ -47,15 +47,15 @@ impl Parts {
         let dir = &place.path;
         let bytes = fsio::read_bounded(&dir.join("CURRENT"), MAX_CURRENT).unwrap_or_default();
         let current: Current<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
-        let mut trouble = None;
+        let mut problem = None;
         let name = current.generation().map(str::to_owned).or_else(|| {
-            trouble = Some("CURRENT names no generation");
+            problem = Some("CURRENT names no generation");
             numbers(&dir.join("generations"), "").pop()
         });
         let generation = name.map(|name| dir.join("generations").join(name));
         let bytes = generation.as_deref().and_then(|generation| state(generation, "manifest.json"));
         let manifest = bytes.as_deref().and_then(Manifest::parse).unwrap_or_else(|| {
-            trouble = trouble.or(Some("the manifest of its generation cannot be read"));
+            problem = problem.or(Some("the manifest of its generation cannot be read"));
             Manifest::default()
         });
         let chunk = |name: &String| dir.join("chunks").join(format!("{name}.json"));
@@ -64,7 +64,7 @@ impl Parts {
         let segments = numbers(&dir.join("journal"), ".jsonl").into_iter().filter(|name| *name >= first);
         let journal = segments.map(|name| dir.join("journal").join(format!("{name}.jsonl"))).collect();
         let is_newer = current.store_format.filled().is_some_and(|format| format != STORE_FORMAT);
-        Self { generation, manifest, chunks, journal, is_newer, trouble }
+        Self { generation, manifest, chunks, journal, is_newer, problem }
     }
 
     /// Returns the state that holds the entries itself, as it does where the manifest names no chunks.
@@ -155,11 +155,11 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
     let parts = Parts::of(&copy.place);
     if parts.is_newer {
         copy.health.insert(Health::UnsupportedVersion);
-        copy.notes.push("its store has another format than is known".to_owned());
+        copy.notes.push("its store has an unknown format".to_owned());
     }
-    if let Some(trouble) = parts.trouble {
+    if let Some(problem) = parts.problem {
         copy.health.insert(Health::InvalidContent);
-        copy.notes.push(trouble.to_owned());
+        copy.notes.push(problem.to_owned());
     }
     if let Some(generation) = parts.generation.as_ref().filter(|_| !has_meta || copy.parent_id.is_some()) {
         let bytes = state(generation, "runtime-state.json");

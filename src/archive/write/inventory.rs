@@ -11,7 +11,7 @@ use crate::archive::manifest::{CopyAt, Role};
 use crate::session::Session;
 use crate::system::stamp::modified;
 
-/// How often a session is copied anew because it changed meanwhile.
+/// How often a session is copied again because it changed while it was copied.
 const ATTEMPTS: u32 = 4;
 
 /// Why a session is not archived.

@@ -75,7 +75,7 @@ impl<'a> Writer<'a> {
         item
     }
 
-    /// Removes the manifests of older states of which the newest holds everything.
+    /// Removes the manifests of older states if the newest state holds everything that they hold.
     fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
         let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.options.is_dry_run) else { return };
         let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
@@ -237,7 +237,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Files of which the archive holds the content, by where they were.
+/// Files whose content the archive holds, by where they were.
 type Known<'k> = HashMap<PathBuf, KnownFile<'k>>;
 
 struct KnownFile<'k> {

@@ -322,7 +322,7 @@ fn explore(name: &str, start: &Start, schedules: impl IntoParallelIterator<Item 
     played.count()
 }
 
-/// Small changes of which every schedule is tried: each kind of step, done, undone and purged, on one file system and two.
+/// Small changes, each tried in every schedule: each kind of step, done, undone and purged, on one file system and two.
 fn small() -> Vec<(String, Start)> {
     let mut starts = Vec::new();
     for verb in [Verb::Run, Verb::Undo, Verb::Purge] {

@@ -107,7 +107,7 @@ pub(crate) fn run_on(
         watch(done.len());
     }
     let Work { mut journal, is_stuck, .. } = work;
-    // A run without its last line counts as cut off, which the next one mends.
+    // A run without its last line counts as cut off, and the next run repairs it.
     let _ = journal.write(&Event::End { at: now, stuck: is_stuck }).and_then(|()| journal.sync());
     let may_be_forgotten = journal.is_whole() && !is_stuck && !done.contains(&ItemResult::Done);
     let is_forgotten = match may_be_forgotten {

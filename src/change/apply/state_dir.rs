@@ -152,7 +152,7 @@ impl History {
         for name in kept.into_iter().filter(|name| !known.contains(name)) {
             history.problems.push(Problem { path: trash.join(name), reason: "there is no journal of it".to_owned() });
         }
-        // Runs of one second have numbers, of which a longer one is the later.
+        // Runs of one second have numbers, and a longer number is the later one.
         history.runs.sort_by_key(|run| (run.at, run.id.len(), run.id.clone()));
         history.runs.reverse();
         Ok(history)

@@ -129,7 +129,7 @@ pub(crate) fn is_same(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result
     Ok(true)
 }
 
-/// Compares two of which neither is a directory, or their modes; `None` when that depends on what is in them.
+/// Compares two things that are not directories, or their modes; `None` when that depends on what is in them.
 fn is_same_leaf(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<Option<bool>> {
     let (ours, theirs) = (disk.look(one)?, disk.look(other)?);
     if ours.kind != theirs.kind || (ours.kind != Kind::Symlink && ours.mode != theirs.mode) {

@@ -169,7 +169,7 @@ pub(crate) enum Contents {
     Joined(Vec<PathBuf>),
 }
 
-/// A digest of parts, none of which can be taken for another.
+/// A digest of parts that cannot be mistaken for one another.
 #[derive(Default)]
 struct Parts(Sha256);
 

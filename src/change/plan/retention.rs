@@ -355,7 +355,7 @@ pub(crate) enum Guard {
 }
 
 impl Guard {
-    /// Tells whether it counts sessions, of which those that are safe elsewhere are none.
+    /// Tells whether it counts sessions. Sessions that are safe elsewhere do not count.
     pub(crate) fn counts_sessions(&self) -> bool {
         !matches!(self, Self::Clock { .. })
     }

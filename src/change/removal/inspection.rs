@@ -57,7 +57,7 @@ impl Inspection {
 }
 
 impl Summaries {
-    /// Looks at these sessions, of which none was looked at yet.
+    /// Looks at these sessions for the first time.
     pub(super) fn look_closer(&mut self, sessions: &[usize]) {
         if sessions.is_empty() {
             return;

@@ -41,7 +41,7 @@ pub(crate) struct Summaries {
     starts: Vec<usize>,
     /// What the closer look gave, by session; shorter where nobody looked.
     inspection: Vec<Option<Box<Inspection>>>,
-    /// The directories of sessions of which others keep records there.
+    /// The directories of sessions that others keep records for.
     recorded_dirs: BTreeSet<(AgentKind, PathBuf)>,
     /// Directories with their links resolved, and what they are.
     resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
@@ -252,7 +252,7 @@ impl Summaries {
         (0..self.len()).map(candidate).collect()
     }
 
-    /// Returns the names that may be ids of sessions of which a copy could not be read.
+    /// Returns the names that may be ids of sessions with an unreadable copy.
     pub(crate) fn unread(&self) -> HashSet<String> {
         /// The length of a UUID, with which many files' names end.
         const UUID: usize = 36;

@@ -83,7 +83,7 @@ impl Summary {
         self.later.as_deref().copied().or(self.active_at)
     }
 
-    /// Tells whether a copy holds something of which nothing can be understood.
+    /// Tells whether a copy holds something that cannot be understood.
     pub(super) fn is_garbage(&self) -> bool {
         if !self.is_dated_by_file || self.kind != SessionKind::Empty || self.transcript_bytes == 0 {
             return false;

@@ -42,7 +42,7 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
             1 => "1 copy".to_owned(),
             copies => format!("{copies} copies"),
         };
-        let message = format!("session {} has no copy {wanted}; it has {}", session.id);
+        let message = format!("session {} has no copy {wanted}; it has {count}", session.id);
         return Err(Refusal::new(Exit::NotFound, "not-found", message).candidates(candidates(session, false)));
     };
     session.put_first(at);

@@ -43,7 +43,7 @@ impl Target {
         match self {
             Self::Session(session) => Ok(*session),
             Self::LostApp(pointer) => {
-                let message = format!("the session that {} points to is found nowhere", pointer.path.display());
+                let message = format!("cannot find the session that {} points to", pointer.path.display());
                 Err(Refusal::new(Exit::NotFound, "not-found", message))
             }
         }

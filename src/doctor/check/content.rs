@@ -127,7 +127,7 @@ fn unsigned(session: &Session) -> Option<Finding> {
     })
 }
 
-/// Reports a last line that has no newline; one that a running agent is just writing is no trouble.
+/// Reports a last line without a newline, unless a running agent may still be writing it.
 fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
     if session.copy().liveness != Liveness::Idle {
         return None;

@@ -103,7 +103,7 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
         .path(&copy.place.path)
         .measured(measured, "one copy");
     match (repair, &facts.belongings) {
-        (Some(repair), _) => finding.mended_by(repair),
+        (Some(repair), _) => finding.repaired_by(repair),
         (None, Err(why)) => finding.remedy(why.clone()),
         (None, Ok(_)) => finding.remedy(format!("rejoin dedupe {} --keep {keep}", selector(session))),
     }
@@ -200,7 +200,7 @@ mod tests {
     use crate::session::tests::{copy, session};
     use crate::session::{Choice, Store};
 
-    /// Two copies, the second of which is compared like this.
+    /// Two copies; the second one compares like this.
     fn two(comparison: Option<Comparison>) -> Session {
         let (mut one, mut two) = (copy("a"), copy("a"));
         one.transcript_bytes = 9;

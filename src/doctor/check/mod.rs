@@ -119,8 +119,8 @@ impl Finding {
         self
     }
 
-    /// Says that `doctor --fix` mends it.
-    fn mended_by(mut self, repair: Repair) -> Self {
+    /// Says that `doctor --fix` repairs it.
+    fn repaired_by(mut self, repair: Repair) -> Self {
         self.remedy = format!("rejoin doctor --fix --check {}", self.code.name());
         self.repair = Some(repair);
         self
@@ -200,7 +200,7 @@ pub(crate) mod tests {
     }
 
     /// A survey with a directory that is gone, a file that cannot be read, and a run that was cut off.
-    fn troubled() -> Survey {
+    fn damaged() -> Survey {
         let mut gone = copy("a");
         gone.launch_dir = Some(crate::session::Fact::new("/gone/app".into(), "transcript"));
         gone.is_filed_right = true;
@@ -223,12 +223,12 @@ pub(crate) mod tests {
     #[test]
     fn the_worst_comes_first_and_then_the_order_of_the_codes() {
         let expected = [Code::Unreadable, Code::InterruptedRun, Code::MissingDirectory];
-        assert_eq!(codes(&troubled(), &Filter::default()), expected);
+        assert_eq!(codes(&damaged(), &Filter::default()), expected);
     }
 
     #[test]
     fn an_interrupted_run_is_an_error_that_undo_mends() {
-        let findings = all(&troubled(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
+        let findings = all(&damaged(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
         let [finding] = findings.as_slice() else { panic!("one finding: {findings:?}") };
         assert_eq!((finding.severity, finding.remedy.as_str()), (Severity::Error, "rejoin undo r7"));
         assert_eq!(finding.measured, "2 of 5 steps");
@@ -238,21 +238,21 @@ pub(crate) mod tests {
     #[test]
     fn a_file_is_of_the_agent_whose_store_it_lies_in() {
         let of = |agents: &[AgentKind]| Filter { agents: agents.to_vec(), ..Filter::default() };
-        assert_eq!(codes(&troubled(), &of(&[AgentKind::Claude])), [Code::Unreadable, Code::MissingDirectory]);
-        assert_eq!(codes(&troubled(), &of(&[AgentKind::Jido])), []);
+        assert_eq!(codes(&damaged(), &of(&[AgentKind::Claude])), [Code::Unreadable, Code::MissingDirectory]);
+        assert_eq!(codes(&damaged(), &of(&[AgentKind::Jido])), []);
     }
 
     #[test]
     fn a_directory_is_meant_by_what_sessions_record_and_by_paths() {
         let below = |dir: &str| Filter { dirs: vec![dir.into()], ..Filter::default() };
-        assert_eq!(codes(&troubled(), &below("/gone")), [Code::MissingDirectory]);
-        assert_eq!(codes(&troubled(), &below("/s/projects")), [Code::Unreadable]);
-        assert_eq!(codes(&troubled(), &below("/go")), []);
+        assert_eq!(codes(&damaged(), &below("/gone")), [Code::MissingDirectory]);
+        assert_eq!(codes(&damaged(), &below("/s/projects")), [Code::Unreadable]);
+        assert_eq!(codes(&damaged(), &below("/go")), []);
     }
 
     #[test]
     fn a_finding_is_as_serious_as_its_code_may_be() {
-        for finding in all(&troubled(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
+        for finding in all(&damaged(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
             assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
         }
     }

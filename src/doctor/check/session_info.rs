@@ -12,7 +12,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let own = sessions.filter(|session| !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty));
     own.filter_map(|session| {
         let health = &session.copy().health;
-        let has = |trouble: Health| health.contains(&trouble);
+        let has = |problem: Health| health.contains(&problem);
         if has(Health::SessionInfoMissing) {
             Some(unusable(session, Health::SessionInfoMissing, Severity::Info))
         } else if has(Health::SessionInfoInvalid) {
@@ -48,7 +48,7 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
     let finding =
         Finding::about(session, Code::of(health), severity, evidence).measured(measured, "working_dir and created_at");
     match (write, &plan.action) {
-        (true, _) => finding.mended_by(Repair::Backfill {
+        (true, _) => finding.repaired_by(Repair::Backfill {
             agent: session.agent,
             id: session.id.clone(),
             path: copy.place.path.to_path_buf(),

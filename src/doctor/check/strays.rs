@@ -73,7 +73,7 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
     Some(match (elsewhere, conversation) {
         // What a sub-agent said may be all that is left of the session.
         (None, Some(subagent)) => finding.remedy(format!("rejoin show {} --transcript", selector(subagent))),
-        (None, None) => finding.mended_by(Repair::Trash { paths: vec![stray.path.clone()] }),
+        (None, None) => finding.repaired_by(Repair::Trash { paths: vec![stray.path.clone()] }),
         (Some(session), _) => {
             let copy = &session.copy().place.path;
             let into = copy.parent().unwrap_or(copy);
@@ -128,7 +128,9 @@ fn temporary(stray: &Stray, survey: &Survey) -> Option<Finding> {
     );
     let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(stray.agent).path(&stray.path);
     let finding = session.into_iter().fold(finding, Finding::session);
-    Some(finding.measured(stray.holds.clone(), "no file").mended_by(Repair::Trash { paths: vec![stray.path.clone()] }))
+    Some(
+        finding.measured(stray.holds.clone(), "no file").repaired_by(Repair::Trash { paths: vec![stray.path.clone()] }),
+    )
 }
 
 fn registration(stray: &Stray) -> Finding {
@@ -137,7 +139,7 @@ fn registration(stray: &Stray) -> Finding {
     let finding = stray.session_id.iter().fold(finding, |finding, id| finding.id(stray.agent, id));
     finding
         .measured("no such process", "a process that runs")
-        .mended_by(Repair::Trash { paths: vec![stray.path.clone()] })
+        .repaired_by(Repair::Trash { paths: vec![stray.path.clone()] })
 }
 
 fn dangling(pointer: &Pointer) -> Finding {
@@ -218,7 +220,7 @@ fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Findi
             .id(*agent, session_id)
             .path(path)
             .measured(measured, "a directory that exists and a session in use")
-            .mended_by(Repair::Trash { paths: vec![PathBuf::from(path)] }),
+            .repaired_by(Repair::Trash { paths: vec![PathBuf::from(path)] }),
     )
 }
 
@@ -298,7 +300,7 @@ mod tests {
         let mut survey = survey(vec![session(vec![child])]);
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Info, false)]);
         survey.strays.push(stray(StrayKind::Belongings, 25 * 60, &survey));
-        // What it said may be all that is left of the session, so nothing is mended by itself.
+        // What it said may be all that is left of the session, so it is not repaired automatically.
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, false)]);
     }
 }

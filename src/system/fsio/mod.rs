@@ -54,7 +54,7 @@ pub(crate) fn read_opened(file: File, metadata: &Metadata, path: &Path, limit: u
         return Err(PathError::new("read", path, io::Error::other(format!("it is larger than {limit} bytes"))));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
-    // Its length is known, so its end needs no further read; what is appended meanwhile is not wanted.
+    // Its length is known, so its end needs no further read; what is appended later is not wanted.
     file.take(metadata.len()).read_to_end(&mut bytes).map_err(|error| PathError::new("read", path, error))?;
     Ok(bytes)
 }

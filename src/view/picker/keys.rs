@@ -21,7 +21,7 @@ pub(super) enum Key {
 const MAX_SEQUENCE: usize = 32;
 const ESCAPE: u8 = 0x1b;
 
-/// Bytes that have come, of which the last may be the beginning of more.
+/// Bytes that have come; the last ones may be the start of an unfinished key.
 #[derive(Debug, Default)]
 pub(super) struct Keys(Vec<u8>);
 

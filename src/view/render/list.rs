@@ -27,7 +27,7 @@ pub(crate) struct Listing<'a> {
     pub hidden: usize,
     /// How many were cut off by `--limit`.
     pub beyond_limit: usize,
-    /// Pointers whose session is found nowhere.
+    /// Pointers whose session cannot be found.
     pub dangling: Vec<Pointer>,
     /// What could not be read.
     pub problems: Vec<Problem>,
@@ -69,7 +69,7 @@ pub(crate) struct SessionListJson<'a> {
     pub hidden: usize,
     /// How many sessions were cut off by `--limit`.
     pub beyond_limit: usize,
-    /// Pointers whose session is found nowhere.
+    /// Pointers whose session cannot be found.
     pub dangling_pointers: &'a [Pointer],
     /// What could not be read.
     pub problems: &'a [Problem],

@@ -221,7 +221,7 @@ pub(crate) fn marks(session: &Session) -> Vec<String> {
         Liveness::Maybe { .. } => marks.push("maybe live".to_owned()),
         Liveness::Idle => {}
     }
-    // A plain empty session has the mark of its trouble already.
+    // A plain empty session already has a mark.
     if !matches!(copy.kind, SessionKind::Main | SessionKind::Empty) {
         marks.push(copy.kind.name().to_owned());
     }

@@ -34,7 +34,7 @@ pub(crate) struct Styles {
     pub strong: Style,
     /// What matters less.
     pub faint: Style,
-    /// Trouble that can be mended.
+    /// A problem that can be fixed.
     pub warning: Style,
     /// Failure.
     pub error: Style,

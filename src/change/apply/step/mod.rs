@@ -161,7 +161,7 @@ pub(super) fn record(disk: &dyn Disk, step: &Step, item: usize, number: usize) -
     })
 }
 
-/// Tells whether the record of a step is made of the step alone, and so of nothing that may change meanwhile.
+/// Tells whether the record of a step is made of the step alone, and so of nothing that may change in the meantime.
 pub(super) fn is_plain(step: &Step) -> bool {
     matches!(step, Step::Trash { .. } | Step::MakeDir { .. })
 }

@@ -255,7 +255,7 @@ impl StepContext<'_> {
         self.remove_copied(temporary, [self.kept(kept), spot.at()], spot.path)
     }
 
-    /// Removes something of which there is a copy at one of these places; anything else is somebody's only one.
+    /// Removes something that has a copy at one of these places; anything else is somebody's only one.
     fn remove_copied(&self, at: At<'_>, copies: [At<'_>; 2], path: &Path) -> io::Result<bool> {
         if !self.exists(at)? {
             return Ok(false);

@@ -148,7 +148,7 @@ pub(crate) struct FixJson<'a> {
     pub items: List<'a, ChangeItemJson<'a>>,
     /// What could not be planned.
     pub unplanned: &'a [Unplanned],
-    /// What needs a decision: errors and warnings that are not mended.
+    /// What needs a decision: errors and warnings that cannot be repaired automatically.
     pub undecided: Vec<FindingJson<'a>>,
     #[serde(flatten)]
     pub summary: ChangeSummary<'a>,

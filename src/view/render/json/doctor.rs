@@ -32,7 +32,7 @@ pub(crate) struct DoctorCountsJson {
     pub warnings: usize,
     /// How many findings are only worth knowing.
     pub infos: usize,
-    /// How many findings `doctor --fix` mends.
+    /// How many findings `doctor --fix` repairs.
     pub repairable: usize,
     /// How many sessions were looked at, sub-agents and empty ones too.
     pub sessions: usize,
