@@ -76,14 +76,14 @@ fn mark_pins(sessions: &mut [Session], env: &Env, ui: &mut Ui) {
 
 /// Puts back what earlier runs left half done, so that the plan is made of what is whole.
 fn recover_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
-    let mended = crate::change::apply::undo::recover_first(env, verb, lock.lock_timeout)?;
-    note_recovered(ui, &mended);
+    let recovered = crate::change::apply::undo::recover_first(env, verb, lock.lock_timeout)?;
+    note_recovered(ui, &recovered);
     Ok(())
 }
 
 /// Says what was found half done from runs that were cut off.
-fn note_recovered(ui: &mut Ui, mended: &[String]) {
-    for line in mended {
+fn note_recovered(ui: &mut Ui, recovered: &[String]) {
+    for line in recovered {
         ui.warn(line);
     }
 }

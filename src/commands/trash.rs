@@ -35,7 +35,7 @@ fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let entry = find(&args.entry, &entries)?;
     let which = Which::Named(entry.run.id.clone());
     let mut report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
-    super::note_recovered(ui, &report.mended);
+    super::note_recovered(ui, &report.recovered);
     super::undo::warn_of_sweeps(&mut report, env, ui);
     ui.answer(args.format, env, &report)?;
     Ok(super::undo::exit(&report))

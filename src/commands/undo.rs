@@ -17,7 +17,7 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     let which = args.run.clone().map_or(Which::Newest, Which::Named);
     let mut report = undo::undo(&which, |_| true, env, args.lock.lock_timeout)?;
-    super::note_recovered(ui, &report.mended);
+    super::note_recovered(ui, &report.recovered);
     warn_of_sweeps(&mut report, env, ui);
     ui.answer(args.format, env, &report)?;
     Ok(exit(&report))

@@ -40,7 +40,7 @@ pub(crate) struct Report {
     /// What became of each item, in the run's order.
     pub items: Vec<UndoResult>,
     /// What was found half done from other runs and put back, one line each.
-    pub mended: Vec<String>,
+    pub recovered: Vec<String>,
     /// What its reader should know, one line each; the caller adds it.
     pub warnings: Vec<String>,
 }
@@ -82,9 +82,10 @@ pub(crate) fn undo_on(
             return Err(refusal.into());
         }
     };
-    let mut mended: Vec<String> = history.problems.iter().map(|problem| not_understood(problem, state_dir)).collect();
+    let mut recovered: Vec<String> =
+        history.problems.iter().map(|problem| not_understood(problem, state_dir)).collect();
     for other in history.runs.iter().filter(|other| other.id != run.id) {
-        mended.extend(recover_run(state_dir, other, now, look));
+        recovered.extend(recover_run(state_dir, other, now, look));
     }
     let context = context(state_dir, &run)?;
     let mut journal = Journal::reopen(state_dir, &run.id)?;
@@ -118,7 +119,7 @@ pub(crate) fn undo_on(
     }
     journal.sync()?;
     state_dir.remove_if_empty(&run.id);
-    Ok(Report { run, items, mended, warnings: Vec::new() })
+    Ok(Report { run, items, recovered, warnings: Vec::new() })
 }
 
 /// Says of an item why it must be left alone.
@@ -266,24 +267,24 @@ pub(crate) fn recover_on(
     now: Timestamp,
     look: &mut LookAgain<'_>,
 ) -> anyhow::Result<Vec<String>> {
-    let (mut mended, disk) = (Vec::new(), state_dir.disk());
+    let (mut recovered, disk) = (Vec::new(), state_dir.disk());
     for path in History::unsettled(disk, state_dir.path())? {
         match Run::read(disk, (&state_dir.runs, path.file_name().unwrap_or_default()), &path) {
-            Ok(Some(run)) => mended.extend(recover_run(state_dir, &run, now, look)),
+            Ok(Some(run)) => recovered.extend(recover_run(state_dir, &run, now, look)),
             // It was cut off before it said anything, so it did nothing.
             Ok(None) => {
                 let problem = Problem { path, reason: "it is empty, but something lies in its trash".to_owned() };
                 if !state_dir.forget(name_of(&problem)) {
-                    mended.push(not_understood(&problem, state_dir));
+                    recovered.push(not_understood(&problem, state_dir));
                 }
             }
             Err(error) => {
                 let problem = Problem { reason: error.reason(), path: error.path };
-                mended.push(not_understood(&problem, state_dir));
+                recovered.push(not_understood(&problem, state_dir));
             }
         }
     }
-    Ok(mended)
+    Ok(recovered)
 }
 
 fn recover_run(state_dir: &StateDir, run: &Run, now: Timestamp, look: &mut LookAgain<'_>) -> Vec<String> {
@@ -315,7 +316,7 @@ fn put_back_cut_off(
 ) -> Result<Vec<String>, PathError> {
     let context = context(state_dir, run)?;
     let mut journal = Journal::reopen(state_dir, &run.id)?;
-    let (mut mended, mut stuck, mut is_waiting) = (Vec::new(), run.is_stuck(), false);
+    let (mut recovered, mut stuck, mut is_waiting) = (Vec::new(), run.is_stuck(), false);
     for (record, state) in run.items.iter().rev() {
         if !matches!(state, State::Begun | State::Planned) {
             continue;
@@ -326,18 +327,19 @@ fn put_back_cut_off(
         let what = format!("run {} ({}) was interrupted at {}", run.id, run.verb, record.label);
         if let Some(why) = look(record) {
             is_waiting = true;
-            mended.push(format!("{what}, which is left as it is: {why}; `rejoin undo {}` puts it back later", run.id));
+            recovered
+                .push(format!("{what}, which is left as it is: {why}; `rejoin undo {}` puts it back later", run.id));
             continue;
         }
         match put_back(&context, run, record, None) {
             Ok(()) => {
                 journal.write(&Event::Left { item: record.item, reason: "the run was interrupted".to_owned() })?;
-                mended.push(format!("{what}; that item was put back"));
+                recovered.push(format!("{what}; that item was put back"));
             }
             Err(reason) => {
                 stuck = true;
                 let again = format!("`rejoin undo {}` tries again", run.id);
-                mended.push(format!("{what}, which could not be put back: {reason}; {again}"));
+                recovered.push(format!("{what}, which could not be put back: {reason}; {again}"));
                 journal.write(&Event::Stuck { item: record.item, reason })?;
             }
         }
@@ -347,5 +349,5 @@ fn put_back_cut_off(
     }
     journal.sync()?;
     state_dir.remove_if_empty(&run.id);
-    Ok(mended)
+    Ok(recovered)
 }

@@ -87,7 +87,7 @@ fn summary(report: &Report) -> UndoSummary<'_> {
         at: report.run.at,
         undone: count(|item| *item == UndoResult::Undone),
         refused: count(|item| matches!(item, UndoResult::Refused(_))),
-        mended: &report.mended,
+        mended: &report.recovered,
         warnings: &report.warnings,
     }
 }
