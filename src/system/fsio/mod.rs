@@ -82,10 +82,16 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), PathError> {
 
 /// Makes a directory; one that is there is good. The directory above it must be there.
 pub(crate) fn create_dir(dir: &Path) -> Result<(), PathError> {
-    match make_dir(dir, 0o777) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
-        made => made.map_err(|error| PathError::new("create", dir, error)),
-    }
+    let made = match make_dir(dir, 0o777) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match dir.symlink_metadata() {
+            Ok(there) if there.is_dir() || dir.is_dir() => Ok(()),
+            // Another process removed it since: "not found" tells the caller to try again, "exists" would not.
+            Err(gone) if gone.kind() == io::ErrorKind::NotFound => Err(gone),
+            _ => Err(error),
+        },
+        made => made,
+    };
+    made.map_err(|error| PathError::new("create", dir, error))
 }
 
 /// Makes a directory and those above it.
@@ -122,6 +128,7 @@ pub(crate) fn remove_empty_dir(dir: &Path) -> bool {
 mod tests {
     use super::*;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+    use std::sync::Arc;
     use std::time::{Duration, SystemTime};
 
     #[test]
@@ -143,6 +150,31 @@ mod tests {
         assert_eq!(metadata.modified().expect("a time"), then);
         assert_eq!(dir.path().metadata().and_then(|dir| dir.modified()).expect("a time"), then);
         assert_eq!(std::fs::read_dir(dir.path()).expect("a listing").count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn a_directory_that_comes_and_goes_is_there_or_not_found() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("directory");
+        std::thread::scope(|scope| {
+            let is_over = Arc::new(());
+            let others = Arc::downgrade(&is_over);
+            for _ in 0..2 {
+                let (others, path) = (others.clone(), &path);
+                scope.spawn(move || {
+                    while others.strong_count() > 0 {
+                        let _ = std::fs::create_dir(path);
+                        let _ = std::fs::remove_dir(path);
+                    }
+                });
+            }
+            for _ in 0..1_000 {
+                if let Err(error) = create_dir(&path) {
+                    assert_eq!(error.kind(), io::ErrorKind::NotFound, "{error}");
+                }
+            }
+            drop(is_over);
+        });
     }
 
     #[test]
