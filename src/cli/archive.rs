@@ -1,0 +1,100 @@
+//! Arguments of `archive` and `restore`.
+
+use std::path::PathBuf;
+
+use clap::builder::ValueHint;
+use clap::{ArgAction, Args};
+
+use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs};
+use crate::cli::values::{Age, parse_age};
+use crate::session::AgentKind;
+use crate::session::select::Selector;
+
+/// Arguments of `archive`.
+#[derive(Args, Debug)]
+pub(crate) struct ArchiveArgs {
+    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
+    #[arg(value_name = "SESSION", required_unless_present_any = ["older_than", "expiring", "all", "verify"],
+          conflicts_with_all = ["older_than", "expiring", "all", "verify"])]
+    pub sessions: Vec<Selector>,
+
+    /// Sessions not active since AGE: an age such as 30d, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["all", "verify"])]
+    pub older_than: Option<Age>,
+
+    /// Sessions that their agent will delete within DAYS days
+    #[arg(long, value_name = "DAYS", conflicts_with_all = ["all", "verify"])]
+    pub expiring: Option<u16>,
+
+    /// Every session
+    #[arg(long, short, conflicts_with = "verify")]
+    pub all: bool,
+
+    /// Read the whole archive and report what is damaged or missing; change nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "full", "agent", "dir"])]
+    pub verify: bool,
+
+    /// Read every file again and compare it with the archive, even if its size and times did not change
+    ///
+    /// This replaces what is damaged in the archive.
+    #[arg(long)]
+    pub full: bool,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only sessions of DIR and its subdirectories
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// Use the archive in DIR instead of the default one
+    ///
+    /// rejoin creates DIR if its parent directory exists.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub to: Option<PathBuf>,
+
+    /// Print what would be archived; write nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `restore`.
+#[derive(Args, Debug)]
+pub(crate) struct RestoreArgs {
+    /// Which archived session: its id or the start of it, AGENT:ID, or its title
+    #[arg(value_name = "SESSION")]
+    pub session: Selector,
+
+    /// Restore state N instead of the newest; `rejoin show --archived SESSION` lists the states
+    #[arg(long, value_name = "N")]
+    pub state: Option<u64>,
+
+    /// Put the session into this store instead of the one it came from
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub to_store: Option<PathBuf>,
+
+    /// Keep the times of the files, even if the agent deletes old files by their times
+    #[arg(long)]
+    pub keep_times: bool,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Use the archive in DIR instead of the default one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub change: ChangeArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}

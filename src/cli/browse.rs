@@ -1,0 +1,137 @@
+//! Arguments of the commands that show sessions: `list`, `search` and `show`.
+
+use std::path::PathBuf;
+
+use clap::builder::{NonEmptyStringValueParser, ValueHint};
+use clap::{ArgAction, Args};
+
+use crate::cli::options::{FilterArgs, FormatArgs};
+use crate::session::Role;
+use crate::session::select::{CopySelector, Selector, SortKey};
+
+/// Arguments of `list`.
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Only sessions of DIR and its subdirectories
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
+    pub dir: Option<PathBuf>,
+
+    /// Show sub-agents, archived and empty sessions too
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Show at most N sessions
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// Count prompts and replies; this reads every transcript to its end
+    #[arg(long)]
+    pub counts: bool,
+
+    /// Sort by KEY
+    #[arg(long, value_name = "KEY", default_value = "active")]
+    pub sort: SortKey,
+
+    /// Reverse the order
+    #[arg(long, short)]
+    pub reverse: bool,
+
+    /// List the sessions in the archive
+    #[arg(long, conflicts_with = "counts")]
+    pub archived: bool,
+
+    /// Use the archive in DIR instead of the default one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    pub from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `search`.
+#[derive(Args, Debug)]
+pub(crate) struct SearchArgs {
+    /// The text to find; case is ignored unless it has a capital letter
+    #[arg(value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub text: String,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Only sessions of DIR and its subdirectories
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
+    pub dir: Option<PathBuf>,
+
+    /// Search sub-agents, archived and empty sessions too
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Only messages of this role (can be repeated)
+    #[arg(long, value_name = "ROLE", action = ArgAction::Append)]
+    pub role: Vec<Role>,
+
+    /// Match case exactly
+    #[arg(long, short = 's')]
+    pub case_sensitive: bool,
+
+    /// Stop after N sessions
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// Show at most N messages of each session
+    #[arg(long, short, value_name = "N", default_value_t = 3)]
+    pub matches: usize,
+
+    /// Search the archive instead of the stores
+    #[arg(long)]
+    pub archived: bool,
+
+    /// Use the archive in DIR instead of the default one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    pub from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `show`.
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    /// Which session: an id or the start of one, AGENT:ID, `latest`, its number in the list, its title, its
+    /// file or directory, or the directory of an app that Leo built
+    #[arg(value_name = "SESSION")]
+    pub session: Selector,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Use this copy of the session: its number in the list of candidates, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub copy: Option<CopySelector>,
+
+    /// Also print the last N messages
+    #[arg(long, short, value_name = "N", conflicts_with = "transcript")]
+    pub messages: Option<usize>,
+
+    /// Print every message; a table shows nothing else
+    #[arg(long, short)]
+    pub transcript: bool,
+
+    /// Show the session as archived; this is the default if it is only in the archive
+    #[arg(long, conflicts_with = "copy")]
+    pub archived: bool,
+
+    /// Use the archive in DIR instead of the default one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    pub from: Option<PathBuf>,
+
+    /// Show archived state N instead of the newest
+    #[arg(long, value_name = "N", requires = "archived")]
+    pub state: Option<u64>,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}

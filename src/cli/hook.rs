@@ -1,0 +1,89 @@
+//! Arguments of `hook`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::cli::options::LockArgs;
+
+/// Arguments of `hook`.
+#[derive(Args, Debug)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct HookArgs {
+    #[command(subcommand)]
+    pub what: Hook,
+}
+
+/// What `hook` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hook {
+    /// Handle an event that Claude Code sends on standard input
+    ///
+    /// The hook records the session's working directory, repeats it after a compaction, and deletes the record when
+    /// the session ends. `rejoin hook install` makes Claude Code send the events.
+    Claude,
+    /// Handle an event that Amplifier sends on standard input, and save the conversation
+    Amplifier,
+    /// Add the hooks to Claude Code's settings.json
+    Install(HookSettingsArgs),
+    /// Remove from settings.json what `rejoin hook install` added
+    Uninstall(HookSettingsArgs),
+    /// Show which settings.json files have the hooks
+    Status(HookStatusArgs),
+}
+
+/// Arguments of `hook install` and `hook uninstall`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct HookSettingsArgs {
+    /// Whose settings
+    #[arg(long, value_name = "AGENT", default_value = "claude")]
+    pub agent: HookAgent,
+
+    /// Which settings.json
+    #[arg(long, value_name = "SCOPE", default_value = "user")]
+    pub scope: HookScope,
+
+    /// Print what would change; write nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `hook status`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct HookStatusArgs {
+    /// Whose settings
+    #[arg(long, value_name = "AGENT", default_value = "claude")]
+    pub agent: HookAgent,
+
+    /// Only this settings.json
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Option<HookScope>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// An agent whose hooks can be set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookAgent {
+    /// Claude Code.
+    Claude,
+}
+
+/// A settings.json of Claude Code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub(crate) enum HookScope {
+    /// Every project of the user: settings.json in Claude Code's own directory.
+    User,
+    /// Everyone who works on this project: .claude/settings.json in the current directory.
+    Project,
+    /// This project, for this user alone: .claude/settings.local.json in the current directory.
+    Local,
+}

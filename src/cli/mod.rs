@@ -1,0 +1,205 @@
+//! Every command, option and value as clap types; no behaviour but checking values.
+
+mod archive;
+mod browse;
+mod hook;
+mod options;
+mod remove;
+mod repair;
+mod resume;
+mod save;
+mod undo;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::builder::ValueHint;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use archive::{ArchiveArgs, RestoreArgs};
+pub(crate) use browse::{ListArgs, SearchArgs, ShowArgs};
+pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
+pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, RemovalArgs};
+pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
+pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
+pub(crate) use resume::ResumeArgs;
+pub(crate) use save::{Save, SaveArgs};
+pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
+pub(crate) use values::Age;
+
+/// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
+///
+/// An agent files a session under the directory where it was started. rejoin finds the session
+/// from anywhere, knows its directory, and starts the right agent there.
+#[derive(Debug, Parser)]
+#[command(
+    name = "rejoin",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Global {
+    /// Use DIR as the home directory, and ignore the agents' own variables
+    ///
+    /// For containers, mounted volumes, backups and tests.
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub home: Option<PathBuf>,
+
+    /// Print no notes and no warnings
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorWhen,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List sessions, newest activity first
+    ///
+    /// On a terminal, this prints a table. In a pipe, it prints one line per session, without a
+    /// header and with nothing shortened. Tabs separate the fields: agent, id, title, directory,
+    /// last activity, bytes, problems.
+    #[command(visible_alias = "ls")]
+    List(ListArgs),
+    /// Show everything that is known about a session
+    Show(ShowArgs),
+    /// Find sessions by what was said in them
+    ///
+    /// This reads every message, newest session first, and shows each match as soon as it is found. In a pipe, it
+    /// prints one line per message. Tabs separate the fields: agent, id, role, time, the match and the text around it.
+    Search(SearchArgs),
+    /// Resume a session with its agent, in the session's directory
+    ///
+    /// The agent replaces this program, so the exit status is the agent's. Without SESSION, a
+    /// terminal shows a list: type to filter it, move with the arrow keys, and press Enter to resume.
+    Resume(ResumeArgs),
+    /// Write or repair the session-info.json of Amplifier sessions
+    ///
+    /// This changes only sessions whose session-info.json is missing or unusable. It looks for evidence of the
+    /// working directory. A directory counts only if its encoded name is the name of the session's project.
+    Backfill(BackfillArgs),
+    /// Save a session or its directory, for programs that keep sessions
+    ///
+    /// The files are in the agent's own format, so the agent and the other commands can read them. Each file is
+    /// written whole or not at all. A failure ends with exit code 1, or with 0 under --best-effort.
+    Save(SaveArgs),
+    /// Handle the events that agents send to hooks, and install the hooks
+    ///
+    /// An agent runs `hook claude` or `hook amplifier` itself and sends an event on standard input. These two never
+    /// make the agent fail: they report an error in one line on standard error and end with exit code 0.
+    Hook(HookArgs),
+    /// Copy sessions to an archive, where no agent deletes them
+    ///
+    /// An archived session includes everything that belongs to it. The archive is compressed and stores each content
+    /// once: archiving a session again adds only what is new. The sessions stay where they are.
+    Archive(ArchiveArgs),
+    /// Put an archived session back where its agent finds it
+    ///
+    /// This checks everything first, and never overwrites a file. `rejoin undo` reverses it.
+    Restore(RestoreArgs),
+    /// Keep one copy of a session, and move the others to the trash
+    ///
+    /// Use this when the copies differ and only you can say which one counts.
+    Dedupe(DedupeArgs),
+    /// Remove old sessions and everything that belongs to them; safe to run from cron
+    ///
+    /// Sessions go to the trash, and `rejoin undo` brings them back. A session stays if it is in use, changed within
+    /// the last hour, pinned, unreadable, or the parent of a session that stays. docs/cleanup.md describes the policy.
+    /// If another rejoin is changing something, this run does nothing and succeeds; the next run does the work.
+    Cleanup(CleanupArgs),
+    /// Remove sessions, their sub-agents, and everything that belongs to them
+    ///
+    /// They go to the trash, and `rejoin undo` brings them back.
+    Delete(DeleteArgs),
+    /// Protect sessions from `cleanup` and `delete`
+    Pin(PinArgs),
+    /// Let `cleanup` and `delete` remove sessions again
+    Unpin(UnpinArgs),
+    /// Undo what a run of rejoin changed
+    ///
+    /// Every file and directory comes back with its contents, mode and times. A file that has changed since is left
+    /// alone and reported. Without RUN, this undoes the newest run that can be undone.
+    Undo(UndoArgs),
+    /// List, restore or purge what is in the trash
+    Trash(TrashArgs),
+    /// Find problems in sessions and stores, with the evidence and the command that fixes each one
+    ///
+    /// This changes nothing unless --fix is given. The exit status is 4 if there is an error or a warning, or with
+    /// --strict any finding.
+    Doctor(DoctorArgs),
+    /// Print a man page, a completion script or a JSON schema
+    #[command(hide = true)]
+    Generate(GenerateArgs),
+    /// Print help for a command or a topic
+    Help(HelpArgs),
+}
+
+/// Arguments of `generate`.
+#[derive(Args, Debug)]
+pub(crate) struct GenerateArgs {
+    /// What to print
+    #[arg(value_name = "WHAT")]
+    pub what: Generated,
+
+    /// Which one: a command, a shell, a schema or an agent; without it, the names are listed
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+/// What can be printed for packagers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Generated {
+    /// A man page.
+    Man,
+    /// A completion script.
+    Completions,
+    /// A JSON schema.
+    Schema,
+    /// The table of an agent, in Markdown.
+    Agents,
+}
+
+/// Arguments of `help`.
+#[derive(Args, Debug)]
+pub(crate) struct HelpArgs {
+    /// A command, or the topic `exit-codes`
+    #[arg(value_name = "TOPIC")]
+    pub topic: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

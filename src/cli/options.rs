@@ -1,0 +1,109 @@
+//! Options that several commands share.
+
+use std::time::Duration;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use crate::cli::values::{Age, parse_age};
+use crate::session::AgentKind;
+
+/// How an answer is printed.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct FormatArgs {
+    /// How to print the answer
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+
+    /// Print one JSON object; short for --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+}
+
+impl Format {
+    /// Returns the format of an answer that has no lines of JSON.
+    pub(crate) fn json_if(json: bool) -> Self {
+        if json { Self::Json } else { Self::Table }
+    }
+}
+
+impl From<FormatArgs> for Format {
+    fn from(args: FormatArgs) -> Self {
+        if args.json { Self::Json } else { args.format }
+    }
+}
+
+impl FormatArgs {
+    /// Tells whether the answer is for people.
+    pub(crate) fn is_table(self) -> bool {
+        Format::from(self) == Format::Table
+    }
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people: a table on a terminal, fields separated by tabs in a pipe.
+    Table,
+    /// One JSON object.
+    Json,
+    /// One JSON object per line: a header, the items, a summary.
+    Ndjson,
+}
+
+/// Which sessions a command considers.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct FilterArgs {
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only sessions of the current directory and its subdirectories
+    #[arg(long)]
+    pub here: bool,
+
+    /// Only sessions active since AGE: an age such as 2h or 3days, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub since: Option<Age>,
+
+    /// Only sessions not active since AGE: an age such as 2h or 3days, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub older_than: Option<Age>,
+}
+
+/// How long a change waits for another change to end.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct LockArgs {
+    /// Wait at most TIME for another rejoin that is changing something
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    pub lock_timeout: Duration,
+}
+
+/// How a change is made.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ChangeArgs {
+    /// Print the plan and its fingerprint; change nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    /// Carry out the plan only if it still has this fingerprint
+    #[arg(long, value_name = "FINGERPRINT", conflicts_with = "dry_run")]
+    pub apply: Option<String>,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+}
+
+/// How sessions are removed.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RemovalArgs {
+    #[command(flatten)]
+    pub change: ChangeArgs,
+
+    /// Do not ask for confirmation; required without a terminal
+    #[arg(long, short)]
+    pub yes: bool,
+
+    /// Delete permanently instead of moving to the trash
+    #[arg(long)]
+    pub permanent: bool,
+}

@@ -1,0 +1,129 @@
+//! Arguments of the commands that remove and protect sessions: `cleanup`, `delete`, `pin` and `unpin`.
+
+use std::path::PathBuf;
+
+use clap::builder::ValueHint;
+use clap::{ArgAction, Args};
+
+use crate::cli::options::{FormatArgs, LockArgs, RemovalArgs};
+use crate::cli::values::{Age, parse_age, parse_id, parse_size};
+use crate::session::AgentKind;
+use crate::session::select::Selector;
+
+/// Arguments of `cleanup`.
+#[derive(Args, Debug)]
+pub(crate) struct CleanupArgs {
+    /// Remove sessions last active before AGE: an age such as 30d, or a date; the default is 30d unless --max-total
+    /// or --all is given
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with = "all")]
+    pub older_than: Option<Age>,
+
+    /// Keep the last N sessions of each project, however old they are
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub keep_last: usize,
+
+    /// Remove the oldest sessions until the rest takes at most SIZE: a number of bytes, or a size such as 500M or 10G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "all")]
+    pub max_total: Option<u64>,
+
+    /// Remove only sessions without a prompt or reply; with --all, of any age
+    #[arg(long)]
+    pub empty: bool,
+
+    /// Remove sessions of any age
+    #[arg(long)]
+    pub all: bool,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only sessions of DIR and its subdirectories
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// Keep this session: its id, the start of it, or AGENT:ID (can be repeated)
+    #[arg(long, value_name = "ID", action = ArgAction::Append, value_parser = parse_id)]
+    pub exclude: Vec<Selector>,
+
+    /// Remove them even if an agent would lose every session, more than half of all sessions would go, or the clock
+    /// may be wrong
+    #[arg(long)]
+    pub allow_all: bool,
+
+    /// Archive each session before removing it; a session that cannot be archived stays
+    #[arg(long)]
+    pub archive: bool,
+
+    /// Use the archive in DIR instead of the default one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archive")]
+    pub to: Option<PathBuf>,
+
+    /// Purge from the trash what was removed before AGE: an age or a date
+    #[arg(long, value_name = "AGE", default_value = "14d", value_parser = parse_age)]
+    pub trash_keep: Age,
+
+    #[command(flatten)]
+    pub removal: RemovalArgs,
+
+    /// With --dry-run: end with exit code 4 if there is something to do
+    #[arg(long, requires = "dry_run")]
+    pub exit_code: bool,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `delete`.
+#[derive(Args, Debug)]
+pub(crate) struct DeleteArgs {
+    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
+    #[arg(value_name = "SESSION", required = true)]
+    pub sessions: Vec<Selector>,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    #[command(flatten)]
+    pub removal: RemovalArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `pin`.
+#[derive(Args, Debug)]
+pub(crate) struct PinArgs {
+    /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
+    #[arg(value_name = "SESSION", required_unless_present = "list")]
+    pub sessions: Vec<Selector>,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// List the pinned sessions
+    #[arg(long, short, conflicts_with = "sessions")]
+    pub list: bool,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `unpin`.
+#[derive(Args, Debug)]
+pub(crate) struct UnpinArgs {
+    /// Which sessions: ids or the start of ids, or AGENT:ID; sessions that are gone count too
+    #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
+    pub sessions: Vec<Selector>,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}

@@ -1,0 +1,109 @@
+//! Arguments of the commands that find and repair problems: `doctor`, `dedupe` and `backfill`.
+
+use std::path::PathBuf;
+
+use clap::builder::ValueHint;
+use clap::{ArgAction, Args};
+
+use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs};
+use crate::doctor::code::Code;
+use crate::session::AgentKind;
+use crate::session::select::{CopySelector, Selector};
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Fix what can be fixed without losing anything, and list what needs a decision
+    #[arg(long, conflicts_with_all = ["list_checks", "strict"])]
+    pub fix: bool,
+
+    /// With --fix: print the plan and its fingerprint; change nothing
+    #[arg(long, short = 'n', requires = "fix")]
+    pub dry_run: bool,
+
+    /// With --fix: carry out the plan only if it still has this fingerprint
+    #[arg(long, value_name = "FINGERPRINT", requires = "fix", conflicts_with = "dry_run")]
+    pub apply: Option<String>,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    /// Run only this check (can be repeated)
+    #[arg(long, value_name = "CODE", action = ArgAction::Append, hide_possible_values = true)]
+    pub check: Vec<Code>,
+
+    /// Only findings about this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Only findings about DIR and its subdirectories
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// List the checks and what they mean; check nothing
+    #[arg(long, conflicts_with_all = ["check", "agent", "dir", "strict", "deep", "expires_within"])]
+    pub list_checks: bool,
+
+    /// End with exit code 4 on any finding, even one of severity info
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Read every transcript to its end, however large it is
+    #[arg(long)]
+    pub deep: bool,
+
+    /// Report sessions that their agent will delete within DAYS days
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    pub expires_within: u16,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `dedupe`.
+#[derive(Args, Debug)]
+pub(crate) struct DedupeArgs {
+    /// Which session: its id or the start of it, AGENT:ID, its title, or one of its files or directories
+    #[arg(value_name = "SESSION")]
+    pub session: Selector,
+
+    /// The copy to keep: its number as shown by `rejoin show SESSION`, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub keep: CopySelector,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    #[command(flatten)]
+    pub change: ChangeArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `backfill`.
+#[derive(Args, Debug)]
+pub(crate) struct BackfillArgs {
+    /// Which sessions: ids or the start of ids, or the sessions' directories
+    #[arg(value_name = "SESSION", required_unless_present = "all", conflicts_with = "all")]
+    pub sessions: Vec<Selector>,
+
+    /// Check every Amplifier session
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Record DIR, whatever the evidence says; for one session
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "all")]
+    pub dir: Option<PathBuf>,
+
+    /// Print what would be written; write nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}

@@ -1,0 +1,72 @@
+//! Arguments of `resume`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::ValueHint;
+
+use crate::cli::options::FilterArgs;
+use crate::session::select::{CopySelector, Selector};
+
+/// Arguments of `resume`.
+#[derive(Args, Debug)]
+pub(crate) struct ResumeArgs {
+    /// Which session: an id or the start of one, AGENT:ID, `latest`, its number in the list, its title, its
+    /// file or directory, or the directory of an app that Leo built; without it, a terminal shows a list to pick
+    /// from
+    #[arg(value_name = "SESSION")]
+    pub session: Option<Selector>,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Use this copy of the session: its number in the list of candidates, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub copy: Option<CopySelector>,
+
+    /// Start the agent in DIR instead of the session's own directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+
+    /// Print the command for a shell; do not run it
+    #[arg(long, short)]
+    pub print: bool,
+
+    /// Print the plan as one JSON object; do not run it
+    #[arg(long, conflicts_with = "print")]
+    pub json: bool,
+
+    /// Resume even if another process uses the session
+    #[arg(long)]
+    pub force: bool,
+
+    /// Resume a session that its agent has not registered, or whose place in the store contradicts its directory
+    #[arg(long)]
+    pub trust: bool,
+
+    /// Resume even if the session was resumed too often in the last minute
+    #[arg(long)]
+    pub no_limit: bool,
+
+    /// Send one prompt without a terminal and print the reply; `-` reads the prompt from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub prompt: Option<String>,
+
+    /// Print the last launch; run nothing
+    #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "dir"])]
+    pub last_launch: bool,
+
+    /// Wait until the agent ends, return its status, and report if it wrote to another session
+    ///
+    /// SIGTERM and SIGHUP are passed on to the agent. Afterwards, the terminal's settings are restored.
+    #[arg(long, conflicts_with_all = ["print", "json", "last_launch"])]
+    pub wait: bool,
+
+    /// For an app's directory: start a new session there if the old one is gone
+    #[arg(long)]
+    pub fresh: bool,
+
+    /// Arguments to pass to the agent
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<String>,
+}

@@ -1,0 +1,91 @@
+//! Arguments of `undo` and `trash`.
+
+use clap::{Args, Subcommand};
+
+use crate::cli::options::{FormatArgs, LockArgs};
+use crate::cli::values::{Age, parse_age};
+
+/// Arguments of `undo`.
+#[derive(Args, Debug)]
+pub(crate) struct UndoArgs {
+    /// Which run, as shown by --list
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// List the runs, newest first
+    #[arg(long, short, conflicts_with = "run")]
+    pub list: bool,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash`.
+#[derive(Args, Debug)]
+pub(crate) struct TrashArgs {
+    #[command(subcommand)]
+    pub command: TrashCommand,
+}
+
+/// What can be done with the trash.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrashCommand {
+    /// List what is in the trash, newest first
+    List(TrashListArgs),
+    /// Put one entry back where it was
+    Restore(TrashRestoreArgs),
+    /// Delete entries permanently
+    ///
+    /// A purge cannot be undone.
+    Purge(TrashPurgeArgs),
+}
+
+/// Arguments of `trash list`.
+#[derive(Args, Debug)]
+pub(crate) struct TrashListArgs {
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash restore`.
+#[derive(Args, Debug)]
+pub(crate) struct TrashRestoreArgs {
+    /// Which entry: RUN/ITEM as shown by `rejoin trash list`, or a session's id or the start of it
+    #[arg(value_name = "ENTRY")]
+    pub entry: String,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `trash purge`.
+#[derive(Args, Debug)]
+pub(crate) struct TrashPurgeArgs {
+    /// Purge what these runs removed
+    #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "all"])]
+    pub runs: Vec<String>,
+
+    /// Purge what was removed before AGE: an age such as 14d, or a date
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["runs", "all"])]
+    pub older_than: Option<Age>,
+
+    /// Purge everything
+    #[arg(long, conflicts_with = "runs")]
+    pub all: bool,
+
+    /// Do not ask for confirmation; required without a terminal
+    #[arg(long, short)]
+    pub yes: bool,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}

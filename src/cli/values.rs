@@ -1,0 +1,120 @@
+//! Values that several commands read: ages, sizes and ids.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::session::select::Selector;
+
+/// A point in time that was given as an age or as a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Age {
+    /// So long before now.
+    Before(SignedDuration),
+    /// At that time.
+    At(Timestamp),
+}
+
+impl Age {
+    /// Returns the point in time, seen from `now`.
+    pub(crate) fn before(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Before(age) => now.checked_sub(age).unwrap_or(Timestamp::MIN),
+            Self::At(at) => at,
+        }
+    }
+}
+
+pub(super) fn parse_age(text: &str) -> Result<Age, String> {
+    if let Ok(age) = humantime::parse_duration(text) {
+        return SignedDuration::try_from(age).map(Age::Before).map_err(|_| "the age is too large".to_owned());
+    }
+    if let Ok(at) =
+        humantime::parse_rfc3339_weak(text).map_err(drop).and_then(|at| Timestamp::try_from(at).map_err(drop))
+    {
+        return Ok(Age::At(at));
+    }
+    let date: Result<jiff::civil::Date, _> = text.parse();
+    match date.and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC)) {
+        Ok(date) => Ok(Age::At(date.timestamp())),
+        Err(_) => Err("use an age such as 90s, 2h or 3days, or a date such as 2026-02-01".to_owned()),
+    }
+}
+
+/// Reads an id, the beginning of one, or AGENT:ID.
+pub(super) fn parse_id(text: &str) -> Result<Selector, String> {
+    match text.parse()? {
+        id @ Selector::Id { .. } => Ok(id),
+        Selector::Latest | Selector::Path(_) => Err("use an id, the start of one, or AGENT:ID".to_owned()),
+    }
+}
+
+/// Reads a number of bytes; K, M, G and T count in 1024 as sizes are shown, KB, MB, GB and TB in 1000.
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || "use a number of bytes, or a size such as 500M, 1.5G or 10GiB".to_owned();
+    let digits = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim().to_ascii_uppercase();
+    let power = |letter: &str| ["", "K", "M", "G", "T"].iter().position(|known| *known == letter);
+    let (base, power) = match unit.as_str() {
+        "" | "B" => (1024, Some(0)),
+        unit => match (unit.strip_suffix("IB"), unit.strip_suffix('B')) {
+            (Some(letter), _) => (1024, power(letter)),
+            (None, Some(letter)) => (1000, power(letter)),
+            (None, None) => (1024, power(unit)),
+        },
+    };
+    let factor = u64::pow(base, u32::try_from(power.ok_or_else(wrong)?).map_err(|_| wrong())?);
+    if let Ok(number) = number.parse::<u64>() {
+        return number.checked_mul(factor).ok_or_else(|| "the size is too large".to_owned());
+    }
+    let (whole, part) = number.split_once('.').ok_or_else(wrong)?;
+    let (whole, digits): (u64, u32) =
+        (whole.parse().map_err(|_| wrong())?, part.len().try_into().map_err(|_| wrong())?);
+    let part: u64 = part.parse().map_err(|_| wrong())?;
+    let scale = 10_u64.checked_pow(digits).ok_or_else(wrong)?;
+    let part = u128::from(part) * u128::from(factor) / u128::from(scale);
+    let whole = u128::from(whole) * u128::from(factor);
+    u64::try_from(whole + part).map_err(|_| "the size is too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_they_are_shown_and_as_disks_are_sold() {
+        for (text, expected) in [
+            ("0", 0),
+            ("512", 512),
+            ("1k", 1024),
+            ("10M", 10 << 20),
+            ("1.5G", 3 << 29),
+            ("2 GiB", 2 << 30),
+            ("1MB", 1_000_000),
+            ("16777215T", 16_777_215 << 40),
+        ] {
+            assert_eq!(parse_size(text), Ok(expected), "{text}");
+        }
+        for wrong in
+            ["", "G", "-1", "1X", "1.2.3", "1.", ".5G", "99999999T", "1 0", "0x1", "1E3", "18446744073709551616"]
+        {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ages_and_dates_are_told_apart() {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
+        for (text, expected) in [
+            ("2h", "2026-03-01T10:00:00Z"),
+            ("1day 12h", "2026-02-28T00:00:00Z"),
+            ("2026-02-01", "2026-02-01T00:00:00Z"),
+            ("2026-02-01T10:00:00Z", "2026-02-01T10:00:00Z"),
+        ] {
+            assert_eq!(parse_age(text).expect("an age").before(now).to_string(), expected, "{text}");
+        }
+        for wrong in ["", "-3d", "soon", "3 parsecs", "2026-13-01"] {
+            assert!(parse_age(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_age("100000years").map(|age| age.before(now)), Ok(Timestamp::MIN));
+    }
+}
