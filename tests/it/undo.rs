@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use rustix::fs::{XattrFlags, getxattr, setxattr};
+
 use crate::contract::Backfill;
 use crate::contract::changes::{Purge, RunList, RunState, TrashList, Undo, UndoResult};
 use crate::faults::killed_at_every_point;
@@ -292,6 +294,58 @@ fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
     assert_ne!(stores(&world), before);
     run(&["undo"]).code(0);
     assert_same(&before, &stores(&world), "after undo across file systems");
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn extended_attributes_and_acls_are_kept_through_the_trash_and_a_rewrite() {
+    let elsewhere = other_file_system();
+    for elsewhere in [None, elsewhere.as_ref().map(tempfile::TempDir::path)] {
+        let world = world();
+        let state = elsewhere.unwrap_or(world.root());
+        let session = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1));
+        let tagged = [session.clone(), session.join("session-info.json"), session.join("transcript.jsonl")];
+        for path in &tagged {
+            if let Err(error) = setxattr(path, "user.tag", b"red", XattrFlags::empty()) {
+                println!("skipped: no extended attributes here: {error}");
+                return;
+            }
+        }
+        let has_acl = cfg!(target_os = "linux")
+            && setxattr(&tagged[2], "system.posix_acl_access", &acl(), XattrFlags::empty()).is_ok();
+        let check = |when: &str| {
+            for path in &tagged {
+                let mut tag = [0; 8];
+                let length = getxattr(path, "user.tag", &mut tag[..]).unwrap_or_default();
+                assert_eq!(&tag[..length], b"red", "{} {when}, {state:?}", path.display());
+            }
+            let mut found = [0; 64];
+            let length = getxattr(&tagged[2], "system.posix_acl_access", &mut found[..]).unwrap_or_default();
+            assert_eq!(found[..length], if has_acl { acl() } else { Vec::new() }, "{when}, {state:?}");
+        };
+        let run = |args: &[&str]| world.with("XDG_STATE_HOME", state).rejoin(args).code(0);
+        run(&["backfill", "--all"]);
+        check("after a rewrite");
+        run(&["undo"]);
+        check("after the rewrite was taken back");
+        run(&["delete", &id(1), "--yes"]);
+        assert!(!session.exists());
+        run(&["undo"]);
+        check("after it was deleted and put back");
+    }
+}
+
+/// An ACL in the form that Linux keeps it in: one more user may read.
+fn acl() -> Vec<u8> {
+    const NOBODY: u32 = u32::MAX;
+    let entries: [(u16, u16, u32); 5] =
+        [(1, 6, NOBODY), (2, 4, 1234), (4, 0, NOBODY), (16, 4, NOBODY), (32, 0, NOBODY)];
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    for (tag, permissions, id) in entries {
+        bytes.extend([tag.to_le_bytes(), permissions.to_le_bytes()].concat());
+        bytes.extend(id.to_le_bytes());
+    }
+    bytes
 }
 
 /// Makes a directory on another file system than the worlds are on, where this machine has one.

@@ -1,4 +1,4 @@
-//! Files and directories as wholes: copied to another file system with mode, owner and times, compared, removed.
+//! Files and directories as wholes: copied to another file system with all attributes, compared, removed.
 //!
 //! Trees may be of any depth; each is gone through by handles, so that nobody can lead the way elsewhere.
 
@@ -43,8 +43,8 @@ pub(crate) fn copy(disk: &dyn Disk, from: At<'_>, to: At<'_>) -> io::Result<()> 
             target.down(&name)?;
             pending.push((name, look, names(disk, &source)?));
         } else if let Some((name, look, _)) = pending.pop() {
-            source.up()?;
-            let made = target.up()?;
+            let (original, made) = (source.up()?, target.up()?);
+            disk.copy_extended(&original, &made)?;
             let above = if pending.is_empty() { to.0 } else { target.here()? };
             take_attributes(disk, &look, (above, &name))?;
             disk.sync(&made)?;
@@ -79,6 +79,7 @@ fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Resu
     if (after.identity, after.size, after.modified) != (look.identity, look.size, look.modified) {
         return Err(io::Error::other("it was changed while it was copied"));
     }
+    disk.copy_extended(&source, &target)?;
     take_attributes(disk, look, to)?;
     disk.sync(&target)
 }

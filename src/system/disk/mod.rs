@@ -94,6 +94,8 @@ pub(crate) trait Disk: fmt::Debug + Send + Sync {
     fn set_owner(&self, at: At<'_>, owner: (u32, u32)) -> io::Result<()>;
     /// Sets the permissions of what is no link.
     fn set_mode(&self, at: At<'_>, mode: u32) -> io::Result<()>;
+    /// Gives an open file or directory the extended attributes of another, and so on Linux its ACL.
+    fn copy_extended(&self, from: &Handle, to: &Handle) -> io::Result<()>;
     /// Sets the times, of a link its own.
     fn set_times(&self, at: At<'_>, times: Times) -> io::Result<()>;
     /// Puts a file's bytes, or a directory's names, on the disk.

@@ -247,6 +247,11 @@ impl Disk for System {
         change_mode(fd(dir)?, name, mode)
     }
 
+    fn copy_extended(&self, from: &Handle, to: &Handle) -> io::Result<()> {
+        self.fault.point()?;
+        fsio::copy_extended(fd(from)?, fd(to)?)
+    }
+
     fn set_times(&self, (dir, name): At<'_>, (accessed, modified): Times) -> io::Result<()> {
         self.fault.point()?;
         let times = Timestamps { last_access: timespec(accessed), last_modification: timespec(modified) };

@@ -1,6 +1,7 @@
 //! The file operations that everything else builds on: opening without surprises, bounded reading, and
 //! the one atomic replacement that keeps mode, owner and times.
 
+mod extended;
 mod look;
 mod owner;
 mod saving;
@@ -15,6 +16,7 @@ use rustix::io::Errno;
 
 use crate::error::PathError;
 
+pub(crate) use extended::copy_extended;
 pub(crate) use look::{Kind, Look};
 pub(crate) use owner::{inherit_owner, make_dir, make_dirs};
 pub(crate) use saving::{Access, Saving, Update};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::PathError;
-use crate::system::fsio::{open_regular, sync};
+use crate::system::fsio::{copy_extended, open_regular, sync};
 
 /// Who may read a file that is new; one that is replaced keeps its mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +112,7 @@ impl Saving {
             let _ = std::os::unix::fs::fchown(file.as_file(), Some(uid), Some(gid));
         }
         if let Some(old) = &old {
+            copy_extended(&open_regular(&path)?.0, file.as_file()).map_err(fail)?;
             let mode = PermissionsExt::from_mode(old.mode() & 0o7777);
             file.as_file().set_permissions(mode).map_err(fail)?;
         }

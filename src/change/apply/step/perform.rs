@@ -78,6 +78,8 @@ impl StepContext<'_> {
         }
         if stamp.is_some() {
             let old = disk.look(spot.at()).map_err(&fail)?;
+            let source = disk.open(spot.at(), For::Reading).map_err(&fail)?;
+            disk.copy_extended(&source, &file).map_err(&fail)?;
             tree::take_attributes(disk, &old, temporary).map_err(&fail)?;
         } else {
             let _ = disk.set_owner(temporary, spot.look.owner);
