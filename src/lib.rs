@@ -30,7 +30,7 @@ pub use agent::jido::signature as jido_signature;
 pub use error::Exit;
 pub use save::write::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs};
+use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, ListForm};
 use error::{Refusal, is_closed_pipe};
 use format::text;
 use system::env::Env;
@@ -103,6 +103,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match command {
         Command::List(args) => commands::list::run(args, env, ui),
+        Command::Agents(args) => commands::agents::run(args, env, ui),
         Command::Show(args) => commands::show::run(args, env, ui),
         Command::Search(args) => commands::search::run(args, env, ui),
         Command::Resume(args) => commands::resume::run(args, env, ui),
@@ -130,6 +131,9 @@ fn wants_json(mut matches: &ArgMatches) -> bool {
         matches = inner;
     }
     let format = matches.try_get_one::<Format>("format").ok().flatten();
+    let form = matches.try_get_one::<ListForm>("format").ok().flatten();
     let json = matches.try_get_one::<bool>("json").ok().flatten();
-    format.is_some_and(|format| *format != Format::Table) || json.is_some_and(|json| *json)
+    format.is_some_and(|format| *format != Format::Table)
+        || form.is_some_and(|form| matches!(form, ListForm::Json | ListForm::Ndjson))
+        || json.is_some_and(|json| *json)
 }

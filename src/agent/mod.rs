@@ -44,9 +44,10 @@ mod qwen;
 mod registry;
 mod stores;
 pub(crate) mod upkeep;
+pub(crate) mod version;
 mod vibe;
 
-pub(crate) use registry::{PointerWriter, about, all, by_kind, pointer_writers, writer_of};
+pub(crate) use registry::{PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
 
 /// Tells what belongs to a copy, as [`Agent::belongings`] does.
 pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
@@ -110,6 +111,11 @@ pub(crate) trait Agent: Sync {
     /// Tells what two copies of one session have in common; `None` where they cannot be compared.
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
         compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok()
+    }
+
+    /// Returns where in a line of the transcript the agent's version stands, as a JSON pointer; `None` where it does not.
+    fn version_at(&self) -> Option<&'static str> {
+        None
     }
 
     /// Returns the files that grow while a session goes on; not all of them need to exist.

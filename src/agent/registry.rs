@@ -75,6 +75,13 @@ pub(crate) fn by_kind(kind: AgentKind) -> Option<&'static dyn Agent> {
     all().iter().copied().find(|agent| agent.kind() == kind)
 }
 
+/// Returns every directory in which these agents are looked for, or all where none is named.
+pub(crate) fn roots(env: &Env, agents: &[AgentKind]) -> Vec<PathBuf> {
+    let is_asked_for = |kind| agents.is_empty() || agents.iter().any(|asked| asked.session_owner() == kind);
+    let asked = all().iter().filter(|agent| is_asked_for(agent.kind()));
+    asked.flat_map(|agent| agent.stores(env)).map(|store| store.root).collect()
+}
+
 /// Returns the program that wrote a pointer.
 pub(crate) fn writer_of(pointer: &Pointer) -> Option<&'static dyn PointerWriter> {
     pointer_writers().iter().copied().find(|writer| writer.kind() == pointer.agent)

@@ -1,4 +1,4 @@
-//! Arguments of the commands that show sessions: `list`, `search` and `show`.
+//! Arguments of the commands that look into sessions: `search` and `show`.
 
 use std::path::PathBuf;
 
@@ -7,49 +7,7 @@ use clap::{ArgAction, Args};
 
 use crate::cli::options::{FilterArgs, FormatArgs};
 use crate::session::Role;
-use crate::session::select::{CopySelector, Selector, SortKey};
-
-/// Arguments of `list`.
-#[derive(Args, Debug)]
-pub(crate) struct ListArgs {
-    #[command(flatten)]
-    pub filter: FilterArgs,
-
-    /// Only sessions of DIR and its subdirectories
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
-    pub dir: Option<PathBuf>,
-
-    /// Show sub-agents, archived and empty sessions too
-    #[arg(long, short)]
-    pub all: bool,
-
-    /// Show at most N sessions
-    #[arg(long, short = 'n', value_name = "N")]
-    pub limit: Option<usize>,
-
-    /// Count prompts and replies; this reads every transcript to its end
-    #[arg(long)]
-    pub counts: bool,
-
-    /// Sort by KEY
-    #[arg(long, value_name = "KEY", default_value = "active")]
-    pub sort: SortKey,
-
-    /// Reverse the order
-    #[arg(long, short)]
-    pub reverse: bool,
-
-    /// List the sessions in the archive
-    #[arg(long, conflicts_with = "counts")]
-    pub archived: bool,
-
-    /// Use the archive in DIR instead of the default one
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
-    pub from: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub format: FormatArgs,
-}
+use crate::session::select::{CopySelector, Selector};
 
 /// Arguments of `search`.
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@
 mod archive;
 mod browse;
 mod hook;
+mod list;
 mod options;
 mod remove;
 mod repair;
@@ -17,8 +18,9 @@ use clap::builder::ValueHint;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use archive::{ArchiveArgs, RestoreArgs};
-pub(crate) use browse::{ListArgs, SearchArgs, ShowArgs};
+pub(crate) use browse::{SearchArgs, ShowArgs};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
+pub(crate) use list::{AgentsArgs, ListArgs, ListForm};
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, RemovalArgs};
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
@@ -81,11 +83,16 @@ pub(crate) enum ColorWhen {
 pub(crate) enum Command {
     /// List sessions, newest activity first
     ///
-    /// On a terminal, this prints a table. In a pipe, it prints one line per session, without a
-    /// header and with nothing shortened. Tabs separate the fields: agent, id, title, directory,
-    /// last activity, bytes, problems.
+    /// On a terminal, this prints a table of the sessions that fit the screen; `rejoin help marks` explains its letters.
+    /// In a pipe, it prints one line per session, without a header and with nothing shortened. Tabs separate the
+    /// fields: agent, id, title, directory, last activity, bytes, problems, and with --counts prompts and replies.
     #[command(visible_alias = "ls")]
     List(ListArgs),
+    /// Show which agents have sessions here, and where rejoin looked for others
+    ///
+    /// In a pipe, this prints one line per store. Tabs separate the fields: agent, store, sessions, other sessions
+    /// (sub-agents, archived and empty ones), bytes, last activity, version of the agent.
+    Agents(AgentsArgs),
     /// Show everything that is known about a session
     Show(ShowArgs),
     /// Find sessions by what was said in them
@@ -187,7 +194,7 @@ pub(crate) enum Generated {
 /// Arguments of `help`.
 #[derive(Args, Debug)]
 pub(crate) struct HelpArgs {
-    /// A command, or the topic `exit-codes`
+    /// A command, or a topic: `exit-codes` or `marks`
     #[arg(value_name = "TOPIC")]
     pub topic: Vec<String>,
 }

@@ -14,10 +14,11 @@ use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, write as apply};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::find;
+use crate::commands::list::Narrowed;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Wanted};
-use crate::session::select::{Filter, ShortIds};
+use crate::session::select::Filter;
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::archive as render;
@@ -153,9 +154,8 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     super::warn_of_problems(ui, &holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
-    let for_terminal = args.format.is_table() && env.stdout_is_terminal;
-    let short = for_terminal.then(|| ShortIds::of(&sessions));
-    let (hidden, beyond_limit) = super::list::narrow(&mut sessions, args, filter);
+    let layout = super::list::layout(args, &sessions, env);
+    let Narrowed { hidden, beyond_limit } = super::list::narrow(&mut sessions, args, filter, env);
     let states = sessions.iter().filter_map(|session| {
         let states = holdings.sessions.get(&(session.agent, session.id.clone()))?;
         Some((states.as_slice(), &states.last()?.manifest))
@@ -163,9 +163,9 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let states = states.collect();
     let problems = &holdings.problems;
     let listing =
-        ArchivedList { archive: &archive, sessions: &sessions, states, short, hidden, beyond_limit, problems };
-    ui.answer(args.format, env, &listing)?;
-    if for_terminal {
+        ArchivedList { archive: &archive, sessions: &sessions, states, layout, hidden, beyond_limit, problems };
+    ui.answer(args.format.json_or_table(), env, &listing)?;
+    if super::list::says_more(args, env) {
         render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));
     }
     Ok(Exit::Ok)

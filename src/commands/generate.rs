@@ -10,7 +10,7 @@ use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
 use crate::session::{AgentKind, Message};
 use crate::view::render::answer::document_schema;
-use crate::view::render::{agents, archive, cleanup, hook, json, list, pins, save, search, trash, undo};
+use crate::view::render::{agents, archive, cleanup, hook, json, list, pins, save, search, stores, trash, undo};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -111,10 +111,11 @@ fn schema(name: &str) -> anyhow::Result<String> {
 }
 
 /// Returns each answer's name, its kinds and the fields that are its own.
-fn schemas() -> [(&'static str, &'static str, Schema); 24] {
+fn schemas() -> [(&'static str, &'static str, Schema); 25] {
     type Messages = Option<Vec<Message>>;
     [
         ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
+        ("agent-list", "`agent-list`.", schema_for!(stores::AgentListJson<'_>)),
         ("session", "`session`.", schema_for!(json::SessionDetailsJson<'_, Messages>)),
         ("search", "`search`.", schema_for!(search::SearchJson<'_>)),
         ("resume-plan", "`resume-plan`.", schema_for!(json::ResumePlanJson<'_>)),

@@ -6,6 +6,7 @@ use clap::CommandFactory as _;
 
 use crate::cli::{Cli, HelpArgs};
 use crate::error::{EXIT_CODES, Exit, Refusal};
+use crate::session::marks::Mark;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &HelpArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -13,19 +14,31 @@ pub(crate) fn run(args: &HelpArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
     command.build();
     let help = match args.topic.as_slice() {
         [topic] if topic == "exit-codes" => exit_codes(),
+        [topic] if topic == "marks" => marks(),
         // A command may be divided: `help hook install`.
         words => match words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word)) {
             Some(command) => command.render_long_help().to_string(),
             None => {
                 let topic = words.join(" ");
                 let refusal = Refusal::new(Exit::Usage, "usage", format!("there is no command or topic {topic}"));
-                return Err(refusal.hint("run `rejoin help` to see the commands, or `rejoin help exit-codes`").into());
+                return Err(refusal.hint("run `rejoin help` to see the commands").into());
             }
         },
     };
     write!(ui.data(), "{help}")?;
     ui.flush()?;
     Ok(Exit::Ok)
+}
+
+/// Lists the letters of the column MARKS with their words and meanings.
+fn marks() -> String {
+    let mut text = "The letters of the column MARKS, and the words of `rejoin list --wide`:\n\n".to_owned();
+    let width = Mark::ALL.iter().map(|mark| mark.word().len()).max().unwrap_or_default();
+    for mark in Mark::ALL {
+        text.push_str(&format!("  {}  {:<width$}  {}\n", mark.letter(), mark.word(), mark.meaning()));
+    }
+    text.push_str("\n`rejoin doctor` says what to do about each.\n");
+    text
 }
 
 /// Lists the exit codes with their meanings.

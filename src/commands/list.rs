@@ -1,21 +1,29 @@
 //! `rejoin list`
 
-use crate::cli::ListArgs;
+use crate::agent;
+use crate::cli::{ListArgs, ListForm};
 use crate::error::Exit;
 use crate::scan::{self, Wanted};
 use crate::session::Session;
+use crate::session::fields::Field;
 use crate::session::select::{self, Filter, ShortIds};
 use crate::system::env::Env;
 use crate::view::render::list as render;
-use crate::view::render::list::Listing;
+use crate::view::render::list::{Layout, Listing};
+use crate::view::render::table::Look;
 use crate::view::ui::Ui;
+
+/// Lines of a screen that are kept for the head of a table, the notes below it and the next prompt.
+const AROUND_TABLE: usize = 6;
+/// A table on a screen that is hardly one still has so many lines.
+const FEWEST: usize = 5;
 
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
     if args.archived {
         return super::archive::list(args, &filter, env, ui);
     }
-    let wanted = Wanted { counts: args.counts, ..Wanted::GLANCE };
+    let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
     let watcher = showing.watcher();
     let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, wanted);
@@ -24,33 +32,86 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     drop(showing);
     super::warn_of_problems(ui, &scan.problems);
 
-    let for_terminal = args.format.is_table() && env.stdout_is_terminal;
-    let short = for_terminal.then(|| ShortIds::of(&scan.sessions));
+    let layout = layout(args, &scan.sessions, env);
     let mut sessions = std::mem::take(&mut scan.sessions);
-    let (hidden, beyond_limit) = narrow(&mut sessions, args, &filter);
+    let read = sessions.len();
     super::mark_pins(&mut sessions, env, ui);
+    let Narrowed { hidden, beyond_limit } = narrow(&mut sessions, args, &filter, env);
 
-    let listing =
-        Listing { env, short, sessions, hidden, beyond_limit, dangling: scan.dangling, problems: scan.problems };
-    ui.answer(args.format, env, &listing)?;
-    if for_terminal {
-        render::notes(&listing, &filter).iter().for_each(|note| ui.note(note));
+    let looked_in = if read == 0 { agent::roots(env, &filter.agents) } else { Vec::new() };
+    let (dangling, problems) = (scan.dangling, scan.problems);
+    let listing = Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, problems };
+    ui.answer(args.format.json_or_table(), env, &listing)?;
+    if says_more(args, env) {
+        render::notes(&listing, &filter, args.is_narrowed()).iter().for_each(|note| ui.note(note));
     }
     // The process ends here; giving back each session's memory by itself would take longer than printing it.
     std::mem::forget(listing);
     Ok(Exit::Ok)
 }
 
-/// Leaves what was asked for, in its order; returns how many are not shown without `--all`, and how many are beyond
-/// the limit.
-pub(super) fn narrow(sessions: &mut Vec<Session>, args: &ListArgs, filter: &Filter) -> (usize, usize) {
+/// Tells whether a person reads the table where it is written, so that notes stand below it.
+pub(super) fn says_more(args: &ListArgs, env: &Env) -> bool {
+    env.stdout_is_terminal && args.format.form(env.stdout_is_terminal) == ListForm::Table
+}
+
+/// Decides how the sessions are laid out; ids are shortened among all that there are.
+pub(super) fn layout(args: &ListArgs, all: &[Session], env: &Env) -> Layout {
+    let fields = || {
+        let counts = Field::COUNTS.into_iter().filter(|_| args.counts());
+        let usual = || Field::OF_LINES.into_iter().chain(counts).collect();
+        if args.fields.is_empty() { usual() } else { args.fields.clone() }
+    };
+    match args.format.form(env.stdout_is_terminal) {
+        ListForm::Table => Layout::Table(Look {
+            short: ShortIds::of(all),
+            fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
+            is_wide: args.wide,
+            has_groups: args.group.is_some(),
+        }),
+        ListForm::Csv => Layout::Csv(fields()),
+        _ => Layout::Lines(fields()),
+    }
+}
+
+/// How many sessions are left out, and why.
+pub(super) struct Narrowed {
+    /// Not shown without `--all`.
+    pub(super) hidden: usize,
+    /// Beyond the limit, or beyond the screen.
+    pub(super) beyond_limit: usize,
+}
+
+/// Leaves what was asked for, in its order.
+pub(super) fn narrow(sessions: &mut Vec<Session>, args: &ListArgs, filter: &Filter, env: &Env) -> Narrowed {
     sessions.retain(|session| filter.matches(session));
     let matching = sessions.len();
     sessions.retain(|session| filter.shows_kind(session));
     let hidden = matching - sessions.len();
     select::sort(sessions, args.sort, args.reverse);
-    let shown = args.limit.unwrap_or(sessions.len()).min(sessions.len());
-    let beyond_limit = sessions.len() - shown;
+    if args.group.is_some() {
+        select::put_projects_together(sessions);
+    }
+    let shown = match args.limit {
+        Some(0) => sessions.len(),
+        Some(limit) => limit,
+        None if says_more(args, env) => screenful(sessions, args.group.is_some(), env),
+        None => sessions.len(),
+    };
+    let beyond_limit = sessions.len().saturating_sub(shown);
     sessions.truncate(shown);
-    (hidden, beyond_limit)
+    Narrowed { hidden, beyond_limit }
+}
+
+/// Returns how many of the sessions fit the screen.
+fn screenful(sessions: &[Session], has_groups: bool, env: &Env) -> usize {
+    let Some(height) = env.height else { return sessions.len() };
+    let room = usize::from(height).saturating_sub(AROUND_TABLE).max(FEWEST);
+    let begins_group =
+        |at: usize| has_groups && (at == 0 || sessions[at].launch_dir() != sessions[at - 1].launch_dir());
+    let lines = (0..sessions.len()).scan(0, |used, at| {
+        *used += 1 + usize::from(begins_group(at));
+        Some(*used)
+    });
+    lines.take_while(|used| *used <= room).count()
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 
 use jiff::Timestamp;
-use unicode_width::UnicodeWidthChar as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Makes text safe for a terminal: what could command it, hide or reorder is shown as an escape; lines stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
@@ -67,6 +67,9 @@ pub(super) fn is_hostile(c: char) -> bool {
 
 /// Cuts text to a width in columns, with an ellipsis where something is missing.
 pub(crate) fn truncated(text: &str, width: usize) -> Cow<'_, str> {
+    if width == 0 {
+        return Cow::Borrowed("");
+    }
     let mut used = 0;
     let mut last_fit = 0;
     for (at, c) in text.char_indices() {
@@ -82,15 +85,42 @@ pub(crate) fn truncated(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// Cuts a path to a width in columns, keeping its end, which tells more than its beginning.
+/// Cuts a path to a width in columns in its middle, keeping its last part, which tells most, and as much of its beginning
+/// as there is room for.
 pub(crate) fn truncated_path(path: &str, width: usize) -> Cow<'_, str> {
-    let columns: usize = path.chars().filter_map(|c| c.width()).sum();
-    if columns <= width {
+    if path.width() <= width {
         return Cow::Borrowed(path);
     }
-    let mut left = width.saturating_sub(1);
-    let mut start = path.len();
-    for (at, c) in path.char_indices().rev() {
+    let parts: Vec<&str> = path.split('/').collect();
+    let joined = |head: usize, tail: usize| {
+        let (head, tail) = (parts[..head].join("/"), parts[parts.len() - tail..].join("/"));
+        if head.is_empty() { format!("…/{tail}") } else { format!("{head}/…/{tail}") }
+    };
+    // An absolute path begins with an empty part, which alone tells nothing.
+    let first = if path.starts_with('/') { 2 } else { 1 };
+    let fits = |head: usize, tail: usize| head + tail < parts.len() && joined(head, tail).width() <= width;
+    let mut tail = 1;
+    if !fits(0, tail) {
+        return truncated_middle(parts.last().copied().unwrap_or(path), width);
+    }
+    let mut head = if fits(first, tail) { first } else { 0 };
+    while fits(head, tail + 1) {
+        tail += 1;
+    }
+    while head > 0 && fits(head + 1, tail) {
+        head += 1;
+    }
+    Cow::Owned(joined(head, tail))
+}
+
+/// Cuts text to a width in columns in its middle.
+fn truncated_middle(text: &str, width: usize) -> Cow<'_, str> {
+    if text.width() <= width || width == 0 {
+        return truncated(text, width);
+    }
+    let mut left = (width - 1) / 2;
+    let mut start = text.len();
+    for (at, c) in text.char_indices().rev() {
         let columns = c.width().unwrap_or(0);
         if columns > left {
             break;
@@ -98,7 +128,9 @@ pub(crate) fn truncated_path(path: &str, width: usize) -> Cow<'_, str> {
         left -= columns;
         start = at;
     }
-    Cow::Owned(format!("…{}", &path[start..]))
+    // The beginning gets what the end leaves, and brings the ellipsis.
+    let end = &text[start..];
+    Cow::Owned(format!("{}{end}", truncated(text, width - end.width())))
 }
 
 /// Says how long ago something was, in JidoCode's words, which every agent's times are shown in.
@@ -114,6 +146,19 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
         86_400..172_800 => "yesterday".to_owned(),
         172_800..604_800 => format!("{} days ago", seconds / 86_400),
         _ => then.strftime("%Y-%m-%d").to_string(),
+    }
+}
+
+/// Says how long ago something was in at most four characters, for where there is little room: "5m", "20h", "3d", "7w".
+pub(crate) fn short_ago(then: Option<Timestamp>, now: Timestamp) -> String {
+    let Some(then) = then else { return "?".to_owned() };
+    match now.as_second() - then.as_second() {
+        ..60 => "now".to_owned(),
+        seconds @ 60..3_600 => format!("{}m", seconds / 60),
+        seconds @ 3_600..86_400 => format!("{}h", seconds / 3_600),
+        seconds @ 86_400..1_209_600 => format!("{}d", seconds / 86_400),
+        seconds @ 1_209_600..31_536_000 => format!("{}w", seconds / 604_800),
+        seconds => format!("{}y", seconds / 31_536_000),
     }
 }
 
@@ -133,6 +178,20 @@ pub(crate) fn list(names: &[&str]) -> String {
         [only] => (*only).to_owned(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// Writes items after a head, separated by commas, in lines that are no wider than this if a single item is not.
+pub(crate) fn flowed(head: &str, items: &[String], width: usize) -> Vec<String> {
+    let mut lines = vec![head.to_owned()];
+    for (at, item) in items.iter().enumerate() {
+        let end = if at + 1 == items.len() { "." } else { "," };
+        let item = format!(" {item}{end}");
+        match lines.last_mut() {
+            Some(line) if line.width() + item.width() <= width => line.push_str(&item),
+            _ => lines.push(format!(" {item}")),
+        }
+    }
+    lines
 }
 
 /// Says a size in bytes with three figures at most.
@@ -173,6 +232,14 @@ mod tests {
     }
 
     #[test]
+    fn a_list_flows_over_as_many_lines_as_it_takes() {
+        let items = ["one", "two", "three"].map(str::to_owned);
+        assert_eq!(flowed("Numbers:", &items, 40), ["Numbers: one, two, three."]);
+        assert_eq!(flowed("Numbers:", &items, 18), ["Numbers: one, two,", "  three."]);
+        assert_eq!(flowed("Numbers:", &items, 1), ["Numbers:", "  one,", "  two,", "  three."]);
+    }
+
+    #[test]
     fn escape_codes_in_a_title_do_not_reach_the_terminal() {
         assert_eq!(one_line("ok\x1b]52;c;evil\x07"), "ok\\u{1b}]52;c;evil\\u{7}");
         assert_eq!(printable("a\x1b[2Jb\nc"), "a\\u{1b}[2Jb\nc");
@@ -201,8 +268,27 @@ mod tests {
         assert_eq!(truncated("abcdef", 6), "abcdef");
         assert_eq!(truncated("abcdefg", 6), "abcde…");
         assert_eq!(truncated("日本語", 5), "日本…");
-        assert_eq!(truncated_path("/home/ana/work/x", 8), "…/work/x");
-        assert_eq!(truncated_path("/x", 8), "/x");
+    }
+
+    #[test]
+    fn a_path_is_cut_in_its_middle_and_keeps_its_last_part() {
+        for (path, width, expected) in [
+            ("/x", 8, "/x"),
+            ("/home/ana/work/x", 16, "/home/ana/work/x"),
+            ("/home/ana/work/x", 15, "/home/…/work/x"),
+            ("/home/ana/work/x", 13, "/home/ana/…/x"),
+            ("/home/ana/work/x", 8, "…/work/x"),
+            ("/home/ana/work/x", 3, "…/x"),
+            ("~/work/clients/acme/shop", 20, "~/work/…/acme/shop"),
+            ("~/a/a-very-long-last-part", 12, "a-very…-part"),
+            ("/a/日本語の名前", 7, "日本…前"),
+            ("/a/b", 0, ""),
+            ("plain", 3, "p…n"),
+        ] {
+            let cut = truncated_path(path, width);
+            assert_eq!(cut, expected, "{path} {width}");
+            assert!(cut.width() <= width, "{path} {width}");
+        }
     }
 
     #[test]
@@ -224,6 +310,23 @@ mod tests {
             assert_eq!(ago(then.parse().ok(), now), expected, "{then}");
         }
         assert_eq!(ago(None, now), "unknown");
+    }
+
+    #[test]
+    fn short_ages_have_four_characters_at_most() {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
+        for (then, expected) in [
+            ("2026-03-01T12:00:30Z", "now"),
+            ("2026-03-01T11:01:00Z", "59m"),
+            ("2026-02-28T12:01:00Z", "23h"),
+            ("2026-02-16T12:00:00Z", "13d"),
+            ("2026-02-15T12:00:00Z", "2w"),
+            ("2025-03-02T12:00:00Z", "52w"),
+            ("2024-03-01T12:00:00Z", "2y"),
+        ] {
+            assert_eq!(short_ago(then.parse().ok(), now), expected, "{then}");
+        }
+        assert_eq!(short_ago(None, now), "?");
     }
 
     #[test]

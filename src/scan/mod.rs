@@ -3,6 +3,7 @@
 
 pub(crate) mod moved;
 pub(crate) mod search;
+pub(crate) mod stores;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};

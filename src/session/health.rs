@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
     Deserialize,
     schemars::JsonSchema,
     strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]

@@ -3,7 +3,9 @@
 pub(crate) mod agents;
 pub(crate) mod choose;
 pub(crate) mod evidence;
+pub(crate) mod fields;
 mod health;
+pub(crate) mod marks;
 pub(crate) mod select;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,6 +201,8 @@ pub(crate) struct Copy {
     pub active_at: Option<Fact<Timestamp>>,
     /// Everything that belongs to it, in bytes.
     pub size_bytes: u64,
+    /// Whether that size is known: a session in a database has none until its rows are counted.
+    pub is_size_known: bool,
     /// The transcript alone, in bytes.
     pub transcript_bytes: u64,
     /// When the transcript's file was last changed, where its agent deletes by that; it tells nothing of activity.
@@ -258,6 +262,7 @@ impl Copy {
             created_at: None,
             active_at: None,
             size_bytes: 0,
+            is_size_known: true,
             transcript_bytes: 0,
             modified_at: None,
             temporary: Vec::new(),
@@ -271,6 +276,11 @@ impl Copy {
             evidence: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// Returns the size of everything that belongs to it; `None` where nobody has counted it.
+    pub(crate) fn size(&self) -> Option<u64> {
+        Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)
     }
 
     /// Says that the session may be in use if it was written to just now, where its agent keeps no lock; `why` is given

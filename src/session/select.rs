@@ -257,6 +257,16 @@ pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
     }
 }
 
+/// Puts the sessions of one launch directory together; the projects come in the order of their first sessions.
+pub(crate) fn put_projects_together(sessions: &mut [Session]) {
+    let mut places: HashMap<Option<PathBuf>, usize> = HashMap::new();
+    for session in sessions.iter() {
+        let next = places.len();
+        places.entry(session.launch_dir().map(Path::to_owned)).or_insert(next);
+    }
+    sessions.sort_by_cached_key(|session| places[&session.launch_dir().map(Path::to_owned)]);
+}
+
 /// How much of each id tells it from every other there is.
 #[derive(Debug)]
 pub(crate) struct ShortIds(HashMap<(AgentKind, String), usize>);

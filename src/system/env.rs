@@ -29,6 +29,8 @@ pub(crate) struct Env {
     pub hostname: String,
     /// The terminal's width in columns, if standard output is one.
     pub width: Option<u16>,
+    /// The terminal's height in lines, if standard output is one.
+    pub height: Option<u16>,
     /// Whether standard input is a terminal.
     pub stdin_is_terminal: bool,
     /// Whether standard output is a terminal.
@@ -71,7 +73,7 @@ impl Env {
             }
         };
         let stdout = std::io::stdout();
-        let width = rustix::termios::tcgetwinsize(&stdout).ok().map(|size| size.ws_col).filter(|width| *width > 0);
+        let size = rustix::termios::tcgetwinsize(&stdout).ok();
         Ok(Self {
             home,
             foreign_home,
@@ -79,7 +81,8 @@ impl Env {
             now,
             zone: Arc::new(LazyLock::new(TimeZone::system)),
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            width,
+            width: size.map(|size| size.ws_col).filter(|width| *width > 0),
+            height: size.map(|size| size.ws_row).filter(|height| *height > 0),
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: stdout.is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
@@ -240,6 +243,7 @@ pub(crate) mod tests {
             zone: Arc::new(LazyLock::new(|| TimeZone::UTC)),
             hostname: "examplehost".to_owned(),
             width: Some(120),
+            height: Some(40),
             stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_is_terminal: false,

@@ -52,6 +52,7 @@ words!(Agent: Amplifier Claude Jido Codex Gemini Opencode Qwen Copilot Pi Vibe K
 words!(Role: User Assistant Tool System);
 words!(Compared: Identical Longer Shorter Diverged);
 words!(ListKind: SessionList);
+words!(AgentsKind: AgentList);
 words!(DetailsKind: Session);
 words!(PlanKind: ResumePlan);
 words!(LastLaunchKind: LastLaunch);
@@ -206,6 +207,41 @@ pub(crate) struct SessionList {
     pub(crate) beyond_limit: u64,
     pub(crate) dangling_pointers: Vec<Pointer>,
     pub(crate) problems: Vec<Problem>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AgentList {
+    pub(crate) format_version: Version,
+    pub(crate) kind: AgentsKind,
+    pub(crate) stores: Vec<Store>,
+    pub(crate) pointers: Vec<Pointers>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Store {
+    pub(crate) agent: Agent,
+    pub(crate) name: String,
+    pub(crate) root: PathOf,
+    pub(crate) exists: bool,
+    pub(crate) is_default: bool,
+    pub(crate) sessions: u64,
+    pub(crate) others: u64,
+    pub(crate) size_bytes: u64,
+    #[serde(deserialize_with = "utc")]
+    pub(crate) active_at: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) version: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pointers {
+    pub(crate) agent: Agent,
+    pub(crate) of: Agent,
+    pub(crate) pointers: u64,
+    pub(crate) dangling: u64,
 }
 
 #[derive(Debug, Deserialize)]

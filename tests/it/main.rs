@@ -41,6 +41,7 @@ mod jido;
 mod kimi;
 mod launches;
 mod list;
+mod listing;
 #[cfg(feature = "sqlite")]
 mod opencode;
 mod other_owner;

@@ -56,7 +56,7 @@ fn assert_picture(name: &str, world: &World, size: Size, command: &str, sent: &s
     let screen = format!("{command}{}", rows.join("\n"));
     let svg = Term::new().palette(PALETTE).min_width_px(0).render_svg(screen.trim_end());
     let picture = scalable(&svg).replace("opacity: 0.4;", "fill-opacity: 0.6;");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     snapbox::Assert::new()
         .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
         .normalize_paths(false)
@@ -112,7 +112,26 @@ fn the_picture_of_the_list_is_what_it_prints() {
     let size = Size { columns: 110, rows: 30 };
     let (status, sent) = at_terminal(&world, size, &["list"]).ends();
     assert_eq!(status, Some(0), "{sent}");
-    assert_picture("list.svg", &world, size, "$ rejoin list\n", &sent);
+    assert_picture("docs/pictures/list.svg", &world, size, "$ rejoin list\n", &sent);
+}
+
+/// Screens of terminals of many widths, which are held against what is drawn of them.
+#[test]
+fn the_screens_of_every_width_are_what_they_were() {
+    let world = sample_home();
+    let screens: [(&str, &[&str], u16); 3] = [
+        ("list", &["list"], 30),
+        ("list-grouped", &["list", "--group", "project", "--wide"], 40),
+        ("agents", &["agents"], 20),
+    ];
+    for (name, args, rows) in screens {
+        for columns in [60, 80, 120, 200] {
+            let size = Size { columns, rows };
+            let (_, sent) = at_terminal(&world, size, args).ends();
+            let command = format!("$ rejoin {}\n", args.join(" "));
+            assert_picture(&format!("tests/it/screens/{name}-{columns}.svg"), &world, size, &command, &sent);
+        }
+    }
 }
 
 #[test]
@@ -126,7 +145,7 @@ fn the_picture_of_the_picker_is_what_it_shows() {
     seat.sees("It is back and the queue is empty again.");
     seat.sees("\x1b[?25h");
     let sent = String::from_utf8(seat.seen().to_owned()).expect("text");
-    assert_picture("picker.svg", &world, size, "", &sent);
+    assert_picture("docs/pictures/picker.svg", &world, size, "", &sent);
     seat.types("\x1b");
     assert_eq!(seat.ends().0, Some(130));
 }

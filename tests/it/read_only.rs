@@ -24,6 +24,8 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
         [
             vec!["list", "--format", format],
             vec!["list", "--all", "--counts", "--format", format],
+            vec!["list", "--group", "project", "--wide", "--format", format],
+            vec!["agents", "--format", format],
             vec!["show", "latest", "--format", format],
             vec!["backfill", "--all", "--dry-run", "--format", format],
             vec!["doctor", "--deep", "--format", format],
@@ -45,6 +47,8 @@ fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["help"],
         vec!["help", "list"],
         vec!["help", "exit-codes"],
+        vec!["help", "marks"],
+        vec!["list", "--format", "csv"],
         vec!["--version"],
         vec!["generate", "man", "rejoin"],
         vec!["generate", "completions", "bash"],

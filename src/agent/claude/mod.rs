@@ -232,6 +232,10 @@ impl Agent for Claude {
         Ok(())
     }
 
+    fn version_at(&self) -> Option<&'static str> {
+        Some("/version")
+    }
+
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         let root = &place.store.root;
         let find = |dir: &str, name: &str| Some(root.join(dir).join(name)).filter(|path| is_there(path));

@@ -127,6 +127,10 @@ impl Agent for Copilot {
         Some(place.path.join("events.jsonl")).filter(|path| path.is_file())
     }
 
+    fn version_at(&self) -> Option<&'static str> {
+        Some("/data/copilotVersion")
+    }
+
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
         let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));

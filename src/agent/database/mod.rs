@@ -147,7 +147,7 @@ fn copies(
     let mut copies = Vec::with_capacity(places.len());
     let mut is_damaged = false;
     for place in places {
-        let mut copy = Copy::new((*place).clone());
+        let mut copy = Copy { is_size_known: false, ..Copy::new((*place).clone()) };
         let Some(table) = reader.session(&place.id, true, &mut |row| schema.fill(row, &mut copy))? else { continue };
         is_damaged |= std::mem::take(&mut reader.is_damaged);
         look_for_the_prompt(&mut reader, table, &mut copy)?;
@@ -297,6 +297,7 @@ impl Tally {
     pub(super) fn note_in(self, copy: &mut Copy) {
         (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
         copy.size_bytes = copy.size_bytes.max(self.bytes);
+        copy.is_size_known = true;
         copy.transcript_bytes = copy.transcript_bytes.max(self.bytes);
         if copy.model.is_none() {
             copy.model = self.model.map(|model| Fact::new(model, "message"));

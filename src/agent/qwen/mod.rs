@@ -228,6 +228,10 @@ impl Agent for Qwen {
         Ok(())
     }
 
+    fn version_at(&self) -> Option<&'static str> {
+        Some("/version")
+    }
+
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(belongings(place, &Listings::default()))
     }

@@ -1,31 +1,68 @@
-//! A listing in JSON, and what is said beside its table.
+//! A listing in each of its forms, and what is said below its table.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::agent::command::Request;
+use crate::format::text;
 use crate::launch;
-use crate::session::select::{Filter, ShortIds};
+use crate::session::fields::Field;
+use crate::session::select::Filter;
 use crate::session::{Pointer, Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
+use crate::view::render::fields;
 use crate::view::render::json::SessionJson;
 use crate::view::render::table;
+use crate::view::render::table::Look;
 use crate::view::ui::Styles;
+
+/// How the sessions are laid out where they are no JSON.
+#[derive(Debug)]
+pub(crate) enum Layout {
+    /// For people.
+    Table(Look),
+    /// A line a session, its fields separated by tabs.
+    Lines(Vec<Field>),
+    /// For spreadsheets.
+    Csv(Vec<Field>),
+}
+
+impl Layout {
+    /// Writes the sessions.
+    pub(crate) fn write(
+        &self,
+        out: &mut impl Write,
+        env: &Env,
+        styles: &Styles,
+        sessions: &[Session],
+    ) -> io::Result<()> {
+        match self {
+            Self::Table(look) => table::sessions(out, env, styles, sessions, look),
+            Self::Lines(fields) => fields::lines(out, sessions, fields),
+            Self::Csv(fields) => fields::csv(out, sessions, fields),
+        }
+    }
+}
 
 /// What `list` answers.
 pub(crate) struct Listing<'a> {
     /// Where the agents are looked for.
     pub env: &'a Env,
-    /// Short ids for a table; `None` for a pipe.
-    pub short: Option<ShortIds>,
+    /// How it is written.
+    pub layout: Layout,
     /// The sessions in the order that was asked for.
     pub sessions: Vec<Session>,
+    /// How many sessions there are in the stores that were looked into.
+    pub read: usize,
+    /// Where was looked, if nothing was found there.
+    pub looked_in: Vec<PathBuf>,
     /// How many passed the filters but are not shown without `--all`.
     pub hidden: usize,
-    /// How many were cut off by `--limit`.
+    /// How many were cut off by `--limit`, or do not fit the screen.
     pub beyond_limit: usize,
     /// Pointers whose session cannot be found.
     pub dangling: Vec<Pointer>,
@@ -33,16 +70,20 @@ pub(crate) struct Listing<'a> {
     pub problems: Vec<Problem>,
 }
 
-/// Says on a terminal what the table leaves out.
-pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter) -> Vec<String> {
-    let Listing { sessions, hidden, beyond_limit, dangling, .. } = listing;
-    let mut notes = Vec::new();
-    if sessions.is_empty() {
-        notes.push("No sessions found.".to_owned());
+/// Says on a terminal what the letters mean, and what the table leaves out.
+pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -> Vec<String> {
+    let Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, .. } = listing;
+    let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
+    let mut notes = match layout {
+        Layout::Table(look) if !look.is_wide => table::legend(sessions, width),
+        _ => Vec::new(),
+    };
+    if *read == 0 {
+        notes.extend(nothing_found(looked_in, env));
+    } else if sessions.is_empty() && *hidden == 0 {
+        notes.push(format!("None of {} matches. `rejoin list` shows them.", text::count(*read, "session")));
     }
-    if *beyond_limit > 0 {
-        notes.push(format!("{beyond_limit} more beyond --limit."));
-    }
+    notes.extend(beyond(*beyond_limit, is_narrowed));
     match hidden {
         0 => {}
         1 => notes.push("1 sub-agent or empty session not shown; --all shows it.".to_owned()),
@@ -56,6 +97,26 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter) -> Vec<String> {
         });
     }
     notes
+}
+
+/// Says how many sessions are not shown for want of room, and how to see them.
+pub(crate) fn beyond(beyond_limit: usize, is_narrowed: bool) -> Option<String> {
+    match (beyond_limit, is_narrowed) {
+        (0, _) => None,
+        (more, true) => Some(format!("{more} more; --limit 0 shows all.")),
+        (more, false) => {
+            Some(format!("{more} more: `rejoin list --limit 0`, or `rejoin list --here` for this directory alone."))
+        }
+    }
+}
+
+/// Says where was looked in vain, in lines that fit the terminal.
+pub(crate) fn nothing_found(looked_in: &[PathBuf], env: &Env) -> Vec<String> {
+    let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
+    let dirs: Vec<String> = looked_in.iter().map(|dir| table::shown_dir(dir, env)).collect();
+    let mut lines = text::flowed("No sessions found. Looked in", &dirs, width);
+    lines.push("`rejoin agents` says what was found of each agent.".to_owned());
+    lines
 }
 
 /// The answer of `list`.
@@ -101,6 +162,6 @@ impl Answer for Listing<'_> {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        table::listing(out, env, styles, &self.sessions, self.short.as_ref())
+        self.layout.write(out, env, styles, &self.sessions)
     }
 }

@@ -1,200 +1,106 @@
-//! Listings for people and for pipes.
+//! Listings for people: a table that fits its terminal, a line a session.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+mod fit;
+
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::Path;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
+use crate::session::Session;
+use crate::session::fields::Field;
+use crate::session::marks;
 use crate::session::select::ShortIds;
-use crate::session::{Health, Liveness, Session, SessionKind};
 use crate::system::env::Env;
+use crate::view::render::fields;
 use crate::view::ui::Styles;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
-/// The least that a title and a directory are worth showing in, and the most that a directory gets.
-const NARROWEST_TITLE: usize = 14;
-const NARROWEST_DIR: usize = 12;
-const WIDEST_DIR: usize = 40;
-/// Room for the marks on a narrow terminal.
-const NARROWEST_MARKS: usize = 14;
 /// What a table is fitted to where the terminal does not tell its width.
 pub(super) const DEFAULT_WIDTH: u16 = 120;
 
-/// The columns in their order; narrow terminals do without some.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
-#[strum(serialize_all = "UPPERCASE")]
-enum Column {
-    Agent,
-    Id,
-    Title,
-    Directory,
-    Active,
-    Size,
-    Prompts,
-    Replies,
-    Marks,
+/// How a table looks.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// How much of each id is shown.
+    pub short: ShortIds,
+    /// The columns that were asked for; without them the usual ones, as many as there is room for.
+    pub fields: Option<Vec<Field>>,
+    /// Whether marks are words instead of letters.
+    pub is_wide: bool,
+    /// Whether each project has a heading of its own.
+    pub has_groups: bool,
 }
 
-impl Column {
-    fn name(self) -> &'static str {
-        self.into()
-    }
-
-    fn is_number(self) -> bool {
-        matches!(self, Self::Size | Self::Prompts | Self::Replies)
-    }
+/// The cells of a table that is being fitted, a column each.
+struct Columns {
+    fields: Vec<Field>,
+    /// The cells of each column, in the order of the fields.
+    cells: Vec<Vec<String>>,
 }
 
-/// Writes a table with these short ids, or without them lines for a pipe.
-pub(crate) fn listing(
+/// Writes a table that fits the terminal, one line a session, whatever the sessions hold.
+pub(crate) fn sessions(
     out: &mut impl Write,
     env: &Env,
     styles: &Styles,
     sessions: &[Session],
-    short: Option<&ShortIds>,
-) -> io::Result<()> {
-    match short {
-        Some(short) => self::sessions(out, env, styles, sessions, short),
-        None => lines(out, sessions),
-    }
-}
-
-/// Writes a table that fits the terminal, one line a session.
-fn sessions(
-    out: &mut impl Write,
-    env: &Env,
-    styles: &Styles,
-    sessions: &[Session],
-    short: &ShortIds,
+    look: &Look,
 ) -> io::Result<()> {
     if sessions.is_empty() {
         return Ok(());
     }
-    let mut rows: Vec<BTreeMap<Column, String>> =
-        sessions.iter().map(|session| row(session, short.get(session), env)).collect();
-    if sessions.iter().all(|session| session.copy().prompts.is_none()) {
-        drop_column(&mut rows, Column::Prompts);
-        drop_column(&mut rows, Column::Replies);
-    }
-    fit(&mut rows, usize::from(env.width.unwrap_or(DEFAULT_WIDTH)));
-
-    let columns: Vec<Column> = rows[0].keys().copied().collect();
+    let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+    let columns = fit::fitted(sessions, env, look, width);
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(columns.iter().map(|column| column.name()));
-    for row in rows {
-        table.add_row(row.into_values().map(Cell::new_owned));
+    table.set_header(columns.fields.iter().map(|field| fields::heading(*field)));
+    for row in 0..sessions.len() {
+        table.add_row(columns.cells.iter().map(|cells| Cell::new(&cells[row])));
     }
-    for (at, name) in columns.iter().enumerate() {
+    for (at, field) in columns.fields.iter().enumerate() {
         if let Some(column) = table.column_mut(at) {
             column.set_padding((0, u16::try_from(GAP).unwrap_or_default()));
-            if name.is_number() {
+            if fields::is_number(*field) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
     }
-    let bold = styles.header;
-    for (at, line) in table.lines().enumerate() {
-        let line = line.trim_end();
-        if at == 0 {
-            writeln!(out, "{bold}{line}{bold:#}")?;
-        } else {
-            writeln!(out, "{line}")?;
+    let mut lines = table.lines();
+    let Styles { header, strong, faint, .. } = styles;
+    let head = lines.next().unwrap_or_default();
+    writeln!(out, "{header}{}{header:#}", text::truncated(head.trim_end(), width))?;
+    let mut group = None;
+    for (at, line) in lines.enumerate() {
+        let session = &sessions[at];
+        if look.has_groups && group != Some(session.launch_dir()) {
+            group = Some(session.launch_dir());
+            let (dir, holds) = heading(&sessions[at..], env, width);
+            writeln!(out, "{strong}{dir}{strong:#}{faint}{holds}{faint:#}")?;
         }
+        writeln!(out, "{}", text::truncated(line.trim_end(), width))?;
     }
     Ok(())
 }
 
-fn row(session: &Session, id: &str, env: &Env) -> BTreeMap<Column, String> {
-    let copy = session.copy();
-    let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
-    let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
-    BTreeMap::from([
-        (Column::Agent, session.agent.name().to_owned()),
-        (Column::Id, text::one_line(id).into_owned()),
-        (Column::Title, title(session)),
-        (Column::Directory, text::one_line(&dir).into_owned()),
-        (Column::Active, active(session, env)),
-        (Column::Size, text::size(copy.size_bytes)),
-        (Column::Prompts, count(copy.prompts)),
-        (Column::Replies, count(copy.replies)),
-        (Column::Marks, marks(session).join(", ")),
-    ])
+/// Says whose project the first of these sessions is in, and what it holds; both together fit the width.
+fn heading(rest: &[Session], env: &Env, width: usize) -> (String, String) {
+    let dir = rest[0].launch_dir();
+    let own = || rest.iter().take_while(|session| session.launch_dir() == dir);
+    let size: u64 = own().filter_map(|session| session.copy().size()).sum();
+    let holds = format!("  {}, {}", text::count(own().count(), "session"), text::size(size));
+    let holds = text::truncated(&holds, width / 2).into_owned();
+    let name = dir.map_or_else(|| "directory unknown".to_owned(), |dir| shown_dir(dir, env));
+    (text::truncated_path(&name, width - holds.width()).into_owned(), holds)
 }
 
-fn drop_column(rows: &mut [BTreeMap<Column, String>], column: Column) {
-    for row in rows {
-        row.remove(&column);
-    }
-}
-
-/// Cuts titles and directories, and leaves out what matters least, until a row fits the width.
-fn fit(rows: &mut [BTreeMap<Column, String>], width: usize) {
-    let natural = |rows: &[BTreeMap<Column, String>], column: Column| {
-        let cells = rows.iter().filter_map(|row| row.get(&column)).map(|cell| cell.width());
-        cells.max().unwrap_or_default().max(column.name().len())
-    };
-    let fixed = |rows: &[BTreeMap<Column, String>]| {
-        let columns = rows[0].keys().filter(|column| !matches!(column, Column::Title | Column::Directory));
-        columns.map(|column| natural(rows, *column) + GAP).sum::<usize>()
-    };
-    let needed = |rows: &[BTreeMap<Column, String>]| {
-        let dir = if rows[0].contains_key(&Column::Directory) { NARROWEST_DIR + GAP } else { 0 };
-        fixed(rows) + NARROWEST_TITLE + dir
-    };
-    if needed(rows) > width {
-        drop_column(rows, Column::Size);
-    }
-    if needed(rows) > width {
-        cut(rows, Column::Marks, |marks| text::truncated(marks, NARROWEST_MARKS));
-    }
-    if needed(rows) > width {
-        drop_column(rows, Column::Directory);
-    }
-    let room = width.saturating_sub(fixed(rows));
-    let title = if rows[0].contains_key(&Column::Directory) {
-        let room = room.saturating_sub(GAP);
-        let dir = natural(rows, Column::Directory).min(WIDEST_DIR).min((room * 2 / 5).max(NARROWEST_DIR));
-        cut(rows, Column::Directory, |path| text::truncated_path(path, dir));
-        room.saturating_sub(dir)
-    } else {
-        room
-    };
-    cut(rows, Column::Title, |text| text::truncated(text, title.max(NARROWEST_TITLE)));
-}
-
-fn cut(rows: &mut [BTreeMap<Column, String>], column: Column, shorten: impl Fn(&str) -> Cow<'_, str>) {
-    for cell in rows.iter_mut().filter_map(|row| row.get_mut(&column)) {
-        if let Cow::Owned(short) = shorten(cell) {
-            *cell = short;
-        }
-    }
-}
-
-/// Writes one line a session for a pipe: fields separated by tabs, nothing shortened.
-fn lines(out: &mut impl Write, sessions: &[Session]) -> io::Result<()> {
-    for session in sessions {
-        let copy = session.copy();
-        let dir = session.launch_dir().map(|dir| dir.to_string_lossy()).unwrap_or_default();
-        let at = session.active_at().map(|at| at.to_string()).unwrap_or_default();
-        let codes: Vec<&str> = session.health.iter().map(|health| health.code()).collect();
-        let label = session.label().unwrap_or_default();
-        writeln!(
-            out,
-            "{}\t{}\t{}\t{}\t{at}\t{}\t{}",
-            session.agent,
-            text::field(&session.id),
-            text::field(label),
-            text::field(&dir),
-            copy.size_bytes,
-            codes.join(",")
-        )?;
-    }
-    Ok(())
+/// Returns a directory as people read it.
+pub(crate) fn shown_dir(dir: &Path, env: &Env) -> String {
+    text::one_line(&env.tilde(dir)).into_owned()
 }
 
 /// Returns what people call a session, on one line.
@@ -208,28 +114,33 @@ pub(crate) fn title(session: &Session) -> String {
 /// Says when a session was last active; what an agent keeps only while it is closed tells when that was.
 pub(crate) fn active(session: &Session, env: &Env) -> String {
     let ago = text::ago(session.active_at(), env.now);
-    let is_closed = session.copy().active_at.as_ref().is_some_and(|at| at.source == "closed_at");
-    if is_closed { format!("closed {ago}") } else { ago }
+    if is_closed(session) { format!("closed {ago}") } else { ago }
 }
 
-/// Returns the short words of a table for what is out of the ordinary.
-pub(crate) fn marks(session: &Session) -> Vec<String> {
-    let copy = session.copy();
-    let mut marks = Vec::new();
-    match copy.liveness {
-        Liveness::Live { .. } => marks.push("live".to_owned()),
-        Liveness::Maybe { .. } => marks.push("maybe live".to_owned()),
-        Liveness::Idle => {}
+fn is_closed(session: &Session) -> bool {
+    session.copy().active_at.as_ref().is_some_and(|at| at.source == "closed_at")
+}
+
+/// Returns what a cell of a table says, before it is cut.
+fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
+    match field {
+        Field::Id => text::one_line(look.short.get(session)).into_owned(),
+        Field::Title => title(session),
+        Field::Dir => session.launch_dir().map_or_else(|| "?".to_owned(), |dir| shown_dir(dir, env)),
+        Field::Path => shown_dir(&session.copy().place.path, env),
+        Field::Active => active(session, env),
+        Field::Created => text::ago(session.copy().created_at.as_ref().map(|at| at.value), env.now),
+        Field::Size => session.copy().size().map(text::size).unwrap_or_default(),
+        Field::Marks if !look.is_wide => marks::letters(session),
+        field => text::one_line(&fields::value(field, session)).into_owned(),
     }
-    // A plain empty session already has a mark.
-    if !matches!(copy.kind, SessionKind::Main | SessionKind::Empty) {
-        marks.push(copy.kind.name().to_owned());
-    }
-    marks.extend(session.pointers.iter().map(|pointer| pointer.agent.name().to_owned()));
-    marks.extend(session.health.iter().map(|health| match health {
-        Health::DuplicateSession => format!("{} copies", session.copies.len()),
-        health => health.mark().to_owned(),
-    }));
-    marks.dedup();
-    marks
+}
+
+/// Says in lines of at most this width which letters stand for what, of the marks that these sessions have.
+pub(crate) fn legend(sessions: &[Session], width: usize) -> Vec<String> {
+    let used: BTreeSet<char> =
+        sessions.iter().flat_map(|session| marks::letters(session).into_bytes()).map(char::from).collect();
+    let entries = marks::Mark::ALL.iter().filter(|mark| used.contains(&mark.letter()));
+    let entries: Vec<String> = entries.map(|mark| format!("{} {}", mark.letter(), mark.word())).collect();
+    if entries.is_empty() { Vec::new() } else { text::flowed("Marks:", &entries, width) }
 }

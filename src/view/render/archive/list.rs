@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::{Archive, Manifest, Snapshot};
-use crate::session::select::ShortIds;
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
 use crate::view::render::json::PathJson;
+use crate::view::render::list::{Layout, beyond};
 use crate::view::render::table;
 use crate::view::ui::Styles;
 
@@ -23,8 +23,8 @@ pub(crate) struct ArchivedList<'a> {
     pub sessions: &'a [Session],
     /// The states of each, the oldest first, and the newest of them.
     pub states: Vec<(&'a [Snapshot], &'a Manifest)>,
-    /// Short ids for a table; `None` for a pipe.
-    pub short: Option<ShortIds>,
+    /// How it is written.
+    pub layout: Layout,
     /// How many passed the filters but are not shown without `--all`.
     pub hidden: usize,
     /// How many were cut off by `--limit`.
@@ -160,13 +160,15 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
 
 /// Says on a terminal what the table leaves out.
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
-    let mut notes = Vec::new();
+    let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
+    let mut notes = match &list.layout {
+        Layout::Table(look) if !look.is_wide => table::legend(list.sessions, width),
+        _ => Vec::new(),
+    };
     if list.sessions.is_empty() {
         notes.push(format!("No archived sessions found in {}.", env.tilde(list.archive.root())));
     }
-    if list.beyond_limit > 0 {
-        notes.push(format!("{} more beyond --limit.", list.beyond_limit));
-    }
+    notes.extend(beyond(list.beyond_limit, true));
     if list.hidden > 0 {
         notes.push(format!(
             "{} not shown: sub-agents, empty sessions and sessions that their agent has archived; --all shows them.",
@@ -191,6 +193,6 @@ impl Answer for ArchivedList<'_> {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        table::listing(out, env, styles, self.sessions, self.short.as_ref())
+        self.layout.write(out, env, styles, self.sessions)
     }
 }

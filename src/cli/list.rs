@@ -1,0 +1,145 @@
+//! Arguments of `list` and of `agents`, and the forms that a listing has.
+
+use std::path::PathBuf;
+
+use clap::builder::ValueHint;
+use clap::{ArgAction, Args, ValueEnum};
+
+use crate::cli::options::{FilterArgs, Format, FormatArgs};
+use crate::session::AgentKind;
+use crate::session::fields::Field;
+use crate::session::select::SortKey;
+
+/// Arguments of `list`.
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Only sessions of DIR and its subdirectories
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
+    pub dir: Option<PathBuf>,
+
+    /// Show sub-agents, archived and empty sessions too
+    #[arg(long, short)]
+    pub all: bool,
+
+    /// Show at most N sessions, or all with 0; by default, a terminal shows as many as fit on it
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// Count prompts and replies; this reads every transcript to its end
+    #[arg(long)]
+    pub counts: bool,
+
+    /// Sort by KEY
+    #[arg(long, value_name = "KEY", default_value = "active")]
+    pub sort: SortKey,
+
+    /// Reverse the order
+    #[arg(long, short)]
+    pub reverse: bool,
+
+    /// Put the sessions of each project together
+    #[arg(long, value_name = "KEY")]
+    pub group: Option<GroupKey>,
+
+    /// Show these fields, separated by commas
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',', conflicts_with_all = ["json"])]
+    pub fields: Vec<Field>,
+
+    /// Write marks as words, not as letters
+    #[arg(long, short)]
+    pub wide: bool,
+
+    /// List the sessions in the archive
+    #[arg(long, conflicts_with = "counts")]
+    pub archived: bool,
+
+    /// Use the archive in DIR instead of the default one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    pub from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub format: ListFormatArgs,
+}
+
+impl ListArgs {
+    /// Tells whether prompts and replies are counted.
+    pub(crate) fn counts(&self) -> bool {
+        self.counts || self.fields.iter().any(|field| field.needs_counts())
+    }
+
+    /// Tells whether something else was asked for than the plain list.
+    pub(crate) fn is_narrowed(&self) -> bool {
+        let FilterArgs { agent, here, since, older_than } = &self.filter;
+        let is_filtered = !agent.is_empty() || *here || since.is_some() || older_than.is_some() || self.dir.is_some();
+        is_filtered || self.all || self.counts() || self.reverse || self.group.is_some() || self.limit.is_some()
+    }
+}
+
+/// Arguments of `agents`.
+#[derive(Args, Debug)]
+pub(crate) struct AgentsArgs {
+    /// Only this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// How a listing is printed.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ListFormatArgs {
+    /// How to print the answer; by default, a table on a terminal and tsv in a pipe
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<ListForm>,
+
+    /// Print one JSON object; short for --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+}
+
+impl ListFormatArgs {
+    /// Returns the form that was asked for, or the one that suits where the answer goes.
+    pub(crate) fn form(self, is_terminal: bool) -> ListForm {
+        match self.format {
+            _ if self.json => ListForm::Json,
+            Some(form) => form,
+            None if is_terminal => ListForm::Table,
+            None => ListForm::Tsv,
+        }
+    }
+
+    /// Returns the form of JSON that was asked for; all others are written as tables are.
+    pub(crate) fn json_or_table(self) -> Format {
+        match self.form(false) {
+            ListForm::Json => Format::Json,
+            ListForm::Ndjson => Format::Ndjson,
+            ListForm::Table | ListForm::Tsv | ListForm::Csv => Format::Table,
+        }
+    }
+}
+
+/// How a listing is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListForm {
+    /// For people: a table that fits the terminal.
+    Table,
+    /// One line a session: fields separated by tabs, nothing shortened, no header.
+    Tsv,
+    /// Comma-separated values, with a header.
+    Csv,
+    /// One JSON object.
+    Json,
+    /// One JSON object per line: a header, the items, a summary.
+    Ndjson,
+}
+
+/// What sessions are put together by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupKey {
+    /// By launch directory.
+    Project,
+}

@@ -1,0 +1,76 @@
+//! What a listing can say of a session, a field each.
+
+use clap::ValueEnum;
+
+/// One thing that is said of a session; scripts and tables choose among these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub(crate) enum Field {
+    /// Whose it is.
+    Agent,
+    /// Its id.
+    Id,
+    /// Its title, or else its first prompt.
+    Title,
+    /// Where `resume` starts the agent.
+    Dir,
+    /// When it was last active.
+    Active,
+    /// Everything that belongs to it, in bytes.
+    Size,
+    /// What a person typed, counted.
+    Prompts,
+    /// What the model answered, counted.
+    Replies,
+    /// What is out of the ordinary.
+    Marks,
+    /// What is wrong with it, as the codes of `doctor`.
+    Problems,
+    /// What sort of session it is.
+    Kind,
+    /// When it was started.
+    Created,
+    /// The model that answered last.
+    Model,
+    /// The branch that it last worked on.
+    Branch,
+    /// The name of its project in the store.
+    Project,
+    /// The file or directory that holds it.
+    Path,
+    /// How many copies it has.
+    Copies,
+}
+
+impl Field {
+    /// The fields of a line in a pipe.
+    pub(crate) const OF_LINES: [Self; 7] =
+        [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::Size, Self::Problems];
+    /// The columns of a table.
+    pub(crate) const OF_TABLES: [Self; 7] =
+        [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::Size, Self::Marks];
+    /// What is there only if it is counted.
+    pub(crate) const COUNTS: [Self; 2] = [Self::Prompts, Self::Replies];
+
+    /// Returns the name that is typed, and that heads a column of CSV.
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Tells whether it takes counting, which reads every transcript to its end.
+    pub(crate) fn needs_counts(self) -> bool {
+        Self::COUNTS.contains(&self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_typed_as_it_is_printed() {
+        for field in Field::value_variants() {
+            assert_eq!(Field::from_str(field.name(), false), Ok(*field));
+        }
+    }
+}

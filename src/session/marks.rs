@@ -1,0 +1,186 @@
+//! Marks: what is out of the ordinary with a session, a letter each in a table and a word where there is room.
+
+use crate::session::{AgentKind, Health, Liveness, Session, SessionKind};
+
+/// Something out of the ordinary that a table shows; they are shown in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A process uses it.
+    Live,
+    /// A process may use it.
+    MaybeLive,
+    /// A person pinned it.
+    Pinned,
+    /// What sort of session it is, if it is no plain one.
+    Kind(SessionKind),
+    /// A file of this program names it.
+    Pointer(AgentKind),
+    /// Something is wrong with it.
+    Health(Health),
+}
+
+impl Mark {
+    /// Every mark, in the order of the legend.
+    pub(crate) const ALL: &'static [Self] = &[
+        Self::Live,
+        Self::MaybeLive,
+        Self::Pinned,
+        Self::Kind(SessionKind::Fork),
+        Self::Kind(SessionKind::Exec),
+        Self::Kind(SessionKind::Subagent),
+        Self::Kind(SessionKind::Archived),
+        Self::Health(Health::EmptySession),
+        Self::Pointer(AgentKind::Leo),
+        Self::Health(Health::MissingDirectory),
+        Self::Health(Health::UnknownDirectory),
+        Self::Health(Health::DuplicateSession),
+        Self::Health(Health::MisfiledSession),
+        Self::Health(Health::TornTranscript),
+        Self::Health(Health::BadLines),
+        Self::Health(Health::SessionInfoMissing),
+        Self::Health(Health::SessionInfoInvalid),
+        Self::Health(Health::SessionInfoMismatch),
+        Self::Health(Health::FutureTime),
+        Self::Health(Health::Planted),
+        Self::Health(Health::UnsupportedVersion),
+        Self::Health(Health::MissingFields),
+        Self::Health(Health::InvalidContent),
+        Self::Health(Health::Oversize),
+        Self::Health(Health::Unsigned),
+        Self::Health(Health::SignatureInvalid),
+    ];
+
+    /// Returns the marks of a session in the order of the legend.
+    pub(crate) fn of(session: &Session) -> Vec<Self> {
+        let copy = session.copy();
+        let is_marked = |mark: &Self| match mark {
+            Self::Live => matches!(copy.liveness, Liveness::Live { .. }),
+            Self::MaybeLive => matches!(copy.liveness, Liveness::Maybe { .. }),
+            Self::Pinned => session.is_pinned,
+            Self::Kind(kind) => copy.kind == *kind,
+            Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
+            Self::Health(health) => {
+                let is_empty = *health == Health::EmptySession && copy.kind == SessionKind::Empty;
+                is_empty || session.health.contains(health)
+            }
+        };
+        Self::ALL.iter().copied().filter(is_marked).collect()
+    }
+
+    /// Returns the letter of a narrow column.
+    pub(crate) const fn letter(self) -> char {
+        match self {
+            Self::Live => 'L',
+            Self::MaybeLive => 'l',
+            Self::Pinned => 'P',
+            Self::Kind(SessionKind::Main) => ' ',
+            Self::Kind(SessionKind::Fork) => 'F',
+            Self::Kind(SessionKind::Exec) => 'X',
+            Self::Kind(SessionKind::Subagent) => 'S',
+            Self::Kind(SessionKind::Archived) => 'A',
+            Self::Kind(SessionKind::Empty) | Self::Health(Health::EmptySession) => 'E',
+            Self::Pointer(_) => '@',
+            Self::Health(health) => match health {
+                Health::EmptySession => 'E',
+                Health::MissingDirectory => 'D',
+                Health::UnknownDirectory => '?',
+                Health::DuplicateSession => 'C',
+                Health::MisfiledSession => 'M',
+                Health::TornTranscript => 'T',
+                Health::BadLines => 'B',
+                Health::SessionInfoMissing => 'i',
+                Health::SessionInfoInvalid => 'I',
+                Health::SessionInfoMismatch => 'J',
+                Health::FutureTime => '>',
+                Health::Planted => '!',
+                Health::UnsupportedVersion => 'N',
+                Health::MissingFields => 'R',
+                Health::InvalidContent => 'V',
+                Health::Oversize => 'O',
+                Health::Unsigned => 'u',
+                Health::SignatureInvalid => 'U',
+            },
+        }
+    }
+
+    /// Returns the word of a wide column and of a short legend.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::MaybeLive => "maybe live",
+            Self::Pinned => "pinned",
+            Self::Kind(kind) => kind.name(),
+            Self::Pointer(agent) => agent.name(),
+            Self::Health(Health::DuplicateSession) => "several copies",
+            Self::Health(health) => health.mark(),
+        }
+    }
+
+    /// Tells what it means, in a sentence without a period.
+    pub(crate) const fn meaning(self) -> &'static str {
+        match self {
+            Self::Live => "a process uses it now",
+            Self::MaybeLive => "it may be in use: it was written to a moment ago, or a lock says so",
+            Self::Pinned => "you pinned it, so no cleanup and no delete removes it",
+            Self::Kind(SessionKind::Main) => "an ordinary session",
+            Self::Kind(SessionKind::Fork) => "it began as a copy of another session",
+            Self::Kind(SessionKind::Exec) => "a script ran it, without a person at a terminal",
+            Self::Kind(SessionKind::Subagent) => "another session made it for a part of its work",
+            Self::Kind(SessionKind::Archived) => "its agent has archived it",
+            Self::Kind(SessionKind::Empty) => Health::EmptySession.meaning(),
+            Self::Pointer(_) => "a file of an app that Leo built names it",
+            Self::Health(health) => health.meaning(),
+        }
+    }
+}
+
+/// Returns the letters of a session's marks.
+pub(crate) fn letters(session: &Session) -> String {
+    Mark::of(session).into_iter().map(Mark::letter).collect()
+}
+
+/// Returns the words of a session's marks; of several copies it is told how many.
+pub(crate) fn words(session: &Session) -> Vec<String> {
+    let word = |mark| match mark {
+        Mark::Health(Health::DuplicateSession) => format!("{} copies", session.copies.len()),
+        mark => mark.word().to_owned(),
+    };
+    Mark::of(session).into_iter().map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::session::tests::{copy, session};
+    use strum::VariantArray as _;
+
+    #[test]
+    fn every_mark_has_a_letter_and_a_word_of_its_own() {
+        let letters: BTreeSet<char> = Mark::ALL.iter().map(|mark| mark.letter()).collect();
+        let words: BTreeSet<&str> = Mark::ALL.iter().map(|mark| mark.word()).collect();
+        assert_eq!((letters.len(), words.len()), (Mark::ALL.len(), Mark::ALL.len()));
+        assert!(letters.iter().all(char::is_ascii_graphic));
+    }
+
+    #[test]
+    fn whatever_can_be_wrong_with_a_session_has_a_mark() {
+        let marked: BTreeSet<&str> = Mark::ALL
+            .iter()
+            .filter_map(|mark| if let Mark::Health(health) = mark { Some(health.code()) } else { None })
+            .collect();
+        assert_eq!(marked, Health::VARIANTS.iter().map(|health| health.code()).collect());
+    }
+
+    #[test]
+    fn an_empty_session_is_marked_once_and_copies_are_counted() {
+        let mut both = session(vec![copy("a"), copy("a")]);
+        both.copies[0].kind = SessionKind::Empty;
+        both.copies[0].health.insert(Health::EmptySession);
+        both.is_pinned = true;
+        both.health = [Health::EmptySession, Health::DuplicateSession].into();
+        assert_eq!(letters(&both), "PEC");
+        assert_eq!(words(&both), ["pinned", "empty", "2 copies"]);
+    }
+}

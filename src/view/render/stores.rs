@@ -1,0 +1,181 @@
+//! Which agents there are: their stores, and where was looked in vain.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::format::text;
+use crate::scan::stores::StoreFacts;
+use crate::session::AgentKind;
+use crate::system::env::Env;
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::json::PathJson;
+use crate::view::render::table::{DEFAULT_WIDTH, shown_dir};
+use crate::view::ui::Styles;
+
+/// What `agents` answers.
+#[derive(Debug)]
+pub(crate) struct Agents {
+    /// Every store.
+    pub stores: Vec<StoreFacts>,
+    /// How many pointers each program has that keeps no sessions of its own, and how many of them lead nowhere.
+    pub pointers: Vec<Pointers>,
+}
+
+/// The files of one program that point to sessions of another.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Pointers {
+    /// Whose they are.
+    pub agent: AgentKind,
+    /// Whose sessions they name.
+    pub of: AgentKind,
+    /// How many there are.
+    pub pointers: usize,
+    /// How many of them name a session that cannot be found.
+    pub dangling: usize,
+}
+
+/// The answer of `agents`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentList", deny_unknown_fields)]
+pub(crate) struct AgentListJson<'a> {
+    /// Every store that was looked for, in the order of the agents.
+    pub stores: List<'a, StoreJson<'a>>,
+    /// The programs that only point to sessions of another agent.
+    pub pointers: &'a [Pointers],
+}
+
+/// One store of one agent.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Store", deny_unknown_fields)]
+pub(crate) struct StoreJson<'a> {
+    /// Whose it is.
+    pub agent: AgentKind,
+    /// What its makers call that agent.
+    pub name: &'a str,
+    /// The directory, or the database.
+    pub root: PathJson<'a>,
+    /// Whether it is there.
+    pub exists: bool,
+    /// Whether the agent uses it when nobody tells it otherwise.
+    pub is_default: bool,
+    /// How many sessions it holds that `list` shows.
+    pub sessions: usize,
+    /// How many sub-agents, archived and empty sessions it holds.
+    pub others: usize,
+    /// Their bytes; a database counts whole.
+    pub size_bytes: u64,
+    /// When one of them was last active.
+    pub active_at: Option<Timestamp>,
+    /// The version of the agent that wrote the newest of them; `null` when its records do not say.
+    pub version: Option<&'a str>,
+}
+
+impl<'a> From<&'a StoreFacts> for StoreJson<'a> {
+    fn from(store: &'a StoreFacts) -> Self {
+        Self {
+            agent: store.agent,
+            name: store.name,
+            root: PathJson::from(store.root.as_path()),
+            exists: store.exists,
+            is_default: store.is_default,
+            sessions: store.sessions,
+            others: store.others,
+            size_bytes: store.size_bytes,
+            active_at: store.active_at,
+            version: store.version.as_deref(),
+        }
+    }
+}
+
+impl Answer for Agents {
+    const COUNTS_ITEMS: bool = true;
+
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let stores = List::of(&self.stores, StoreJson::from);
+        ("agent-list", AgentListJson { stores, pointers: &self.pointers })
+    }
+
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if env.stdout_is_terminal { self.text(out, env, styles) } else { self.lines(out) }
+    }
+}
+
+impl Agents {
+    /// Writes a line a store: agent, store, sessions, others, bytes, last activity, version.
+    fn lines(&self, out: &mut impl Write) -> io::Result<()> {
+        for store in &self.stores {
+            let root = store.root.to_string_lossy();
+            let at = store.active_at.map(|at| at.to_string()).unwrap_or_default();
+            let version = store.version.as_deref().map(text::field).unwrap_or_default();
+            let StoreFacts { agent, sessions, others, size_bytes, .. } = store;
+            writeln!(out, "{agent}\t{}\t{sessions}\t{others}\t{size_bytes}\t{at}\t{version}", text::field(&root))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a table of the stores that are there, and names the others.
+    fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        let (there, in_vain): (Vec<&StoreFacts>, Vec<&StoreFacts>) = self.stores.iter().partition(|store| store.exists);
+        let Styles { header, faint, .. } = styles;
+        for (at, line) in table(&there, env, width).into_iter().enumerate() {
+            let line = text::truncated(line.trim_end(), width);
+            if at == 0 { writeln!(out, "{header}{line}{header:#}")? } else { writeln!(out, "{line}")? }
+        }
+        for Pointers { agent, of, pointers, dangling } in &self.pointers {
+            let lost =
+                if *dangling > 0 { format!(", {dangling} of them to none that is there") } else { String::new() };
+            writeln!(out, "{agent} points to {} of {of}{lost}.", text::count(*pointers, "session"))?;
+        }
+        let name = |store: &&StoreFacts| format!("{} ({})", store.agent, shown_dir(&store.root, env));
+        let names: Vec<String> = in_vain.iter().map(name).collect();
+        if !names.is_empty() {
+            for line in text::flowed("Not found:", &names, width) {
+                writeln!(out, "{faint}{line}{faint:#}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn table(stores: &[&StoreFacts], env: &Env, width: usize) -> Vec<String> {
+    if stores.is_empty() {
+        return Vec::new();
+    }
+    let heads = ["AGENT", "STORE", "SESSIONS", "OTHERS", "SIZE", "ACTIVE", "VERSION"];
+    let mut rows: Vec<[String; 7]> = vec![heads.map(str::to_owned)];
+    rows.extend(stores.iter().map(|store| {
+        [
+            store.agent.name().to_owned(),
+            shown_dir(&store.root, env),
+            store.sessions.to_string(),
+            store.others.to_string(),
+            text::size(store.size_bytes),
+            store.active_at.map_or_else(String::new, |at| text::short_ago(Some(at), env.now)),
+            store.version.as_deref().map(text::one_line).unwrap_or_default().into_owned(),
+        ]
+    }));
+    let widest = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or_default();
+    let others: usize = (0..heads.len()).filter(|column| *column != 1).map(|column| widest(column) + 2).sum();
+    let room = width.saturating_sub(others).max(8);
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    for mut row in rows {
+        row[1] = text::truncated_path(&row[1], room).into_owned();
+        table.add_row(row.map(Cell::new));
+    }
+    for at in 0..heads.len() {
+        let Some(column) = table.column_mut(at) else { continue };
+        column.set_padding((0, 2));
+        if (2..5).contains(&at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().collect()
+}

@@ -1,0 +1,178 @@
+//! `list` and `agents` as people see them: tables that fit, marks, the screen; and what a pipe gets that asks for more.
+
+use snapbox::str;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::contract::{AgentList, parse};
+use crate::fixtures::{Amplifier, Claude, Leo, id};
+use crate::terminal::Seat;
+use crate::world::World;
+
+const DEEP: &str = "/srv/clients/acme/website/frontend/components";
+
+/// Sessions whose titles, directories and marks are longer than any table has room for.
+fn wide_sessions() -> World {
+    let world = World::new();
+    world
+        .add(Claude::session(id(1)).in_dir(DEEP).entrypoint("sdk-cli").turn(&"日本語の長い題名".repeat(9), "x").torn());
+    world.add(Amplifier::session(id(2)).in_dir(format!("/{}", "d".repeat(150))).turn(&"long ".repeat(60), "x"));
+    world.add(Claude::session(id(3)).in_dir("/usr").turn("short", "x"));
+    world.add(Leo::pointer(world.dir("home/workspace/app/Demo/app"), &id(3)));
+    world
+}
+
+#[test]
+fn no_row_is_wider_than_its_terminal() {
+    let world = wide_sessions();
+    for columns in [1, 8, 20, 33, 47, 60, 72, 80, 99, 120, 200] {
+        for args in [
+            &["list"][..],
+            &["list", "--wide"],
+            &["list", "--group", "project"],
+            &["agents"],
+            &["list", "--fields", "id,title,dir,path,model,marks,problems"],
+        ] {
+            let printed = world.on_terminal(columns, args.iter().copied().chain(["--color", "never"])).code(0).stdout();
+            for line in printed.lines() {
+                // A sentence is no row.
+                let is_sentence = line.ends_with('.');
+                assert!(line.width() <= columns.into() || is_sentence, "{columns} columns: {line:?}");
+            }
+            assert!(args != ["list"] || printed.lines().count() == 4, "{columns}: {printed}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_is_cut_in_its_middle_and_keeps_its_last_part() {
+    let world = wide_sessions();
+    for columns in [80, 100, 120] {
+        let printed = world.on_terminal(columns, ["list"]).code(0).stdout();
+        assert!(printed.contains("/components  "), "{printed}");
+        assert!(printed.contains("…"), "{printed}");
+    }
+}
+
+#[test]
+fn marks_are_letters_with_a_legend_and_words_where_these_are_wanted() {
+    let world = wide_sessions();
+    world.rejoin(["pin", &id(3)]).code(0);
+    let list = |more: &[&str]| world.on_terminal(90, ["list", "--color", "never"].iter().chain(more));
+    list(&[]).stderr_eq(str![[r#"
+Marks: P pinned, X exec, @ leo, D dir gone, T torn, i no info.
+
+"#]]);
+    let marks = |text: &str| -> Vec<String> {
+        text.lines().skip(1).map(|line| line.rsplit("  ").next().unwrap_or_default().trim().to_owned()).collect()
+    };
+    assert_eq!(marks(&list(&[]).stdout()), ["Di", "P@", "XDT"]);
+    let words = list(&["--wide"]).stderr_eq("").stdout();
+    assert_eq!(marks(&words), ["dir gone, no info", "pinned, leo", "exec, dir gone, torn"]);
+    let help = world.rejoin(["help", "marks"]).code(0).stdout();
+    for line in ["P  pinned", "D  dir gone", "T  torn", "@  leo"] {
+        assert!(help.contains(line), "{help}");
+    }
+}
+
+#[test]
+fn a_terminal_shows_what_fits_and_says_how_to_see_the_rest() {
+    let world = World::new();
+    (1..=40).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
+    let screen = |args: &[&str]| {
+        let mut command = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(["list", "--color", "never"]).args(args);
+        let (status, sent) = Seat::run(&command, 80, 24).ends();
+        assert_eq!(status, Some(0), "{sent}");
+        sent.replace("\r\n", "\n")
+    };
+    let short = screen(&[]);
+    assert!(short.lines().count() < 24, "{short}");
+    assert!(short.contains("22 more: `rejoin list --limit 0`, or `rejoin list --here`"), "{short}");
+    assert!(screen(&["--agent", "claude"]).contains("22 more; --limit 0 shows all."));
+    assert_eq!(screen(&["--limit", "0"]).matches("claude ").count(), 40);
+    assert_eq!(screen(&["--limit", "30"]).matches("claude ").count(), 30);
+    assert_eq!(world.rejoin(["list"]).code(0).stdout().lines().count(), 40, "a pipe gets all");
+    assert_eq!(world.rejoin(["list", "--limit", "0"]).code(0).stdout().lines().count(), 40);
+}
+
+#[test]
+fn a_pipe_gets_a_table_csv_or_other_fields_if_it_asks() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").title("say \"hi\", twice").turn("x", "y"));
+    world.rejoin(["list", "--format", "table"]).code(0).stderr_eq("").stdout_eq(str![[r#"
+AGENT   ID        TITLE            DIRECTORY  ACTIVE       SIZE  MARKS
+claude  00000001  say "hi", twice  /usr       2026-02-01  [..] B
+
+"#]]);
+    world.rejoin(["list", "--format", "csv", "--fields", "id,title,dir,prompts"]).code(0).stdout_eq(str![[r#"
+id,title,dir,prompts
+00000001-aaaa-4aaa-8aaa-000000000001,"say ""hi"", twice",/usr,1
+
+"#]]);
+    world.rejoin(["list", "--fields", "agent,title,copies"]).code(0).stdout_eq("claude\tsay \"hi\", twice\t1\n");
+    let csv = world.rejoin(["list", "--format", "csv"]).code(0).stdout();
+    assert!(csv.starts_with("agent,id,title,dir,active,size,problems\n"), "{csv}");
+    let counted = world.rejoin(["list", "--counts"]).code(0).stdout();
+    assert!(counted.trim_end_matches('\n').ends_with("\t1\t1"), "{counted}");
+    world.rejoin(["list", "--fields", "agent,colour"]).code(2);
+}
+
+#[test]
+fn the_sessions_of_a_project_come_together_below_its_name() {
+    let world = World::new();
+    for (n, dir, at) in [(1, "/usr", "10"), (2, "/etc", "11"), (3, "/usr", "12")] {
+        let session = Claude::session(id(n)).in_dir(dir).at(&format!("2026-02-{at}T12:00:00Z"));
+        world.add(session.turn("x", "y"));
+    }
+    let table = world.on_terminal(80, ["list", "--group", "project", "--color", "never"]).code(0).stdout();
+    let starts: Vec<&str> = table.lines().map(|line| line.split("  ").next().unwrap_or_default()).collect();
+    assert_eq!(starts, ["AGENT", "/usr", "claude", "claude", "/etc", "claude"], "{table}");
+    assert!(table.contains("/usr  2 sessions, "), "{table}");
+    let ids = world.rejoin(["list", "--group", "project", "--fields", "id"]).code(0).stdout();
+    assert_eq!(ids.lines().collect::<Vec<_>>(), [id(3), id(1), id(2)]);
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_session_in_a_database_has_no_size_until_its_rows_are_counted() {
+    let world = World::new();
+    world.add(crate::fixtures::OpenCode::session(crate::fixtures::opencode_id(1)).in_dir("/usr").turn("x", "y"));
+    let size = |args: &[&str]| {
+        let line = world.rejoin(["list", "--fields", "size"].iter().chain(args)).code(0).stdout();
+        line.trim().to_owned()
+    };
+    assert_eq!(size(&[]), "");
+    assert!(size(&["--counts"]).parse::<u64>().expect("a size") > 10);
+    assert!(!world.on_terminal(120, ["list"]).code(0).stdout().contains("0 B"));
+}
+
+#[test]
+fn who_finds_nothing_is_told_where_was_looked() {
+    let world = World::new();
+    let said = world.on_terminal(80, ["list"]).code(0).stdout_eq("").stderr();
+    assert!(said.starts_with("No sessions found. Looked in ~/.amplifier, ~/.claude,"), "{said}");
+    assert!(said.lines().all(|line| line.width() <= 80), "{said}");
+    assert!(said.contains("`rejoin agents`"), "{said}");
+    world.add(Claude::session(id(1)).turn("x", "y"));
+    world.on_terminal(80, ["list", "--agent", "claude", "--dir", "/nowhere"]).code(0).stderr_eq(str![[r#"
+None of 1 session matches. `rejoin list` shows them.
+
+"#]]);
+}
+
+#[test]
+fn agents_says_what_each_store_holds_and_where_was_looked_in_vain() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).turn("x", "y"));
+    let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
+    let claude = list.stores.iter().find(|store| store.agent == crate::contract::Agent::Claude).expect("a store");
+    assert!(claude.exists && claude.is_default && claude.sessions > 0 && claude.size_bytes > 0, "{claude:?}");
+    assert!(list.stores.iter().any(|store| !store.exists && store.sessions == 0), "{list:?}");
+    let lines = world.rejoin(["agents"]).code(0).stdout();
+    assert_eq!(lines.lines().count(), list.stores.len());
+    let table = world.on_terminal(100, ["agents", "--color", "never"]).code(0).stdout();
+    assert!(table.contains("Not found: ") && table.contains("(~/.jido_code)"), "{table}");
+    let last = world.rejoin(["agents", "--format", "ndjson"]).code(0).stdout();
+    let last: serde_json::Value = parse(last.lines().last().expect("a line"));
+    assert_eq!(last["stores"], list.stores.len());
+}
