@@ -42,6 +42,8 @@ mod kimi;
 mod launches;
 mod list;
 mod listing;
+#[cfg(target_os = "linux")]
+mod mac_disk;
 #[cfg(feature = "sqlite")]
 mod opencode;
 mod other_owner;

@@ -1,6 +1,6 @@
 //! What holds where the system tells less of its processes, or tells names apart less, than the usual Linux machine.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -93,20 +93,63 @@ fn without_proc_what_may_be_in_use_is_never_idle() {
     assert!(rollout.exists());
 }
 
-/// Returns a directory on a file system that does not tell capitals apart: the usual one on a Mac, or one that is
-/// mounted where `REJOIN_CASELESS_DIR` says, such as with `ciopfs`.
-#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn caseless() -> Option<tempfile::TempDir> {
-    let named = std::env::var_os("REJOIN_CASELESS_DIR").map(PathBuf::from);
-    for dir in named.into_iter().chain([std::env::temp_dir()]) {
-        let Ok(dir) = tempfile::Builder::new().prefix("caseless").tempdir_in(dir) else { continue };
-        std::fs::write(dir.path().join("probe"), "").expect("a file");
-        if dir.path().join("PROBE").exists() {
-            return Some(dir);
+/// What must hold on a disk like a Mac's too: whatever names files, moves them, or goes by where they are.
+#[cfg(target_os = "linux")]
+const ON_A_MAC: [&str; 6] =
+    ["platforms::", "undo::undo_brings", "undo::the_trash", "undo::what_was_changed", "delete::", "kimi::"];
+
+/// Runs tests with their homes, stores, state and trash on such a disk, in a mount namespace of its own.
+#[test]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what was run, or that nothing was")]
+fn what_moves_files_does_it_on_a_disk_like_a_macs_too() {
+    const THIS: &str = "platforms::what_moves_files_does_it_on_a_disk_like_a_macs_too";
+    const VOLUME: &str = "REJOIN_MAC_DISK";
+    let program = std::env::current_exe().expect("this program");
+    let Some(volume) = std::env::var_os(VOLUME) else {
+        let volume = tempfile::tempdir().expect("a directory");
+        let mut inside = Command::new("unshare");
+        inside.args(["-rm"]).arg(program).args(["--exact", THIS, "--nocapture"]).env(VOLUME, volume.path());
+        let output = inside.output().expect("unshare");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let summary: Vec<_> = said.lines().filter(|line| line.starts_with("on a disk like a Mac's: ")).collect();
+        println!("{}", summary.join("\n"));
+        if summary.is_empty() {
+            println!("skipped: no mount namespace can be made here: {}", String::from_utf8_lossy(&output.stderr));
+        } else {
+            assert!(output.status.success(), "{said}");
         }
+        return;
+    };
+    if let Err(error) = crate::mac_disk::mount_at(Path::new(&volume)) {
+        println!("on a disk like a Mac's: skipped: none can be mounted here: {error}");
+        return;
     }
-    println!("skipped: no file system here takes capitals for small letters; REJOIN_CASELESS_DIR names one");
-    None
+    let output = Command::new(program)
+        .args(ON_A_MAC)
+        .args(["--skip", THIS])
+        .env("TMPDIR", &volume)
+        .env_remove(VOLUME)
+        .output()
+        .expect("this program");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let result = said.lines().find(|line| line.starts_with("test result: ")).unwrap_or("no result");
+    println!("{said}on a disk like a Mac's: {result}");
+    assert!(output.status.success());
+}
+
+/// Tells whether the disk that the tests work on takes capitals for small letters, and accents as one however written.
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn is_mac_disk() -> bool {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("caf\u{e9}"), "").expect("a file");
+    let is_one = dir.path().join("CAFE\u{301}").exists();
+    if !is_one {
+        println!(
+            "skipped: this disk tells capitals apart; it is run again on one that does not, or with TMPDIR on one"
+        );
+    }
+    is_one
 }
 
 fn sessions_in(world: &World, dir: &Path) -> Vec<Session> {
@@ -115,11 +158,12 @@ fn sessions_in(world: &World, dir: &Path) -> Vec<Session> {
 
 #[test]
 fn one_directory_in_capitals_and_in_small_letters_is_one() {
-    let Some(root) = caseless() else { return };
+    if !is_mac_disk() {
+        return;
+    }
     let world = World::with_agents();
-    let root = root.path().canonicalize().expect("a path");
-    let [app, other] = ["app", "other"].map(|name| root.join(name));
-    std::fs::create_dir(&app).and_then(|()| std::fs::create_dir(&other)).expect("directories");
+    let [app, other] = ["app", "other"].map(|name| world.dir(name));
+    let root = world.root();
     let spelled = root.join("App");
     world.add(Claude::session(id(1)).in_dir(&spelled).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(spelled.join("src")).turn("x", "y"));
