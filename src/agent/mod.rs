@@ -15,12 +15,9 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::error::{PathError, reason};
 use crate::format::compare::compare;
 use crate::session::evidence;
-use crate::session::{
-    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store,
-};
+use crate::session::{Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store};
 use crate::system::env::Env;
 use crate::system::process::StartTime;
-use about::About;
 use command::{Command, as_last_argument, as_prompt_option};
 use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
 
@@ -47,19 +44,13 @@ pub(crate) mod upkeep;
 pub(crate) mod version;
 mod vibe;
 
-pub(crate) use registry::{PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
+pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
 
 /// Tells what belongs to a copy, as [`Agent::belongings`] does.
 pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
-pub(crate) trait Agent: Sync {
-    /// Returns which agent it is.
-    fn kind(&self) -> AgentKind;
-
-    /// Tells what people should know of it.
-    fn about(&self) -> &'static About;
-
+pub(crate) trait Agent: Listed + Sync {
     /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store>;
 

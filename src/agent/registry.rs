@@ -10,14 +10,14 @@ use crate::session::agents::agents;
 use crate::session::{AgentKind, Pointer};
 use crate::system::env::Env;
 
-/// A program that keeps no sessions of its own: its files name those of another agent.
-pub(crate) trait PointerWriter: Sync {
+/// Which program it is; the registry tells it by the lines of the list.
+pub(crate) trait Listed {
     /// Returns which program it is.
     fn kind(&self) -> AgentKind;
+}
 
-    /// Tells what people should know of it.
-    fn about(&self) -> &'static About;
-
+/// A program that keeps no sessions of its own: its files name those of another agent.
+pub(crate) trait PointerWriter: Listed + Sync {
     /// Returns the name of its file in a directory.
     fn file_name(&self) -> &'static str;
 
@@ -62,10 +62,22 @@ macro_rules! readers {
         /// Returns what people should know of an agent.
         pub(crate) fn about(kind: AgentKind) -> &'static About {
             match kind {
-                $(AgentKind::$kind => super::$module::$kind.about(),)*
-                $(AgentKind::$pointer => super::$pointer_module::$pointer.about(),)*
+                $(AgentKind::$kind => &super::$module::about::ABOUT,)*
+                $(AgentKind::$pointer => &super::$pointer_module::about::ABOUT,)*
             }
         }
+
+        $(impl Listed for super::$module::$kind {
+            fn kind(&self) -> AgentKind {
+                AgentKind::$kind
+            }
+        })*
+
+        $(impl Listed for super::$pointer_module::$pointer {
+            fn kind(&self) -> AgentKind {
+                AgentKind::$pointer
+            }
+        })*
     };
 }
 agents!(readers);

@@ -45,7 +45,7 @@ pub(crate) fn facts(sessions: &[Session], agents: &[AgentKind], env: &Env) -> Ve
             let listed = held.iter().filter(|session| session.copy().kind.is_listed()).count();
             StoreFacts {
                 agent: agent.kind(),
-                name: agent.about().title,
+                name: agent::about(agent.kind()).title,
                 exists: store.root.symlink_metadata().is_ok(),
                 is_default: store.is_default,
                 sessions: listed,

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Otter",
     sessions: "`~/.otter/sessions/<id>.jsonl`",
     launch_dir: "`dir` of the first line",

@@ -2,19 +2,16 @@
 //!
 //! Facts: invented. An agent that exists names the version that was measured, or its source at a commit.
 
-mod about;
+pub(super) mod about;
 mod records;
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, as_prompt_option};
-use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
-use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store,
 };
@@ -25,17 +22,8 @@ use records::{Header, Record};
 pub(super) struct Otter;
 
 impl Agent for Otter {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Otter
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let root = env.home.join(".otter");
-        vec![Store { agent: self.kind(), root, is_default: true, set: BTreeMap::new(), unset: Vec::new() }]
+        vec![Store::usual(AgentKind::Otter, env.home.join(".otter"))]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
@@ -43,15 +31,7 @@ impl Agent for Otter {
         for (entry, kind) in found.entries(&store.root.join("sessions")) {
             let name = entry.file_name().into_string().unwrap_or_default();
             let Some(id) = name.strip_suffix(".jsonl").filter(|_| kind.is_file()) else { continue };
-            found.places.push(Located {
-                store: Arc::clone(store),
-                project: None,
-                id: id.to_owned(),
-                path: entry.path().into(),
-                side_dir: None,
-                parent_id: None,
-                is_subagent: false,
-            });
+            found.places.push(Located::new(store, id, entry.path()));
         }
         found
     }
@@ -111,10 +91,6 @@ impl Agent for Otter {
         Ok(())
     }
 
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
-    }
-
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
@@ -124,14 +100,6 @@ impl Agent for Otter {
             let record = line.and_then(|line| serde_json::from_slice::<Record<'_>>(line).ok());
             record.and_then(|record| record.message()).map_or(ControlFlow::Continue(()), &mut *see)
         })
-    }
-
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        false
-    }
-
-    fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Amplifier",
     sessions: "`~/.amplifier/projects/<slug>/sessions/<id>/`",
     launch_dir: "`working_dir` of `session-info.json`; else what `metadata.json`, `events.jsonl`, the chat servers' lists \

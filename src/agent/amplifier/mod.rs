@@ -7,7 +7,7 @@
 pub(crate) mod records;
 pub(crate) mod session_info;
 
-mod about;
+pub(super) mod about;
 mod reader;
 mod upkeep;
 
@@ -20,7 +20,6 @@ use reader::Reader;
 
 use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
-use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::evidence;
@@ -39,17 +38,9 @@ const PRINTED_ID: usize = 8;
 pub(super) struct Amplifier;
 
 impl Agent for Amplifier {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Amplifier
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
         // The client ignores AMPLIFIER_HOME for sessions: HOME alone decides.
-        vec![Store::usual(self.kind(), env.home.join(".amplifier"))]
+        vec![Store::usual(AgentKind::Amplifier, env.home.join(".amplifier"))]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Claude Code",
     sessions: "`~/.claude/projects/<slug>/<id>.jsonl`; the same below `$CLAUDE_CONFIG_DIR` and `~/.claude-*`",
     launch_dir: "the last `relocated` record, else the first recorded directory, else the last, whichever encodes to the \

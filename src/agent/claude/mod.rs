@@ -4,7 +4,7 @@
 
 pub(crate) mod records;
 
-mod about;
+pub(super) mod about;
 mod ends;
 mod upkeep;
 
@@ -20,7 +20,6 @@ use super::upkeep::{CwdRecords, Link, Retention, Strays};
 use super::{
     Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
 };
-use crate::agent::about::About;
 use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
@@ -53,14 +52,6 @@ const NESTED: &[&str] = &[
 ];
 
 impl Agent for Claude {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Claude
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
         let default = env.home.join(".claude");
         let chosen = env.agent_variable("CLAUDE_CONFIG_DIR").map(|dir| env.absolute(Path::new(dir)));
@@ -82,7 +73,8 @@ impl Agent for Claude {
             .into_iter()
             .map(|root| {
                 let is_default = root == *chosen.as_ref().unwrap_or(&default);
-                let mut store = Store { agent: self.kind(), set: BTreeMap::new(), unset: Vec::new(), is_default, root };
+                let mut store =
+                    Store { agent: AgentKind::Claude, set: BTreeMap::new(), unset: Vec::new(), is_default, root };
                 // The variable moves the client's global file too, even when it names the default place.
                 if store.root == default && chosen.as_ref() != Some(&default) {
                     store.unset = vec!["CLAUDE_CONFIG_DIR"];

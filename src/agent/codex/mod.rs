@@ -4,7 +4,7 @@
 
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 mod ends;
 mod threads;
 
@@ -18,7 +18,6 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::claude::is_session_id;
 use super::{Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there};
-use crate::agent::about::About;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
@@ -49,16 +48,9 @@ const LOCKS: &str = "thread-writer-locks";
 pub(super) struct Codex;
 
 impl Agent for Codex {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Codex
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::by_variable(self.kind(), "CODEX_HOME", &env.home.join(".codex"), env, Path::to_owned);
+        let mut stores =
+            stores::by_variable(AgentKind::Codex, "CODEX_HOME", &env.home.join(".codex"), env, Path::to_owned);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {
                 // Neither may lead the agent away from a home that was named.

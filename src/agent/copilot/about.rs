@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Copilot CLI",
     sessions: "`~/.copilot/session-state/<id>/`; the same below `$COPILOT_HOME`",
     launch_dir: "the directory of the last start or resume in `events.jsonl`; else `cwd` of `workspace.yaml`, which stays \

@@ -5,7 +5,7 @@
 pub(super) mod flat_yaml;
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 mod ends;
 
 use std::collections::{BTreeSet, HashSet};
@@ -17,7 +17,6 @@ use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, each_file_below, is_there};
-use crate::agent::about::About;
 use crate::agent::stores;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
@@ -34,16 +33,8 @@ const TAIL: usize = 96 * 1024;
 pub(super) struct Copilot;
 
 impl Agent for Copilot {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Copilot
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variable(self.kind(), "COPILOT_HOME", &env.home.join(".copilot"), env, Path::to_owned)
+        stores::by_variable(AgentKind::Copilot, "COPILOT_HOME", &env.home.join(".copilot"), env, Path::to_owned)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Crush",
     sessions: "`.crush/crush.db` in each project; found through `projects.json` in `~/.local/share/crush`, \
         `$XDG_DATA_HOME/crush` or `$CRUSH_GLOBAL_DATA`, in the directories in which sessions of any agent worked, \

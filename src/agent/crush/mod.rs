@@ -5,7 +5,7 @@
 
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
-use crate::agent::about::About;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
@@ -94,21 +93,13 @@ fn day_of(version: i64) -> i64 {
 }
 
 impl Agent for Crush {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Crush
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = database::stores(self.kind(), "crush", env);
+        let mut stores = database::stores(AgentKind::Crush, "crush", env);
         stores.iter_mut().for_each(|store| store.unset.push("CRUSH_GLOBAL_DATA"));
         if let Some(root) = env.agent_variable("CRUSH_GLOBAL_DATA") {
             let root = env.absolute(Path::new(root));
             stores.iter_mut().for_each(|store| store.is_default = false);
-            stores.insert(0, Store::named(self.kind(), &root, "CRUSH_GLOBAL_DATA", &root));
+            stores.insert(0, Store::named(AgentKind::Crush, &root, "CRUSH_GLOBAL_DATA", &root));
         }
         stores
     }

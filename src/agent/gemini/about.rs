@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Gemini CLI",
     sessions: "`~/.gemini/tmp/<project>/chats/session-<minute>-<id8>.jsonl`, older ones `.json`; the same below \
         `$GEMINI_CLI_HOME`",

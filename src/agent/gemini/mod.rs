@@ -7,7 +7,7 @@
 
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -21,7 +21,6 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
-use crate::agent::about::About;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::json::Text;
@@ -50,17 +49,9 @@ const MAX_MARKER: u64 = 4096;
 pub(super) struct Gemini;
 
 impl Agent for Gemini {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Gemini
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
         // The variable stands for the home directory.
-        stores::by_variable(self.kind(), "GEMINI_CLI_HOME", &env.home, env, |home| home.join(".gemini"))
+        stores::by_variable(AgentKind::Gemini, "GEMINI_CLI_HOME", &env.home, env, |home| home.join(".gemini"))
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Goose",
     sessions: "`~/.local/share/goose/sessions/sessions.db`; the same below `$XDG_DATA_HOME` or `$GOOSE_PATH_ROOT/data`",
     launch_dir: "`working_dir`",

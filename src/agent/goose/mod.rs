@@ -4,7 +4,7 @@
 
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes};
-use crate::agent::about::About;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::json::local_instant;
@@ -103,21 +102,13 @@ impl Schema for Sessions {
 }
 
 impl Agent for Goose {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Goose
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = database::stores(self.kind(), "goose", env);
+        let mut stores = database::stores(AgentKind::Goose, "goose", env);
         stores.iter_mut().for_each(|store| store.unset.push("GOOSE_PATH_ROOT"));
         if let Some(root) = env.agent_variable("GOOSE_PATH_ROOT") {
             let root = env.absolute(Path::new(root));
             stores.iter_mut().for_each(|store| store.is_default = false);
-            stores.insert(0, Store::named(self.kind(), root.join("data"), "GOOSE_PATH_ROOT", &root));
+            stores.insert(0, Store::named(AgentKind::Goose, root.join("data"), "GOOSE_PATH_ROOT", &root));
         }
         stores
     }

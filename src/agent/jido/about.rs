@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "JidoCode",
     sessions: "`~/.jido_code/sessions/<id>.json`, only while they are closed",
     launch_dir: "`project_path`",

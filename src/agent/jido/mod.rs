@@ -6,7 +6,7 @@
 pub(crate) mod records;
 pub mod signature;
 
-mod about;
+pub(super) mod about;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,7 +18,6 @@ use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
-use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
@@ -46,16 +45,8 @@ const REFUSED: [Health; 5] = [
 pub(super) struct Jido;
 
 impl Agent for Jido {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Jido
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        vec![Store::usual(self.kind(), root(env))]
+        vec![Store::usual(AgentKind::Jido, root(env))]
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
@@ -183,9 +174,9 @@ impl Agent for Jido {
         // It writes `<id>.json.tmp` and renames it.
         let is_temporary =
             |name: &str| name.strip_suffix(".json.tmp").is_some_and(records::is_session_id) || is_own_temporary(name);
-        let mut strays = temporary_in(&store.root.join("sessions"), self.kind(), &mut found, is_temporary);
+        let mut strays = temporary_in(&store.root.join("sessions"), AgentKind::Jido, &mut found, is_temporary);
         // The secret lies beside the sessions.
-        strays.extend(temporary_in(&store.root, self.kind(), &mut found, is_own_temporary));
+        strays.extend(temporary_in(&store.root, AgentKind::Jido, &mut found, is_own_temporary));
         Strays { strays, problems: found.problems }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Kimi CLI",
     sessions: "`~/.kimi/sessions/<md5 of the directory>/<id>/`; the same below `$KIMI_SHARE_DIR`",
     launch_dir: "the one that `kimi.json` lists, else the one that the system prompt names, whichever hashes to the project \

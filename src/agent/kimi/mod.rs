@@ -6,7 +6,7 @@
 
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 mod reader;
 
 use std::fmt::Write as _;
@@ -19,7 +19,6 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
-use crate::agent::about::About;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
@@ -33,16 +32,8 @@ use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 pub(super) struct Kimi;
 
 impl Agent for Kimi {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Kimi
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::by_variable(self.kind(), "KIMI_SHARE_DIR", &env.home.join(".kimi"), env, Path::to_owned)
+        stores::by_variable(AgentKind::Kimi, "KIMI_SHARE_DIR", &env.home.join(".kimi"), env, Path::to_owned)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Leo",
     sessions: "none: `.agent_session.json` in an app's directory names a session of Claude Code",
     launch_dir: "that of the session which is named, not the app's; `rejoin save leo` records it in the pointer",

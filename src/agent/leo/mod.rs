@@ -3,14 +3,13 @@
 //! It is a pointer, not a session: Claude Code keeps the conversation under the directory that Leo ran in,
 //! which the file tells only if `rejoin save leo` wrote it. Facts: Leo's agent.py and session documents (repository unknown).
 
-mod about;
+pub(super) mod about;
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::{Found, PointerWriter};
-use crate::agent::about::About;
 use crate::agent::claude::records::is_slug_of;
 use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
@@ -42,14 +41,6 @@ struct Raw<'a> {
 pub(super) struct Leo;
 
 impl PointerWriter for Leo {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Leo
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn file_name(&self) -> &'static str {
         FILE_NAME
     }

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "OpenCode",
     sessions: "`opencode.db` and `opencode-*.db` in `~/.local/share/opencode`, below `$XDG_DATA_HOME`, and what \
         `$OPENCODE_DB` names; before 1.2 in `storage/session/*/<id>.json` there",

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
-use crate::agent::about::About;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::opencode::records as format;
 use crate::error::PathError;
@@ -20,7 +19,7 @@ use crate::format::turn::{Turn, instant};
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 
-mod about;
+pub(super) mod about;
 mod tree;
 
 /// Names another database, absolute or below the data directory.
@@ -143,23 +142,15 @@ fn is_forks_title(title: &str) -> bool {
 }
 
 impl Agent for OpenCode {
-    fn kind(&self) -> AgentKind {
-        AgentKind::OpenCode
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = database::stores(self.kind(), "opencode", env);
+        let mut stores = database::stores(AgentKind::OpenCode, "opencode", env);
         // Another database than the usual one is a store of its own, whose root is that file.
         let chosen = env.agent_variable(VARIABLE).filter(|name| *name != ":memory:");
         let chosen = chosen.zip(stores.first()).map(|(name, store)| store.root.join(name));
         stores.iter_mut().for_each(|store| store.unset.push(VARIABLE));
         if let Some(root) = chosen.filter(|root| is_other_database(root, &stores)) {
             stores.iter_mut().for_each(|store| store.is_default = false);
-            stores.insert(0, Store::named(self.kind(), &root, VARIABLE, &root));
+            stores.insert(0, Store::named(AgentKind::OpenCode, &root, VARIABLE, &root));
         }
         stores
     }

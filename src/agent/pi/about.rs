@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Pi",
     sessions: "`~/.pi/agent/sessions/<project>/<time>_<id>.jsonl`; the same below `$PI_CODING_AGENT_DIR`; without \
         projects in `$PI_CODING_AGENT_SESSION_DIR` or the `sessionDir` of its settings",

@@ -4,7 +4,7 @@
 
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 mod ends;
 
 use std::ops::ControlFlow;
@@ -14,7 +14,6 @@ use std::sync::Arc;
 use ends::{Ends, TAIL};
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
-use crate::agent::about::About;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::text_in;
@@ -35,30 +34,22 @@ const MAX_SETTINGS: u64 = 1024 * 1024;
 pub(super) struct Pi;
 
 impl Agent for Pi {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Pi
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
         let absolute = |name| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));
         let default = env.home.join(".pi/agent");
         let chosen = absolute(AGENT_DIR).filter(|dir| *dir != default);
         let flat = absolute(SESSION_DIR).or_else(|| session_dir_setting(chosen.as_ref().unwrap_or(&default), env));
         let is_default = flat.is_none();
-        let flat = flat.map(|dir| Store::named(self.kind(), &dir, SESSION_DIR, &dir));
+        let flat = flat.map(|dir| Store::named(AgentKind::Pi, &dir, SESSION_DIR, &dir));
         let usual = Store {
             is_default: is_default && chosen.is_none(),
             unset: vec![AGENT_DIR, SESSION_DIR],
-            ..Store::usual(self.kind(), default.join("sessions"))
+            ..Store::usual(AgentKind::Pi, default.join("sessions"))
         };
         let chosen = chosen.map(|dir| Store {
             is_default,
             unset: vec![SESSION_DIR],
-            ..Store::named(self.kind(), dir.join("sessions"), AGENT_DIR, &dir)
+            ..Store::named(AgentKind::Pi, dir.join("sessions"), AGENT_DIR, &dir)
         });
         flat.into_iter().chain(chosen).chain([usual]).collect()
     }

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Qwen Code",
     sessions: "`~/.qwen/projects/<slug>/chats/<id>.jsonl`, archived ones in `chats/archive/`; the same below \
         `$QWEN_RUNTIME_DIR`, the settings' `runtimeOutputDir` and `$QWEN_HOME`",

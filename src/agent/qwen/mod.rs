@@ -6,7 +6,7 @@
 
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -19,7 +19,6 @@ use super::{
     Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
     is_there,
 };
-use crate::agent::about::About;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line};
@@ -43,14 +42,6 @@ const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 pub(super) struct Qwen;
 
 impl Agent for Qwen {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Qwen
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
         let default = env.home.join(".qwen");
         let chosen = |name| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));

@@ -2,7 +2,7 @@
 
 use crate::agent::about::About;
 
-pub(super) const ABOUT: About = About {
+pub(crate) const ABOUT: About = About {
     title: "Vibe",
     sessions: "`~/.vibe/logs/session/unified/<id>/`, and older ones in `~/.vibe/logs/session/<prefix>_<time>_<8 \
         characters>/`; the same below `$VIBE_HOME` or in `save_dir` of its settings",

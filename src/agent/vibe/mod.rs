@@ -5,7 +5,7 @@
 
 pub(super) mod records;
 
-mod about;
+pub(super) mod about;
 mod old;
 mod unified;
 
@@ -18,7 +18,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
-use crate::agent::about::About;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
@@ -45,16 +44,8 @@ const MAX_LEASE: u64 = 64 * 1024;
 pub(super) struct Vibe;
 
 impl Agent for Vibe {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Vibe
-    }
-
-    fn about(&self) -> &'static About {
-        &about::ABOUT
-    }
-
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::by_variable(self.kind(), "VIBE_HOME", &env.home.join(".vibe"), env, |home| {
+        let mut stores = stores::by_variable(AgentKind::Vibe, "VIBE_HOME", &env.home.join(".vibe"), env, |home| {
             // Its own settings may put the sessions elsewhere.
             let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();
             let dir = config.and_then(|bytes| save_dir(&String::from_utf8_lossy(&bytes)));
