@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Found;
-use crate::format::json::Text;
+use crate::format::json::{Text, record};
 use crate::session::{AgentKind, Copy, Problem};
 
 /// Something in a store that is part of no session there.
@@ -131,7 +131,7 @@ struct Node<'a> {
 
 /// Reads a record that has an `id` and the `parentId` of the one that it follows, as Copilot CLI and Pi write them.
 pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
-    let node: Node<'_> = serde_json::from_slice(line).ok().filter(|_| line.trim_ascii_start().starts_with(b"{"))?;
+    let node: Node<'_> = record(line)?;
     Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner() })
 }
 

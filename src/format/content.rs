@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::json::Text;
+use super::json::{Text, list, member, texts_in};
 use crate::session::{Message, Role};
 
 /// One part of a message's content.
@@ -110,6 +110,22 @@ pub(crate) fn plain_text(content: Option<&RawValue>) -> String {
         }
     }
     text
+}
+
+/// Puts the call of a tool in words: its name, and what it was given.
+pub(crate) fn call(name: Option<&str>, arguments: Option<&str>) -> String {
+    format!("{} {}", name.unwrap_or("tool"), arguments.unwrap_or_default()).trim_end().to_owned()
+}
+
+/// Puts the calls in a message's `tool_calls` in words, one `function` each.
+pub(crate) fn tool_calls(calls: Option<&RawValue>) -> Vec<String> {
+    list(calls).into_iter().map(|raw| function_call(member(Some(raw), "function"))).collect()
+}
+
+/// Puts the call of a function in words: an object with a name, and arguments that are a text.
+pub(crate) fn function_call(raw: Option<&RawValue>) -> String {
+    let [name, arguments] = texts_in(raw, ["name", "arguments"]);
+    call(name.filled(), arguments.get())
 }
 
 /// Tells whether a text was put in by a program, not typed: by how such texts begin, or because it is blank.

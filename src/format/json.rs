@@ -124,30 +124,49 @@ pub(crate) fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>)
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
+/// Reads a line or a file that is an object; a list would be taken for the fields in their order.
+pub(crate) fn record<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    bytes.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(bytes).ok()).flatten()
+}
+
 /// Returns one member of an object; whatever else is there has none.
 pub(crate) fn member<'a>(raw: Option<&'a RawValue>, name: &str) -> Option<&'a RawValue> {
-    struct Member<'n>(&'n str);
-    impl<'de> Visitor<'de> for Member<'_> {
-        type Value = Option<&'de RawValue>;
+    let [member] = members(raw, [name]);
+    member
+}
+
+/// Returns some members of an object, read in one pass; whatever else is there has none.
+pub(crate) fn members<'a, const N: usize>(raw: Option<&'a RawValue>, names: [&str; N]) -> [Option<&'a RawValue>; N] {
+    struct Members<'n, const N: usize>([&'n str; N]);
+    impl<'de, const N: usize> Visitor<'de> for Members<'_, N> {
+        type Value = [Option<&'de RawValue>; N];
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object")
         }
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut found = None;
+            let mut found = [None; N];
             while let Some(key) = map.next_key::<Text<'de>>()? {
                 let value = map.next_value()?;
-                found = if key.get() == Some(self.0) { value } else { found };
+                if let Some(at) = self.0.iter().position(|name| key.get() == Some(*name)) {
+                    found[at] = value;
+                }
             }
             Ok(found)
         }
     }
-    serde_json::Deserializer::from_str(raw?.get()).deserialize_map(Member(name)).ok()?
+    let read = raw.map(|raw| serde_json::Deserializer::from_str(raw.get()).deserialize_map(Members(names)));
+    read.and_then(Result::ok).unwrap_or([None; N])
 }
 
 /// Returns the text that is a member of an object.
 pub(crate) fn text_in<'a>(raw: Option<&'a RawValue>, name: &str) -> Text<'a> {
     inner(member(raw, name))
+}
+
+/// Returns the texts that are members of an object.
+pub(crate) fn texts_in<'a, const N: usize>(raw: Option<&'a RawValue>, names: [&str; N]) -> [Text<'a>; N] {
+    members(raw, names).map(inner)
 }
 
 /// Reads a list of anything; whatever else is there counts as an empty one.

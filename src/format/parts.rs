@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::Block;
-use super::json::{Flag, Text, member};
+use super::json::{Flag, Text, inner, member, members, texts_in};
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
@@ -15,13 +15,6 @@ struct RawPart<'a> {
     thought: Flag,
     function_call: Option<&'a RawValue>,
     function_response: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Call<'a> {
-    name: Text<'a>,
-    args: Option<&'a RawValue>,
 }
 
 /// Splits a content value into its parts; what cannot be read counts as nothing.
@@ -59,24 +52,18 @@ fn part(raw: &RawValue) -> Block<'_> {
 
 /// Reads a call of a tool: an object with `name` and `args`.
 pub(crate) fn tool_call(raw: &RawValue) -> Block<'_> {
-    let call: Call<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let [name, arguments] = members(Some(raw), ["name", "args"]);
     Block::ToolCall {
-        name: call.name.filled().unwrap_or("tool").to_owned(),
-        arguments: call.args.map(|args| args.get().to_owned()).unwrap_or_default(),
+        name: inner::<Text<'_>>(name).filled().unwrap_or("tool").to_owned(),
+        arguments: arguments.map_or("", RawValue::get).to_owned(),
     }
 }
 
 /// Returns what a tool answered: its `output` or `error`, or else the whole answer as JSON.
 fn result_text(raw: &RawValue) -> String {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Answer<'a> {
-        output: Text<'a>,
-        error: Text<'a>,
-    }
     let Some(response) = member(Some(raw), "response") else { return String::new() };
-    let answer: Answer<'_> = serde_json::from_str(response.get()).unwrap_or_default();
-    answer.output.get().or(answer.error.get()).unwrap_or(response.get()).to_owned()
+    let [output, error] = texts_in(Some(response), ["output", "error"]);
+    output.get().or(error.get()).unwrap_or(response.get()).to_owned()
 }
 
 #[cfg(test)]

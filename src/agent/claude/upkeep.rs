@@ -14,7 +14,7 @@ use crate::agent::upkeep::{
     Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, temporary,
 };
 use crate::agent::{Agent as _, Found, LiveRecord};
-use crate::format::json::Text;
+use crate::format::json::{Text, record};
 use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -135,8 +135,7 @@ struct Chained<'a> {
 
 /// Reads the chain: no parent is missing in a file that nobody touched (measured on 2.1.330 and 2.1.197).
 pub(super) fn link(line: &[u8]) -> Option<Link<'_>> {
-    let record: Chained<'_> =
-        serde_json::from_slice(line).ok().filter(|_| line.trim_ascii_start().starts_with(b"{"))?;
+    let record: Chained<'_> = record(line)?;
     Some(Link { id: record.uuid.into_inner(), parent: record.parent_uuid.into_inner() })
 }
 

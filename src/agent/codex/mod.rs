@@ -27,7 +27,7 @@ use crate::session::{
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::{self, Lock, Locks, Presence, StartTime};
-use records::{Daemon, Meta, Named, Prompt, Record};
+use records::{Daemon, Meta, Prompt, Record, named};
 
 /// What is read of the end at once: most turns fit.
 const TAIL: usize = 64 * 1024;
@@ -74,13 +74,9 @@ impl Agent for Codex {
         let mut notes = StoreNotes::default();
         let index = store.root.join("session_index.jsonl");
         let names = each_line(&index, &mut |line| {
-            let named = line.and_then(|line| serde_json::from_slice::<Named<'_>>(line).ok());
             // The last line of an id wins.
-            if let Some((id, name)) =
-                named.as_ref().and_then(|named| Some((named.id.get()?, named.thread_name.filled()?)))
-            {
-                notes.names.insert(id.to_owned(), Fact::new(name.trim().to_owned(), "session-index"));
-            }
+            let named = line.and_then(named).map(|(id, name)| (id, Fact::new(name, "session-index")));
+            notes.names.extend(named);
             ControlFlow::Continue(())
         });
         if let Err(error) = names {

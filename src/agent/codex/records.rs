@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::format::content::{Block, blocks, is_injected, plain_text};
-use crate::format::json::{Text, instant, member, text_in};
+use crate::format::json::{Text, instant, member, members, record, text_in, texts_in};
 use crate::session::{Message, Role};
 
 /// A line of a rollout.
@@ -221,10 +221,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Reads an object; a list would otherwise be taken for its fields in order.
 fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
-    let text = raw.get();
-    if text.starts_with('{') { serde_json::from_str(text).ok() } else { None }
+    record(raw.get().as_bytes())
 }
 
 fn texts(content: Option<&RawValue>) -> Vec<Cow<'_, str>> {
@@ -374,28 +372,18 @@ fn branch(git: &RawValue) -> Option<String> {
 
 /// Reads `"exec"`, `{"subagent":"review"}`, `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}` and their like.
 fn source(raw: &RawValue) -> Source {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Kinds<'a> {
-        subagent: Option<&'a RawValue>,
-        internal: Option<&'a RawValue>,
-    }
     if serde_json::from_str::<Text<'_>>(raw.get()).is_ok_and(|word| word.get() == Some("exec")) {
         return Source::Exec;
     }
-    let Some(kinds) = object::<Kinds<'_>>(raw) else { return Source::Person };
-    let parent = owned(&text_in(member(kinds.subagent, "thread_spawn"), "parent_thread_id"));
-    if kinds.subagent.is_some() || kinds.internal.is_some() { Source::Agent(parent) } else { Source::Person }
+    let [subagent, internal] = members(Some(raw), ["subagent", "internal"]);
+    let parent = owned(&text_in(member(subagent, "thread_spawn"), "parent_thread_id"));
+    if subagent.is_some() || internal.is_some() { Source::Agent(parent) } else { Source::Person }
 }
 
-/// A line of `session_index.jsonl`: a name that a session was given (0.169.0).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct Named<'a> {
-    /// The session.
-    pub id: Text<'a>,
-    /// Its name.
-    pub thread_name: Text<'a>,
+/// Reads a line of `session_index.jsonl`: a session and the name that it was given (0.169.0).
+pub(crate) fn named(line: &[u8]) -> Option<(String, String)> {
+    let [id, name] = texts_in(record(line), ["id", "thread_name"]);
+    Some((id.get()?.to_owned(), name.filled()?.trim().to_owned()))
 }
 
 /// `app-server-daemon/daemon.pid`: the process that serves every terminal (0.169.0).

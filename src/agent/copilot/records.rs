@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::json::{Flag, Text, inner};
+use crate::format::content::call;
+use crate::format::json::{Flag, Text, inner, list, members, record, texts_in};
 use crate::session::{Message, Role};
 
 /// A line of `events.jsonl`.
@@ -48,28 +49,6 @@ pub(crate) struct Context {
     pub branch: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawContext<'a> {
-    cwd: Text<'a>,
-    branch: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct ToolRequest<'a> {
-    name: Text<'a>,
-    arguments: Option<&'a RawValue>,
-}
-
-/// What a tool answered, or why it did not.
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Answer<'a> {
-    content: Text<'a>,
-    message: Text<'a>,
-}
-
 /// Tells by the first bytes of a line whether it may say where the session works.
 pub(crate) fn may_have_context(line: &[u8]) -> bool {
     let start = &line[..line.len().min(64)];
@@ -79,7 +58,7 @@ pub(crate) fn may_have_context(line: &[u8]) -> bool {
 impl<'a> Event<'a> {
     /// Reads a line; `None` when it is not an event. A list would be taken for the fields in their order.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        line.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(line).ok()).flatten()
+        record(line)
     }
 }
 
@@ -96,10 +75,10 @@ impl Event<'_> {
             "session.context_changed" => self.data,
             _ => None,
         };
-        let context: RawContext<'_> = serde_json::from_str(raw?.get()).ok()?;
+        let [cwd, branch] = texts_in(raw, ["cwd", "branch"]);
         // What is no absolute path would mean another directory to every caller.
-        let cwd = context.cwd.filled().filter(|cwd| cwd.starts_with('/'))?;
-        Some(Context { cwd: cwd.to_owned(), branch: context.branch.filled().map(str::to_owned) })
+        let cwd = cwd.filled().filter(|cwd| cwd.starts_with('/'))?;
+        Some(Context { cwd: cwd.to_owned(), branch: branch.filled().map(str::to_owned) })
     }
 
     /// Returns the text that a person typed, if this is one; an attachment alone is an empty text.
@@ -150,15 +129,14 @@ impl Event<'_> {
             Some("assistant.message") => {
                 let text = data.content.filled().map(|text| say(Role::Assistant, text));
                 let calls = tool_requests(&data).into_iter().map(|request| {
-                    let name = request.name.get().unwrap_or("tool");
-                    say(Role::Tool, &format!("{name} {}", request.arguments.map_or("", RawValue::get)))
+                    let [name, arguments] = members(Some(request), ["name", "arguments"]);
+                    say(Role::Tool, &call(inner::<Text<'_>>(name).get(), arguments.map(RawValue::get)))
                 });
                 text.into_iter().chain(calls).collect()
             }
             Some("tool.execution_complete") => {
-                let answer = data.result.or(data.error);
-                let answer: Answer<'_> = inner(answer);
-                let text = answer.content.filled().or_else(|| answer.message.filled()).unwrap_or_default();
+                let [content, message] = texts_in(data.result.or(data.error), ["content", "message"]);
+                let text = content.filled().or_else(|| message.filled()).unwrap_or_default();
                 vec![say(Role::Tool, &format!("→ {text}"))]
             }
             Some("session.compaction_complete") if data.success.0 => {
@@ -179,9 +157,8 @@ impl Event<'_> {
     }
 }
 
-fn tool_requests<'a>(data: &Data<'a>) -> Vec<ToolRequest<'a>> {
-    let list: Vec<&RawValue> = inner(data.tool_requests);
-    list.into_iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect()
+fn tool_requests<'a>(data: &Data<'a>) -> Vec<&'a RawValue> {
+    list(data.tool_requests).into_iter().filter(|raw| raw.get().starts_with('{')).collect()
 }
 
 #[cfg(test)]

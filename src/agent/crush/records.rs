@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::json::{Text, inner};
+use crate::format::content::call;
+use crate::format::json::{Text, inner, members, text_in, texts_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
@@ -26,13 +27,6 @@ struct Registry<'a> {
     projects: Vec<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Entry<'a> {
-    path: Text<'a>,
-    data_dir: Text<'a>,
-}
-
 /// Reads the registry; an entry without an absolute directory is left out.
 ///
 /// # Errors
@@ -41,9 +35,9 @@ struct Entry<'a> {
 pub(crate) fn projects(bytes: &[u8]) -> Result<Vec<Project>, serde_json::Error> {
     let registry: Registry<'_> = serde_json::from_slice(bytes)?;
     let project = |raw: &RawValue| {
-        let entry: Entry<'_> = serde_json::from_str(raw.get()).ok()?;
-        let dir = PathBuf::from(entry.path.filled()?);
-        let data_dir = dir.join(entry.data_dir.filled().unwrap_or(".crush"));
+        let [path, data_dir] = texts_in(Some(raw), ["path", "data_dir"]);
+        let dir = PathBuf::from(path.filled()?);
+        let data_dir = dir.join(data_dir.filled().unwrap_or(".crush"));
         dir.is_absolute().then_some(Project { dir, data_dir })
     };
     Ok(registry.projects.into_iter().filter_map(project).collect())
@@ -52,23 +46,6 @@ pub(crate) fn projects(bytes: &[u8]) -> Result<Vec<Project>, serde_json::Error> 
 /// Returns the directory of a database that no registry names: the one that its `.crush` lies in.
 pub(crate) fn dir_above(data_dir: &Path) -> Option<&Path> {
     data_dir.parent().filter(|_| data_dir.file_name().is_some_and(|name| name == ".crush"))
-}
-
-#[derive(Default, Deserialize)]
-struct Part<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct PartData<'a> {
-    text: Text<'a>,
-    name: Text<'a>,
-    input: Text<'a>,
-    content: Text<'a>,
 }
 
 /// Makes a turn of a row; `created` is in seconds, whatever the comments of the schema say.
@@ -83,15 +60,14 @@ pub(crate) fn turn(role: &str, parts: &str, created: Option<i64>, is_summary: bo
     turn.counts = !is_summary;
     let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();
     for part in parts {
-        let part: Part<'_> = serde_json::from_str(part.get()).unwrap_or_default();
-        let data: PartData<'_> = inner(part.data);
-        match part.kind.get() {
-            Some("text") => turn.say(data.text.get().unwrap_or_default()),
+        let [kind, data] = members(Some(part), ["type", "data"]);
+        match inner::<Text<'_>>(kind).get() {
+            Some("text") => turn.say(text_in(data, "text").get().unwrap_or_default()),
             Some("tool_call") => {
-                let name = data.name.get().unwrap_or("tool");
-                turn.tool(format!("{name} {}", data.input.get().unwrap_or_default()).trim_end().to_owned());
+                let [name, input] = texts_in(data, ["name", "input"]);
+                turn.tool(call(name.get(), input.get()));
             }
-            Some("tool_result") => turn.tool(format!("→ {}", data.content.get().unwrap_or_default())),
+            Some("tool_result") => turn.tool(format!("→ {}", text_in(data, "content").get().unwrap_or_default())),
             _ => {}
         }
     }

@@ -18,7 +18,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::value::RawValue;
 
 use crate::format::content::{Block, is_injected};
-use crate::format::json::Text;
+use crate::format::json::{self, Text};
 use crate::format::parts::{parts, tool_call};
 use crate::session::{Message, Role};
 
@@ -58,9 +58,7 @@ const INJECTED: &[&str] = &[
 
 /// Reads a line; `None` when it is no JSON object.
 pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
-    // A list would be taken for the fields in their order.
-    let is_object = line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-    if is_object { serde_json::from_slice(line).ok() } else { None }
+    json::record(line)
 }
 
 impl<'a> Record<'a> {

@@ -2,44 +2,12 @@
 //!
 //! Facts: aaif-goose/goose 017176d0, schema 17.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::content::plain_text;
-use crate::format::json::{Text, inner, member, text_in};
+use crate::format::content::{call, plain_text};
+use crate::format::json::{Text, inner, member, members, text_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Item<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    text: Text<'a>,
-    tool_call: Option<&'a RawValue>,
-    tool_result: Option<&'a RawValue>,
-}
-
-/// What a tool was asked or answered, wrapped in whether that worked.
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Wrapped<'a> {
-    value: Option<&'a RawValue>,
-    error: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Call<'a> {
-    name: Text<'a>,
-    arguments: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Metadata {
-    user_visible: serde_json::Value,
-}
 
 /// Returns the model that a session's `model_config_json` names.
 pub(crate) fn model(json: &str) -> Option<String> {
@@ -55,33 +23,29 @@ pub(crate) fn turn(role: &str, content: &str, created: Option<i64>, metadata: Op
     };
     let mut turn = Turn::new(role, created.and_then(instant));
     // A summary that replaces what was said before is for the model alone.
-    let metadata: Metadata = metadata.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    turn.counts = metadata.user_visible != false;
+    let metadata = metadata.and_then(|text| serde_json::from_str(text).ok());
+    turn.counts = member(metadata, "userVisible").is_none_or(|is_visible| is_visible.get() != "false");
     let items: Vec<&RawValue> = serde_json::from_str(content).unwrap_or_default();
     for item in items {
-        let item: Item<'_> = serde_json::from_str(item.get()).unwrap_or_default();
-        match item.kind.get() {
-            Some("text") => turn.say(item.text.get().unwrap_or_default()),
+        let [kind, text, request, response] = members(Some(item), ["type", "text", "toolCall", "toolResult"]);
+        match inner::<Text<'_>>(kind).get() {
+            Some("text") => turn.say(inner::<Text<'_>>(text).get().unwrap_or_default()),
+            // What was asked or answered is wrapped in whether that worked.
             Some("toolRequest" | "frontendToolRequest") => {
-                let call: Call<'_> = unwrapped(item.tool_call);
-                let name = call.name.get().unwrap_or("tool");
-                turn.tool(format!("{name} {}", call.arguments.map_or("", RawValue::get)).trim_end().to_owned());
+                let [name, arguments] = members(member(request, "value"), ["name", "arguments"]);
+                turn.tool(call(inner::<Text<'_>>(name).get(), arguments.map(RawValue::get)));
             }
-            Some("toolResponse") => turn.tool(format!("→ {}", answer(item.tool_result))),
+            Some("toolResponse") => turn.tool(format!("→ {}", answer(response))),
             _ => {}
         }
     }
     turn
 }
 
-fn unwrapped<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
-    inner(member(raw, "value"))
-}
-
 /// Returns what a tool answered: a list of items, in newer versions in an object.
 fn answer(raw: Option<&RawValue>) -> String {
-    let result: Wrapped<'_> = inner(raw);
-    let content = member(result.value, "content").or(result.value);
+    let [value, error] = members(raw, ["value", "error"]);
+    let content = member(value, "content").or(value);
     let text = plain_text(content);
-    if text.is_empty() { result.error.get().unwrap_or_default().to_owned() } else { text }
+    if text.is_empty() { inner::<Text<'_>>(error).get().unwrap_or_default().to_owned() } else { text }
 }

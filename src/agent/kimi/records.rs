@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::content::plain_text;
-use crate::format::json::{Flag, Text, epoch, inner, list, member};
+use crate::format::content::{function_call, plain_text, tool_calls};
+use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, texts_in};
 use crate::session::{Message, Role};
 
 /// The sentence of the system prompt that names the directory, up to the name.
@@ -25,19 +25,11 @@ pub(crate) struct WorkDir {
 
 /// Reads `kimi.json`; what is no directory in its list is passed over, `None` means that it is no such document.
 pub(crate) fn work_dirs(bytes: &[u8]) -> Option<Vec<WorkDir>> {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct RawDir<'a> {
-        path: Text<'a>,
-        kaos: Text<'a>,
-    }
-    let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
-    let raw = Some(raw).filter(|raw| raw.get().starts_with('{'))?;
-    let dirs = list(member(Some(raw), "work_dirs")).into_iter().filter_map(|raw| {
-        let dir: RawDir<'_> = inner(Some(raw));
+    let dirs = list(member(Some(record(bytes)?), "work_dirs")).into_iter().filter_map(|raw| {
+        let [path, kaos] = texts_in(Some(raw), ["path", "kaos"]);
         // Versions before there was another way name none.
-        let kaos = dir.kaos.filled().unwrap_or("local").to_owned();
-        dir.path.filled().map(|path| WorkDir { path: path.to_owned(), kaos })
+        let kaos = kaos.filled().unwrap_or("local").to_owned();
+        path.filled().map(|path| WorkDir { path: path.to_owned(), kaos })
     });
     Some(dirs.collect())
 }
@@ -90,38 +82,6 @@ pub(crate) enum WireEvent {
     Other,
 }
 
-#[derive(Default, Deserialize)]
-struct RawMessage<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    payload: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Payload<'a> {
-    user_input: Option<&'a RawValue>,
-    text: Text<'a>,
-    function: Option<&'a RawValue>,
-    return_value: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Function<'a> {
-    name: Text<'a>,
-    arguments: Text<'a>,
-}
-
-impl Function<'_> {
-    fn of(raw: Option<&RawValue>) -> String {
-        let function: Function<'_> = inner(raw);
-        let name = function.name.filled().unwrap_or("tool");
-        format!("{name} {}", function.arguments.get().unwrap_or_default()).trim_end().to_owned()
-    }
-}
-
 impl WireRecord<'_> {
     /// Returns when it happened; seconds with fractions.
     pub(crate) fn at(&self) -> Option<Timestamp> {
@@ -130,20 +90,20 @@ impl WireRecord<'_> {
 
     /// Tells what happened.
     pub(crate) fn event(&self) -> WireEvent {
-        let message: RawMessage<'_> = inner(self.message);
-        let payload: Payload<'_> = inner(message.payload);
-        match message.kind.get() {
-            Some("TurnBegin" | "SteerInput") => match plain_text(payload.user_input) {
+        let [kind, payload] = members(self.message, ["type", "payload"]);
+        let [typed, text, function, answered] = members(payload, ["user_input", "text", "function", "return_value"]);
+        match inner::<Text<'_>>(kind).get() {
+            Some("TurnBegin" | "SteerInput") => match plain_text(typed) {
                 text if text.trim().is_empty() || is_command(&text) => WireEvent::StepBegin,
                 text => WireEvent::Prompt(text),
             },
             Some("StepBegin") => WireEvent::StepBegin,
-            Some("ContentPart") => match payload.text.filled() {
+            Some("ContentPart") => match inner::<Text<'_>>(text).filled() {
                 Some(text) => WireEvent::Text(text.to_owned()),
                 None => WireEvent::Other,
             },
-            Some("ToolCall") => WireEvent::Call(Function::of(payload.function)),
-            Some("ToolResult") => WireEvent::Answer(answer(payload.return_value)),
+            Some("ToolCall") => WireEvent::Call(function_call(function)),
+            Some("ToolResult") => WireEvent::Answer(answer(answered)),
             Some("StatusUpdate") => WireEvent::StepDone,
             Some("StepRetry" | "StepInterrupted") => WireEvent::Failed,
             Some("TurnEnd") => WireEvent::TurnEnd,
@@ -172,15 +132,9 @@ fn is_command(text: &str) -> bool {
 }
 
 fn answer(raw: Option<&RawValue>) -> String {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Answer<'a> {
-        output: Option<&'a RawValue>,
-        message: Text<'a>,
-    }
-    let answer: Answer<'_> = inner(raw);
-    match plain_text(answer.output) {
-        output if output.trim().is_empty() => answer.message.get().unwrap_or_default().to_owned(),
+    let [output, message] = members(raw, ["output", "message"]);
+    match plain_text(output) {
+        output if output.trim().is_empty() => inner::<Text<'_>>(message).get().unwrap_or_default().to_owned(),
         output => output,
     }
 }
@@ -259,11 +213,7 @@ impl ContextRecord<'_> {
     /// Tells whether the model says or calls something.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
-            && (!plain_text(self.content).trim().is_empty() || !self.calls().is_empty())
-    }
-
-    fn calls(&self) -> Vec<String> {
-        list(self.tool_calls).into_iter().map(|raw| Function::of(member(Some(raw), "function"))).collect()
+            && (!plain_text(self.content).trim().is_empty() || !tool_calls(self.tool_calls).is_empty())
     }
 
     /// Puts the record in words: what is said first, then each call.
@@ -276,7 +226,7 @@ impl ContextRecord<'_> {
             _ => return Vec::new(),
         };
         let said = (!text.trim().is_empty() && (role != Role::User || self.prompt().is_some())).then_some((role, text));
-        let calls = self.calls().into_iter().map(|call| (Role::Tool, call));
+        let calls = tool_calls(self.tool_calls).into_iter().map(|call| (Role::Tool, call));
         said.into_iter().chain(calls).map(|(role, text)| Message { role, text, at: None }).collect()
     }
 }

@@ -5,7 +5,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::json::{Flag, Text, inner, text_in};
+use crate::format::content::call;
+use crate::format::json::{Flag, Text, inner, member, members, text_in};
 use crate::format::turn::{Turn, instant};
 use crate::session::Role;
 
@@ -23,19 +24,10 @@ pub(crate) struct SessionFile<'a> {
     time: Option<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Times {
-    created: serde_json::Value,
-    updated: serde_json::Value,
-    archived: serde_json::Value,
-}
-
 impl SessionFile<'_> {
     /// Returns when it was created, updated and archived, in milliseconds.
     pub(crate) fn times(&self) -> [Option<i64>; 3] {
-        let times: Times = inner(self.time);
-        [times.created, times.updated, times.archived].map(|time| time.as_i64())
+        members(self.time, ["created", "updated", "archived"]).map(|time| time?.get().parse().ok())
     }
 }
 
@@ -66,13 +58,6 @@ struct PartData<'a> {
     state: Option<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct ToolState<'a> {
-    input: Option<&'a RawValue>,
-    output: Text<'a>,
-}
-
 /// Returns the model that a session's column names, which is JSON.
 pub(crate) fn model_id(json: &str) -> Option<String> {
     text_in(serde_json::from_str(json).ok(), "id").filled().map(str::to_owned)
@@ -87,8 +72,8 @@ pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn
         Some("assistant") => Role::Assistant,
         _ => Role::System,
     };
-    let times: Times = inner(raw.time);
-    let mut turn = Turn::new(role, times.created.as_i64().or(created).and_then(instant));
+    let own = member(raw.time, "created").and_then(|time| time.get().parse().ok());
+    let mut turn = Turn::new(role, own.or(created).and_then(instant));
     turn.counts = raw.error.is_none_or(|error| error.get() == "null");
     turn.model = match raw.model_id.filled() {
         Some(id) => Some(id.to_owned()),
@@ -109,10 +94,9 @@ pub(crate) fn add_part(turn: &mut Turn, data: &str) {
         // Files that a prompt names are put beside it as text that nobody typed.
         Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.say(part.text.get().unwrap_or_default()),
         Some("tool") => {
-            let state: ToolState<'_> = inner(part.state);
-            let name = part.tool.get().or(part.name.get()).unwrap_or("tool");
-            turn.tool(format!("{name} {}", state.input.map_or("", RawValue::get)).trim_end().to_owned());
-            if let Some(output) = state.output.filled() {
+            let [input, output] = members(part.state, ["input", "output"]);
+            turn.tool(call(part.tool.get().or(part.name.get()), input.map(RawValue::get)));
+            if let Some(output) = inner::<Text<'_>>(output).filled() {
                 turn.tool(format!("→ {output}"));
             }
         }

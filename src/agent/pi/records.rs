@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::error::PathError;
 use crate::format::content::{Block, blocks, plain_text};
-use crate::format::json::{Flag, Text};
+use crate::format::json::{Flag, Text, record};
 use crate::format::jsonl::each_line;
 use crate::session::{Message, Role};
 
@@ -54,7 +54,7 @@ struct Body<'a> {
 impl<'a> Record<'a> {
     /// Reads a line; `None` when it is not a record. A list would be taken for the fields in their order.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        line.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(line).ok()).flatten()
+        record(line)
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::content::{Block, is_injected};
-use crate::format::json::{Flag, Text, inner, member, text_in};
+use crate::format::json::{self, Flag, Text, member, text_in};
 use crate::format::parts::parts;
 use crate::session::{Message, Role};
 
@@ -38,22 +38,12 @@ pub(crate) struct Record<'a> {
     forked_from: Option<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Payload<'a> {
-    custom_title: Text<'a>,
-    display_text: Text<'a>,
-    parent_session_id: Text<'a>,
-}
-
 /// How texts begin that the program put in, not a person.
 const INJECTED: &[&str] = &["<system-reminder>", "<hook_context>"];
 
 /// Reads a line; `None` when it is no JSON object.
 pub(crate) fn record(line: &[u8]) -> Option<Record<'_>> {
-    // A list would be taken for the fields in their order.
-    let is_object = line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-    if is_object { serde_json::from_slice(line).ok() } else { None }
+    json::record(line)
 }
 
 impl Record<'_> {
@@ -66,12 +56,10 @@ impl Record<'_> {
         parts(member(self.message, "parts"))
     }
 
-    fn payload(&self) -> Payload<'_> {
-        inner(self.system_payload)
-    }
-
-    fn is_system(&self, subtype: &str) -> bool {
-        self.kind.get() == Some("system") && self.subtype.get() == Some(subtype)
+    /// Returns a text that a record of the program itself holds.
+    fn told(&self, subtype: &str, name: &str) -> Option<String> {
+        let is_it = self.kind.get() == Some("system") && self.subtype.get() == Some(subtype);
+        text_in(self.system_payload.filter(|_| is_it), name).filled().map(str::to_owned)
     }
 
     /// Returns the text that a person typed, if this is one; an image alone is an empty text.
@@ -88,7 +76,7 @@ impl Record<'_> {
             return None;
         }
         // Files that a prompt names are put into its parts; what was typed is then kept beside them.
-        if let Some(typed) = self.payload().display_text.filled() {
+        if let Some(typed) = text_in(self.system_payload, "displayText").filled() {
             return Some(typed.to_owned());
         }
         let typed = parts.iter().find_map(|part| match part {
@@ -106,12 +94,12 @@ impl Record<'_> {
 
     /// Returns the title that a person or the program gave.
     pub(crate) fn title(&self) -> Option<String> {
-        self.is_system("custom_title").then(|| self.payload().custom_title.filled().map(str::to_owned)).flatten()
+        self.told("custom_title", "customTitle")
     }
 
     /// Returns the session that had this one made.
     pub(crate) fn parent(&self) -> Option<String> {
-        self.is_system("parent_session").then(|| self.payload().parent_session_id.filled().map(str::to_owned)).flatten()
+        self.told("parent_session", "parentSessionId")
     }
 
     /// Returns the session that `/branch` copied this record from.

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::content::plain_text;
-use crate::format::json::{Flag, Text, epoch, inner, list, member, text_in};
+use crate::format::content::{call, plain_text, tool_calls};
+use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, text_in, texts_in};
 use crate::session::{Message, Role};
 
 /// The format that is understood, as `CURRENT` names it.
@@ -49,27 +49,14 @@ pub(crate) struct Manifest {
 impl Manifest {
     /// Reads a manifest; names that lead elsewhere are left out.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Raw<'a> {
-            projection_state: Option<&'a RawValue>,
-            recovery_journal_segment: Option<&'a RawValue>,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Part<'a> {
-            chunks: Option<&'a RawValue>,
-            path: Text<'a>,
-        }
-        let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
-        let (projection, segment): (Part<'_>, Part<'_>) =
-            (inner(raw.projection_state), inner(raw.recovery_journal_segment));
-        let names = projection.chunks.map(|names| {
+        let [projection, segment] = members(Some(record(bytes)?), ["projection_state", "recovery_journal_segment"]);
+        let names = member(projection, "chunks").map(|names| {
             let is_digest = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
             let names: Vec<Text<'_>> = inner(Some(names));
             names.iter().filter_map(Text::get).filter(is_digest).map(str::to_owned).collect()
         });
-        let journal = segment.path.get().and_then(|path| path.strip_prefix("journal/")?.strip_suffix(".jsonl"));
+        let path = text_in(segment, "path");
+        let journal = path.get().and_then(|path| path.strip_prefix("journal/")?.strip_suffix(".jsonl"));
         Some(Self { chunks: names, journal: journal.filter(|name| is_number(name)).map(str::to_owned) })
     }
 }
@@ -119,14 +106,8 @@ impl Meta<'_> {
 
     /// Returns the model.
     pub(crate) fn model(&self) -> Option<String> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Config<'a> {
-            model_name: Text<'a>,
-            active_model: Text<'a>,
-        }
-        let config: Config<'_> = inner(self.config);
-        config.model_name.filled().or(config.active_model.filled()).map(str::to_owned)
+        let [name, active] = texts_in(self.config, ["model_name", "active_model"]);
+        name.filled().or(active.filled()).map(str::to_owned)
     }
 }
 
@@ -154,28 +135,15 @@ pub(crate) struct Runtime {
 impl Runtime {
     /// Reads the few fields that matter of a large file.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Raw<'a> {
-            identity: Option<&'a RawValue>,
-            session_metadata: Option<&'a RawValue>,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Part<'a> {
-            kind: Text<'a>,
-            parent_session_id: Text<'a>,
-            cwd: Text<'a>,
-            active_model: Text<'a>,
-        }
-        let raw: Raw<'_> = serde_json::from_slice(bytes).ok()?;
-        let (identity, metadata): (Part<'_>, Part<'_>) = (inner(raw.identity), inner(raw.session_metadata));
+        let [identity, metadata] = members(Some(record(bytes)?), ["identity", "session_metadata"]);
+        let [kind, parent_id] = texts_in(identity, ["kind", "parent_session_id"]);
+        let [cwd, model, other_parent_id] = texts_in(metadata, ["cwd", "active_model", "parent_session_id"]);
         let text = |text: &Text<'_>| text.filled().map(str::to_owned);
         Some(Self {
-            kind: text(&identity.kind),
-            parent_id: text(&identity.parent_session_id).or_else(|| text(&metadata.parent_session_id)),
-            cwd: text(&metadata.cwd),
-            model: text(&metadata.active_model),
+            kind: text(&kind),
+            parent_id: text(&parent_id).or_else(|| text(&other_parent_id)),
+            cwd: text(&cwd),
+            model: text(&model),
         })
     }
 }
@@ -217,13 +185,6 @@ struct RawEntry<'a> {
     title: Text<'a>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Detail<'a> {
-    tool_name: Text<'a>,
-    input: Option<&'a RawValue>,
-}
-
 impl Entry {
     /// Reads an entry; `None` when it is none.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
@@ -237,12 +198,9 @@ impl Entry {
             }
             (Some("message"), Some("assistant")) => Some((EntryKind::Reply, plain_text(raw.content))),
             (Some("effect"), _) => {
-                let detail: Detail<'_> = inner(raw.detail);
-                let name = detail.tool_name.filled().or(raw.title.filled()).unwrap_or("tool");
-                Some((
-                    EntryKind::Tool,
-                    format!("{name} {}", detail.input.map_or("", RawValue::get)).trim_end().to_owned(),
-                ))
+                let [name, input] = members(raw.detail, ["toolName", "input"]);
+                let name: Text<'_> = inner(name);
+                Some((EntryKind::Tool, call(name.filled().or(raw.title.filled()), input.map(RawValue::get))))
             }
             _ => None,
         };
@@ -278,9 +236,7 @@ fn display(raw: &RawValue) -> Option<String> {
 
 /// Reads the entries that a document holds itself: `snapshot.history.entries`.
 pub(crate) fn inline_entries(bytes: &[u8]) -> Option<Vec<Entry>> {
-    let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
-    let raw = Some(raw).filter(|raw| raw.get().starts_with('{'))?;
-    Some(member(Some(raw), "snapshot").map(history).unwrap_or_default())
+    Some(member(Some(record(bytes)?), "snapshot").map(history).unwrap_or_default())
 }
 
 /// Returns the entries of a snapshot.
@@ -309,83 +265,47 @@ pub(crate) enum Change {
 
 /// Reads a line of the journal; `None` when it is no record.
 pub(crate) fn changes(line: &[u8]) -> Option<Vec<Change>> {
-    #[derive(Deserialize)]
-    struct Raw<'a> {
-        #[serde(borrow, default, rename = "type")]
-        kind: Text<'a>,
-        #[serde(borrow, default)]
-        payload: Option<&'a RawValue>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Payload<'a> {
-        method: Text<'a>,
-        params: Option<&'a RawValue>,
-        delta: Option<&'a RawValue>,
-        snapshot: Option<&'a RawValue>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Step<'a> {
-        op: Text<'a>,
-        id: Text<'a>,
-        entry: Option<&'a RawValue>,
-        entries: Option<&'a RawValue>,
-    }
-    let raw: Raw<'_> = serde_json::from_slice(line).ok()?;
-    let kind = raw.kind.get();
+    let [kind, payload] = members(Some(record(line)?), ["type", "payload"]);
+    let kind: Text<'_> = inner(kind);
+    let kind = kind.get();
     // Most bytes of a journal are requests to the model, which need no second look.
     if !matches!(kind, Some("command_reserved" | "projection_delta" | "projection_advanced")) {
         return Some(Vec::new());
     }
-    let payload: Payload<'_> = inner(raw.payload);
-    let change = |step: Step<'_>| {
-        let entry = || step.entry.and_then(|raw| Entry::parse(raw.get().as_bytes()));
-        let id = || step.id.get().unwrap_or_default().to_owned();
-        match step.op.get() {
+    let [method, params, delta, snapshot] = members(payload, ["method", "params", "delta", "snapshot"]);
+    let change = |step: &RawValue| {
+        let [op, id, entry, listed] = members(Some(step), ["op", "id", "entry", "entries"]);
+        let entry = || entry.and_then(|raw| Entry::parse(raw.get().as_bytes()));
+        let id = || inner::<Text<'_>>(id).get().unwrap_or_default().to_owned();
+        match inner::<Text<'_>>(op).get() {
             Some("append_entry") => entry().map(Change::Append),
             Some("replace_entry") => entry().map(|entry| Change::Replace(id(), entry)),
             Some("remove_entry") => Some(Change::Remove(id())),
-            Some("set_history_entries") => Some(Change::Reset(entries(step.entries))),
+            Some("set_history_entries") => Some(Change::Reset(entries(listed))),
             _ => None,
         }
     };
     Some(match kind {
-        Some("command_reserved") if payload.method.get() == Some("turn/start") => {
-            payload.params.and_then(reserved).map(Change::Reserved).into_iter().collect()
+        Some("command_reserved") if inner::<Text<'_>>(method).get() == Some("turn/start") => {
+            params.and_then(reserved).map(Change::Reserved).into_iter().collect()
         }
-        Some("projection_delta") => {
-            list(payload.delta).into_iter().filter_map(|raw| change(inner(Some(raw)))).collect()
-        }
-        Some("projection_advanced") => payload.snapshot.map(|raw| Change::Reset(history(raw))).into_iter().collect(),
+        Some("projection_delta") => list(delta).into_iter().filter_map(change).collect(),
+        Some("projection_advanced") => snapshot.map(|raw| Change::Reset(history(raw))).into_iter().collect(),
         _ => Vec::new(),
     })
 }
 
 /// Returns the prompt of a turn that is about to start: one message, or a list of entries from the terminal.
 fn reserved(raw: &RawValue) -> Option<String> {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Params<'a> {
-        injected: Flag,
-        message: Option<&'a RawValue>,
-        entries: Option<&'a RawValue>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Queued<'a> {
-        role: Text<'a>,
-        content: Option<&'a RawValue>,
-    }
-    let params: Params<'_> = inner(Some(raw));
-    if params.injected.0 {
+    let [injected, message, queued] = members(Some(raw), ["injected", "message", "entries"]);
+    if inner::<Flag>(injected).0 {
         return None;
     }
-    let queued = list(params.entries).into_iter().filter_map(|raw| {
-        let entry: Queued<'_> = inner(Some(raw));
-        (entry.role.get() == Some("user")).then(|| plain_text(entry.content))
+    let queued = list(queued).into_iter().filter_map(|raw| {
+        let [role, content] = members(Some(raw), ["role", "content"]);
+        (inner::<Text<'_>>(role).get() == Some("user")).then(|| plain_text(content))
     });
-    [plain_text(params.message)].into_iter().chain(queued).find(|text| !text.trim().is_empty())
+    [plain_text(message)].into_iter().chain(queued).find(|text| !text.trim().is_empty())
 }
 
 /// The journal as a whole: what it makes of the entries of the generation before it.
@@ -473,22 +393,7 @@ impl OldMessage<'_> {
     /// Tells whether the model says or calls something.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
-            && (!plain_text(self.content).trim().is_empty() || !self.calls().is_empty())
-    }
-
-    fn calls(&self) -> Vec<String> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Function<'a> {
-            name: Text<'a>,
-            arguments: Text<'a>,
-        }
-        let call = |raw: &RawValue| {
-            let function: Function<'_> = inner(member(Some(raw), "function"));
-            let name = function.name.filled().unwrap_or("tool");
-            format!("{name} {}", function.arguments.get().unwrap_or_default()).trim_end().to_owned()
-        };
-        list(self.tool_calls).into_iter().map(call).collect()
+            && (!plain_text(self.content).trim().is_empty() || !tool_calls(self.tool_calls).is_empty())
     }
 
     /// Puts the message in words: what is said first, then each call.
@@ -501,7 +406,7 @@ impl OldMessage<'_> {
             _ => None,
         };
         let said = said.filter(|(_, text)| !text.trim().is_empty());
-        let calls = self.calls().into_iter().map(|call| (Role::Tool, call));
+        let calls = tool_calls(self.tool_calls).into_iter().map(|call| (Role::Tool, call));
         said.into_iter().chain(calls).map(|(role, text)| Message { role, text, at: None }).collect()
     }
 }
