@@ -26,12 +26,16 @@ pub(super) fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Returns a prompt as the value of an option, for agents that take it so; one that looks like an option itself is
-/// tied to it.
+/// Returns a prompt as the value of `--prompt`, for agents that take it so.
 pub(super) fn as_prompt_option(prompt: Option<&str>) -> Vec<String> {
+    as_option(prompt, "-p", "--prompt")
+}
+
+/// Returns a prompt as the value of an option. A prompt that looks like an option itself is tied to the long name.
+pub(super) fn as_option(prompt: Option<&str>, short: &str, long: &str) -> Vec<String> {
     match prompt {
-        Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
-        Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
+        Some(prompt) if prompt.starts_with('-') => vec![format!("{long}={prompt}")],
+        Some(prompt) => vec![short.to_owned(), prompt.to_owned()],
         None => Vec::new(),
     }
 }

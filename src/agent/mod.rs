@@ -17,6 +17,7 @@ use crate::format::compare::compare;
 use crate::session::evidence;
 use crate::session::{Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store};
 use crate::system::env::Env;
+use crate::system::fsio;
 use crate::system::process::StartTime;
 use command::{Command, as_last_argument, as_prompt_option};
 use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
@@ -332,6 +333,21 @@ impl Found {
             }
         }
         entries
+    }
+
+    /// Shows the contents of every JSON file of at most so many bytes in a directory, with its path.
+    fn each_json(&mut self, dir: &Path, max_bytes: u64, mut see: impl FnMut(PathBuf, &[u8])) {
+        for (entry, kind) in self.entries(dir) {
+            let path = entry.path();
+            if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            match fsio::read_bounded(&path, max_bytes) {
+                Ok(bytes) => see(path, &bytes),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => self.problem(&path, error.reason()),
+            }
+        }
     }
 
     /// Walks the directories right below `root` in parallel; each is a project with its name.

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::change::plan::change::hex;
+use crate::format::text::hex;
 
 /// How many bytes of a file are stored together.
 pub(crate) const CHUNK_BYTES: usize = 1024 * 1024;

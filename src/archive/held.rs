@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::manifest::{Node, Role};
 use super::store::{Archive, Holdings};
 use crate::agent;
-use crate::change::plan::change::hex;
+use crate::format::text::hex;
 use crate::session::{AgentKind, Session};
 use crate::system::fsio;
 

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, Manifest};
 use crate::change::apply::private_dir::PrivateDir;
-use crate::change::plan::change::hex;
 use crate::error::{Exit, PathError, Refusal};
+use crate::format::text::hex;
 use crate::system::disk::{self, Disk, For, Handle};
 use crate::system::env::Env;
 

@@ -8,6 +8,14 @@ use std::fmt::{Display, Write as _};
 use jiff::Timestamp;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+/// Writes bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
 /// Makes text safe for a terminal: what could command it, hide or reorder is shown as an escape; lines stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     escape(text, |c| c != '\n' && is_hostile(c))

@@ -292,11 +292,22 @@ impl Copy {
         }
     }
 
+    /// Notes what is wrong with it, if that is so.
+    pub(crate) fn mark_if(&mut self, is_so: bool, health: Health) {
+        if is_so {
+            self.health.insert(health);
+        }
+    }
+
+    /// Takes the time of its file for its activity where nothing inside tells one.
+    pub(crate) fn set_active_by_file(&mut self, modified: Option<Timestamp>) {
+        let of_file = modified.map(|at| Fact::new(at, "mtime"));
+        self.active_at = self.active_at.take().or(of_file);
+    }
+
     /// Notes whether there are lines that cannot be read; a last one that was cut off is known already.
     pub(crate) fn note_bad_lines(&mut self, has_bad_lines: bool) {
-        if has_bad_lines && !self.health.contains(&Health::TornTranscript) {
-            self.health.insert(Health::BadLines);
-        }
+        self.mark_if(has_bad_lines && !self.health.contains(&Health::TornTranscript), Health::BadLines);
     }
 
     /// Notes that it holds a time that is still to come.

@@ -131,9 +131,7 @@ impl<'a> Reader<'a> {
             // Messages are in order, but a tool's answer may carry no time.
             newest.is_some() || seen >= 64
         })?;
-        if is_torn {
-            self.copy.health.insert(Health::TornTranscript);
-        }
+        self.copy.mark_if(is_torn, Health::TornTranscript);
         self.note_activity(newest, "transcript");
         Ok(())
     }
@@ -199,18 +197,14 @@ impl<'a> Reader<'a> {
         let problem = match read {
             Ok(None) => {
                 // Nobody writes one for a sub-session, which is resumed through its parent.
-                if self.copy.kind != SessionKind::Subagent {
-                    self.copy.health.insert(Health::SessionInfoMissing);
-                }
+                self.copy.mark_if(self.copy.kind != SessionKind::Subagent, Health::SessionInfoMissing);
                 return;
             }
             Ok(Some(bytes)) => match session_info::parse(&bytes, |dir| env.expand(dir)) {
                 Ok(info) => {
                     self.created.insert(0, Fact::new(info.created_at.unwrap_or(Timestamp::MAX), "session-info"));
                     let counts = self.counts(&info.working_dir);
-                    if !counts {
-                        self.copy.health.insert(Health::SessionInfoMismatch);
-                    }
+                    self.copy.mark_if(!counts, Health::SessionInfoMismatch);
                     let detail = session_info::FILE_NAME.to_owned();
                     self.copy
                         .evidence

@@ -159,9 +159,7 @@ impl Ends {
     /// Puts what is known into the copy and returns the directory that the session was moved to, if it was.
     pub(super) fn fill(self, copy: &mut Copy) -> Option<String> {
         let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
-        if is_empty {
-            copy.health.insert(Health::EmptySession);
-        }
+        copy.mark_if(is_empty, Health::EmptySession);
         copy.kind = if copy.place.is_subagent || self.is_sidechain {
             SessionKind::Subagent
         } else if is_empty {
@@ -178,9 +176,7 @@ impl Ends {
         } else {
             copy.parent_id = self.forked_from;
         }
-        if self.is_torn {
-            copy.health.insert(Health::TornTranscript);
-        }
+        copy.mark_if(self.is_torn, Health::TornTranscript);
         let titles = self.late.or(self.early);
         copy.title = titles.title();
         copy.first_prompt =

@@ -24,11 +24,8 @@ use crate::agent::command::{Plan, Request};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
-use crate::session::{
-    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind, Store,
-};
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
-use crate::system::fsio;
 use crate::system::names;
 use crate::system::process::{self, Presence, StartTime};
 use records::{Record, Registration, is_slug_of};
@@ -141,22 +138,11 @@ impl Agent for Claude {
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let mut notes = StoreNotes::default();
         let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root.join("sessions")) {
-            let path = entry.path();
-            if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
-                continue;
+        each_registration(store, &mut found, |_, id, process| {
+            if let Some(id) = id {
+                notes.live.entry(id).or_default().push(process);
             }
-            match fsio::read_bounded(&path, MAX_REGISTRATION) {
-                Ok(bytes) => {
-                    // A client may be writing it just now; then it says nothing.
-                    let Ok(found) = serde_json::from_slice::<Registration<'_>>(&bytes) else { continue };
-                    let Some(id) = found.session_id.filled() else { continue };
-                    let started = found.proc_start.get().and_then(StartTime::parse);
-                    notes.live.entry(id.to_owned()).or_default().push(LiveRecord { pid: found.pid, started });
-                }
-                Err(error) => notes.problems.push(Problem { reason: error.reason(), path }),
-            }
-        }
+        });
         notes.problems.append(&mut found.problems);
         notes
     }
@@ -181,9 +167,7 @@ impl Agent for Claude {
         seen?;
         let relocated = ends.fill(&mut copy);
 
-        if copy.active_at.is_none() {
-            copy.active_at = copy.modified_at.map(|at| Fact::new(at, "mtime"));
-        }
+        copy.set_active_by_file(copy.modified_at);
         decide_launch_dir(&mut copy, relocated);
         copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
@@ -387,9 +371,21 @@ fn decide_launch_dir(copy: &mut Copy, relocated: Option<String>) {
         }
     }
     evidence::decide(copy, |_| true);
-    if copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent {
-        copy.health.insert(Health::MisfiledSession);
-    }
+    copy.mark_if(
+        copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent,
+        Health::MisfiledSession,
+    );
+}
+
+/// Shows each registration of a client: its file, the session that it is in, and its process.
+fn each_registration(store: &Store, found: &mut Found, mut see: impl FnMut(PathBuf, Option<String>, LiveRecord)) {
+    found.each_json(&store.root.join("sessions"), MAX_REGISTRATION, |path, bytes| {
+        // A client may be writing it just now; then it says nothing.
+        let Ok(registration) = serde_json::from_slice::<Registration<'_>>(bytes) else { return };
+        let started = registration.proc_start.get().and_then(StartTime::parse);
+        let id = registration.session_id.filled().map(str::to_owned);
+        see(path, id, LiveRecord { pid: registration.pid, started });
+    });
 }
 
 /// Judges the processes that registered themselves as users of one session.

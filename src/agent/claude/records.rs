@@ -169,14 +169,18 @@ pub(crate) struct Registration<'a> {
 /// The longest slug that is not cut and hashed.
 const MAX_SLUG: usize = 200;
 
-/// Tells whether Claude Code files the sessions of a directory under this project.
-pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
-    let units = dir.encode_utf16().count();
-    let encoded = dir.encode_utf16().map(|unit| match u8::try_from(unit) {
+/// Encodes a directory: of each UTF-16 unit only ASCII letters and digits are kept.
+pub(crate) fn slug(dir: &str) -> impl Iterator<Item = char> {
+    dir.encode_utf16().map(|unit| match u8::try_from(unit) {
         Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
         _ => '-',
-    });
-    if units <= MAX_SLUG {
+    })
+}
+
+/// Tells whether Claude Code files the sessions of a directory under this project.
+pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
+    let encoded = slug(dir);
+    if dir.encode_utf16().count() <= MAX_SLUG {
         return encoded.eq(project.chars());
     }
     // Runtimes differ in their hashes, so of a cut slug only the first part can be compared (reference: SDK).

@@ -8,17 +8,15 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::{Claude, MAX_REGISTRATION, is_session_id, liveness};
-use crate::agent::claude::records::Registration;
+use super::{Claude, each_registration, is_session_id, liveness};
 use crate::agent::upkeep::{
     Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, temporary,
 };
-use crate::agent::{Agent as _, Found, LiveRecord};
+use crate::agent::{Agent as _, Found};
 use crate::format::json::{Text, record};
 use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
-use crate::system::process::StartTime;
 
 /// Where administrators put settings that overrule a user's (Claude Code's documentation, settings).
 const MANAGED_SETTINGS: &str = "/etc/claude-code/managed-settings.json";
@@ -78,26 +76,13 @@ fn registrations(store: &Store, env: &Env, strays: &mut Vec<Stray>, found: &mut 
         // The processes of another machine or container cannot be asked for.
         return;
     }
-    for (entry, kind) in found.entries(&store.root.join("sessions")) {
-        let path = entry.path();
-        if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
-            continue;
+    each_registration(store, found, |path, session_id, process| {
+        if liveness(std::slice::from_ref(&process)) == Liveness::Idle {
+            let (agent, kind) = (AgentKind::Claude, StrayKind::Registration);
+            let holds = format!("process {}, which has ended", process.pid);
+            strays.push(Stray { agent, kind, session_id, holds, modified_at: modified_at(&path), path });
         }
-        let Ok(bytes) = fsio::read_bounded(&path, MAX_REGISTRATION) else { continue };
-        let Ok(registration) = serde_json::from_slice::<Registration<'_>>(&bytes) else { continue };
-        let started = registration.proc_start.get().and_then(StartTime::parse);
-        if liveness(&[LiveRecord { pid: registration.pid, started }]) != Liveness::Idle {
-            continue;
-        }
-        strays.push(Stray {
-            agent: AgentKind::Claude,
-            kind: StrayKind::Registration,
-            session_id: registration.session_id.filled().map(str::to_owned),
-            holds: format!("process {}, which has ended", registration.pid),
-            modified_at: modified_at(&path),
-            path,
-        });
-    }
+    });
 }
 
 #[derive(Deserialize)]

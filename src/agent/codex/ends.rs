@@ -131,15 +131,9 @@ impl Ends {
             SessionKind::Main
         };
         copy.parent_id = if is_subagent { parent } else { meta.forked_from };
-        if is_empty && copy.kind == SessionKind::Empty {
-            copy.health.insert(Health::EmptySession);
-        }
-        if self.is_torn {
-            copy.health.insert(Health::TornTranscript);
-        }
-        if !has_meta {
-            copy.health.insert(Health::MissingFields);
-        }
+        copy.mark_if(is_empty && copy.kind == SessionKind::Empty, Health::EmptySession);
+        copy.mark_if(self.is_torn, Health::TornTranscript);
+        copy.mark_if(!has_meta, Health::MissingFields);
         if let Some(other) = meta.id.filter(|id| !id.eq_ignore_ascii_case(&copy.place.id)) {
             copy.notes.push(format!("its first record says that its id is {other}"));
             copy.health.insert(Health::InvalidContent);

@@ -128,9 +128,7 @@ impl Agent for Codex {
         ends.fill(&mut copy, is_archived(&path));
 
         copy.title = context.notes.names.get(&copy.place.id).cloned();
-        if copy.active_at.is_none() {
-            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
-        }
+        copy.set_active_by_file(modified);
         for (fact, detail) in [(&copy.last_dir, "the last turn"), (&copy.start_dir, "the first record")] {
             let Some(fact) = fact.as_ref().filter(|fact| copy.evidence.iter().all(|known| known.dir != fact.value))
             else {

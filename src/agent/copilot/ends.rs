@@ -113,9 +113,7 @@ impl Ends {
             copy.kind = SessionKind::Empty;
             copy.health.insert(Health::EmptySession);
         }
-        if self.is_torn {
-            copy.health.insert(Health::TornTranscript);
-        }
+        copy.mark_if(self.is_torn, Health::TornTranscript);
         copy.title = workspace.title(self.prompt.as_deref()).map(|title| Fact::new(title, "workspace"));
         copy.first_prompt = self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "events"));
         copy.model = self.model.map(|model| Fact::new(model, "events"));

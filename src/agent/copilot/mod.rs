@@ -16,7 +16,7 @@ use std::sync::Arc;
 use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
-use super::{Agent, Command, Found, ReadContext, each_file_below, is_there};
+use super::{Agent, Command, Found, ReadContext, as_prompt_option, each_file_below, is_there};
 use crate::agent::stores;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
@@ -140,13 +140,8 @@ impl Agent for Copilot {
         if !is_session_id(&copy.place.id) {
             return Err("its id is not a UUID".to_owned());
         }
-        let last = match prompt {
-            Some(prompt) if prompt.starts_with('-') => vec![format!("--prompt={prompt}")],
-            Some(prompt) => vec!["-p".to_owned(), prompt.to_owned()],
-            None => Vec::new(),
-        };
         let argv = vec!["copilot".to_owned(), format!("--resume={}", copy.place.id)];
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+        Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {

@@ -44,8 +44,7 @@ impl Schema for Sessions {
         let of_message = db.column_list("messages", "", &["is_summary_message", "model"])?;
         let sql = TableSql {
             sessions: "sessions",
-            columns: db.column_list("sessions", "", &SESSION)?,
-            parent: db.column_list("sessions", "", &SESSION[1..2])?,
+            columns: &SESSION,
             messages: "messages",
             order: &["created_at", "rowid"],
             turn: format!(

@@ -259,9 +259,7 @@ pub(super) fn count(schema: &dyn Schema, copy: &mut Copy) -> Result<(), PathErro
     });
     let (tally, is_damaged) = counted?;
     tally.note_in(copy);
-    if is_damaged {
-        copy.health.insert(Health::BadLines);
-    }
+    copy.mark_if(is_damaged, Health::BadLines);
     Ok(())
 }
 

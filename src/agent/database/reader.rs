@@ -25,10 +25,8 @@ pub(in crate::agent) struct Queries<'db> {
 pub(in crate::agent) struct TableSql<'a> {
     /// The table of sessions, whose ids are in `id`.
     pub(in crate::agent) sessions: &'a str,
-    /// What is read of a session: its id, its parent, and whatever [`Schema::fill`] wants.
-    pub(in crate::agent) columns: String,
-    /// The session's parent.
-    pub(in crate::agent) parent: String,
+    /// The columns of a session: its id, its parent, then the others that [`Schema::fill`] reads.
+    pub(in crate::agent) columns: &'a [&'a str],
     /// The table of messages, whose sessions are in `session_id`.
     pub(in crate::agent) messages: &'a str,
     /// What messages are ordered by.
@@ -58,7 +56,9 @@ pub(in crate::agent) struct Table<'db> {
 
 impl<'db> Table<'db> {
     pub(in crate::agent) fn new(db: &'db Db, sql: &TableSql<'_>) -> Result<Self, QueryError> {
-        let TableSql { sessions, columns, parent, messages, order, turn, sizes } = sql;
+        let TableSql { sessions, messages, order, turn, sizes, .. } = sql;
+        let columns = db.column_list(sessions, "", sql.columns)?;
+        let parent = db.column_list(sessions, "", &sql.columns[1..2])?;
         let rows = |direction: &str| {
             db.prepare(&format!(
                 "SELECT rowid, id, {parent} FROM {sessions} \

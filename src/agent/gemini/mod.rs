@@ -10,7 +10,6 @@ pub(super) mod records;
 pub(super) mod about;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fmt::Write as _;
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -23,8 +22,10 @@ use sha2::{Digest as _, Sha256};
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
 use crate::agent::stores;
 use crate::error::PathError;
+use crate::format::compare::compare_lists;
 use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
+use crate::format::text;
 use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Located, Message, Problem, SessionKind, Store,
@@ -87,9 +88,7 @@ impl Agent for Gemini {
         let modified = if is_document(&copy.place) { read_document(&mut copy)? } else { read_lines(&mut copy)? };
         copy.size_bytes = copy.transcript_bytes + context.tree_size(copy.place.side_dir.as_deref());
         let last = copy.active_at.as_ref().map(|at| at.value).or(modified);
-        if copy.active_at.is_none() {
-            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
-        }
+        copy.set_active_by_file(modified);
         let why = |age| format!("its last record was {age} s ago, and Gemini CLI leaves no mark of who uses it");
         copy.judge_by_age(last, context.env.now, why);
         let project = copy.place.project.as_deref().unwrap_or_default();
@@ -113,16 +112,7 @@ impl Agent for Gemini {
 
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
         // The generations differ in form, and a resume writes the history anew, so lines say nothing.
-        let (a, b) = (whole(&a.place).ok()?.said(), whole(&b.place).ok()?.said());
-        let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-        let (longer, shorter) = (a.len() > common, b.len() > common);
-        let common = common as u64;
-        Some(match (longer, shorter) {
-            (false, false) => Comparison::Identical,
-            (true, false) => Comparison::Longer { common },
-            (false, true) => Comparison::Shorter { common },
-            (true, true) => Comparison::Diverged { record: common + 1 },
-        })
+        Some(compare_lists(&whole(&a.place).ok()?.said(), &whole(&b.place).ok()?.said()))
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
@@ -362,9 +352,7 @@ fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
     sum.newest = sum.newest.max(late.newest);
     sum.summary = late.summary.or(sum.summary);
     sum.model = late.model.or(sum.model);
-    if is_torn {
-        copy.health.insert(Health::TornTranscript);
-    }
+    copy.mark_if(is_torn, Health::TornTranscript);
     fill(copy, &sum, is_whole);
     Ok(modified)
 }
@@ -543,10 +531,7 @@ fn registry(root: &Path) -> StoreNotes {
 
 /// Names a project of the older generation: the SHA-256 of its directory in hexadecimal digits.
 fn hash(dir: &str) -> String {
-    Sha256::digest(dir.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    text::hex(&Sha256::digest(dir.as_bytes()))
 }
 
 /// Names a project after the last component of its directory.

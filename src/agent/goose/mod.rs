@@ -13,6 +13,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes};
+use crate::agent::command::as_option;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::json::local_instant;
@@ -52,8 +53,7 @@ impl Schema for Sessions {
         let of_message = db.column_list("messages", "", &["created_timestamp", "metadata_json"])?;
         let sql = TableSql {
             sessions: "sessions",
-            columns: db.column_list("sessions", "", &SESSION)?,
-            parent: db.column_list("sessions", "", &SESSION[1..2])?,
+            columns: &SESSION,
             messages: "messages",
             order: &["id", "rowid"],
             turn: format!(
@@ -155,13 +155,7 @@ impl Agent for Goose {
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         let verb = if prompt.is_some() { "run" } else { "session" };
         let argv = ["goose", verb, "--resume", "--session-id", &copy.place.id].map(str::to_owned).to_vec();
-        // The value of an option must not look like another option.
-        let last = match prompt {
-            Some(prompt) if prompt.starts_with('-') => vec![format!("--text={prompt}")],
-            Some(prompt) => vec!["-t".to_owned(), prompt.to_owned()],
-            None => Vec::new(),
-        };
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+        Ok(Command { argv, last: as_option(prompt, "-t", "--text"), unset: Vec::new(), then_type: None })
     }
 }
 

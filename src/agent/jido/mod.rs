@@ -94,10 +94,7 @@ impl Agent for Jido {
                 }
             }
         }
-        if copy.active_at.is_none() {
-            let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
-            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
-        }
+        copy.set_active_by_file(metadata.modified().ok().and_then(|time| time.try_into().ok()));
         self.decide_launch_dir(&mut copy);
         Ok(copy)
     }
@@ -302,9 +299,7 @@ fn fill(copy: &mut Copy, session: &JidoSession) {
     let prompt = session.messages.iter().find(|message| message.role == JidoRole::User);
     copy.first_prompt = prompt.map(|message| Fact::new(message.content.clone(), "conversation"));
     copy.model = session.model.clone().map(|model| Fact::new(model, "config"));
-    if session.signature.is_none() {
-        copy.health.insert(Health::Unsigned);
-    }
+    copy.mark_if(session.signature.is_none(), Health::Unsigned);
     let is_conversation = |role: JidoRole| matches!(role, JidoRole::User | JidoRole::Assistant);
     if !session.messages.iter().any(|message| is_conversation(message.role)) {
         copy.kind = SessionKind::Empty;

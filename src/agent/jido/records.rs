@@ -18,40 +18,27 @@ pub(crate) const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 /// The newest schema that JidoCode knows.
 const SCHEMA_VERSION: u64 = 1;
 
-const DEFAULT_PROVIDER: &str = "anthropic";
 const DEFAULT_MODEL: &str = "claude-3-5-sonnet-20241022";
 
 /// A session that JidoCode would load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JidoSession {
-    /// The schema of the file; always 1 so far.
-    pub version: u64,
     /// The id in the file. JidoCode deletes by this id, so it matters when the file name says another.
     pub id: String,
     /// The name that the user gave.
     pub name: String,
     /// The directory of the project, as written: it may not exist, and may not be absolute.
     pub project_path: String,
-    /// The provider of the model, or JidoCode's default; `None` if the file says something that is not a string.
-    pub provider: Option<String>,
     /// The model, or JidoCode's default; `None` if the file says something that is not a string.
     pub model: Option<String>,
-    /// The programming language of the project.
-    pub language: Option<String>,
     /// When the session began.
     pub created_at: Timestamp,
     /// When the session last changed.
     pub updated_at: Timestamp,
     /// When the session was closed and this file written; `None` if that is not a time, which JidoCode tolerates.
     pub closed_at: Option<Timestamp>,
-    /// The words behind `closed_at`; the JSON of them if they are not a string.
-    pub closed_at_text: String,
     /// The conversation, oldest first.
     pub messages: Vec<JidoMessage>,
-    /// The list of tasks.
-    pub todos: Vec<JidoTodo>,
-    /// What was typed, newest first. Entries that are not strings are left out.
-    pub prompt_history: Vec<String>,
     /// The signature, unverified. `None` means that JidoCode takes the file for a legacy one and accepts it; one
     /// that is not a string is given as its JSON, and never verifies.
     pub signature: Option<String>,
@@ -60,8 +47,6 @@ pub(crate) struct JidoSession {
 /// A message of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JidoMessage {
-    /// The id of the message.
-    pub id: String,
     /// Who speaks.
     pub role: JidoRole,
     /// The text.
@@ -81,28 +66,6 @@ pub(crate) enum JidoRole {
     System,
     /// A tool, answering the model.
     Tool,
-}
-
-/// A task of the session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct JidoTodo {
-    /// What to do.
-    pub content: String,
-    /// How far it is.
-    pub status: JidoStatus,
-    /// The same in the present continuous, for display.
-    pub active_form: String,
-}
-
-/// How far a task is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JidoStatus {
-    /// Not begun.
-    Pending,
-    /// Begun.
-    InProgress,
-    /// Done.
-    Completed,
 }
 
 /// Why JidoCode refuses to load a file; in parentheses, the name that JidoCode itself has for it.
@@ -238,27 +201,24 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
         return Err(LoadError::UnsupportedVersion);
     }
     let messages = collect(conversation, message)?;
-    let todos = collect(todos, todo)?;
+    collect(todos, todo)?;
     let created_at = required_time("created_at", created_at)?;
     let updated_at = required_time("updated_at", updated_at)?;
 
     let [provider, model] = fields(config, ["provider", "model"])?;
     let [language, history, signature] = fields(document, ["language", "prompt_history", "signature"])?;
+    // Nothing here needs these, but they are read as JidoCode reads them: an error in them is one.
+    [provider, language].into_iter().flatten().try_for_each(|json| text(json).map(drop))?;
+    walk(history.and_then(list).unwrap_or("[]"), |_, json| text(json).map(drop))?;
     Ok(JidoSession {
-        version,
         id,
         name,
         project_path,
-        provider: provider.map_or_else(|| Ok(Some(DEFAULT_PROVIDER.to_owned())), text)?,
         model: model.map_or_else(|| Ok(Some(DEFAULT_MODEL.to_owned())), text)?,
-        language: language.map_or(Ok(None), text)?,
         created_at,
         updated_at,
         closed_at: time(closed_at)?,
-        closed_at_text: text(closed_at)?.unwrap_or_else(|| closed_at.to_owned()),
         messages,
-        todos,
-        prompt_history: history.and_then(list).map_or(Ok(Vec::new()), strings)?,
         signature: match signature.filter(|json| *json != "null") {
             Some(json) => text(json)?.or_else(|| Some(json.to_owned())),
             None => None,
@@ -272,8 +232,8 @@ fn message(index: usize, json: &str) -> Result<JidoMessage, LoadError> {
     let json = object(json).ok_or_else(|| refuse(Reason::NotAMap))?;
     let [id, role, content, timestamp] =
         present(fields(json, REQUIRED)?, REQUIRED).map_err(|missing| refuse(Reason::MissingFields(missing)))?;
+    text(id)?.ok_or_else(|| refuse(Reason::InvalidId))?;
     Ok(JidoMessage {
-        id: text(id)?.ok_or_else(|| refuse(Reason::InvalidId))?,
         role: match text(role)?.ok_or_else(|| refuse(Reason::InvalidRole))?.as_str() {
             "user" => JidoRole::User,
             "assistant" => JidoRole::Assistant,
@@ -286,22 +246,18 @@ fn message(index: usize, json: &str) -> Result<JidoMessage, LoadError> {
     })
 }
 
-fn todo(index: usize, json: &str) -> Result<JidoTodo, LoadError> {
+fn todo(index: usize, json: &str) -> Result<(), LoadError> {
     const REQUIRED: [&str; 3] = ["content", "status", "active_form"];
     let refuse = |reason| LoadError::InvalidTodo { index, reason };
     let json = object(json).ok_or_else(|| refuse(Reason::NotAMap))?;
     let [content, status, active_form] =
         present(fields(json, REQUIRED)?, REQUIRED).map_err(|missing| refuse(Reason::MissingFields(missing)))?;
-    Ok(JidoTodo {
-        content: text(content)?.ok_or_else(|| refuse(Reason::InvalidContent))?,
-        status: match text(status)?.ok_or_else(|| refuse(Reason::InvalidStatus))?.as_str() {
-            "pending" => JidoStatus::Pending,
-            "in_progress" => JidoStatus::InProgress,
-            "completed" => JidoStatus::Completed,
-            _ => return Err(refuse(Reason::UnknownStatus)),
-        },
-        active_form: text(active_form)?.ok_or_else(|| refuse(Reason::InvalidActiveForm))?,
-    })
+    text(content)?.ok_or_else(|| refuse(Reason::InvalidContent))?;
+    let status = text(status)?.ok_or_else(|| refuse(Reason::InvalidStatus))?;
+    if !["pending", "in_progress", "completed"].contains(&status.as_str()) {
+        return Err(refuse(Reason::UnknownStatus));
+    }
+    text(active_form)?.map(drop).ok_or_else(|| refuse(Reason::InvalidActiveForm))
 }
 
 /// Tells whether `text` is an id that JidoCode takes: a UUID of version 4, in either case.
@@ -467,12 +423,6 @@ fn collect<T>(list: &str, item: impl Fn(usize, &str) -> Result<T, LoadError>) ->
     Ok(items)
 }
 
-fn strings(list: &str) -> Result<Vec<String>, LoadError> {
-    let mut strings = Vec::new();
-    walk(list, |_, json| text(json).map(|text| strings.extend(text)))?;
-    Ok(strings)
-}
-
 fn text(json: &str) -> Result<Option<String>, LoadError> {
     Ok(string(json)?.map(Cow::into_owned))
 }
@@ -550,12 +500,10 @@ mod tests {
     #[test]
     fn a_good_session_is_read_in_full() {
         let session = parse(good().to_string().as_bytes()).expect("a session");
-        assert_eq!((session.version, session.name.as_str()), (1, "demo"));
+        assert_eq!(session.name, "demo");
         assert_eq!(session.id, "3f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50");
         assert_eq!(session.project_path, "/tmp/demo");
-        assert_eq!(session.provider.as_deref(), Some("openai"));
         assert_eq!(session.model.as_deref(), Some("m1"));
-        assert_eq!(session.language.as_deref(), Some("rust"));
         assert_eq!(session.created_at, at("2026-01-02T03:04:05Z"));
         assert_eq!(session.updated_at, at("2026-01-02T03:05:05Z"));
         assert_eq!(session.closed_at, Some(at("2026-01-02T03:06:05Z")));
@@ -563,24 +511,20 @@ mod tests {
         assert_eq!(session.messages[0].content, "hi é\n");
         assert_eq!(session.messages[1].role, JidoRole::Tool);
         assert_eq!(session.messages[1].timestamp, at("2026-01-02T03:04:07Z"));
-        assert_eq!(session.todos[0].status, JidoStatus::InProgress);
-        assert_eq!(session.prompt_history, ["hi", "earlier"]);
         assert_eq!(session.signature.as_deref(), Some("KrSm="));
     }
 
     #[test]
     fn what_jido_code_tolerates_is_tolerated() {
         let session = changed("/closed_at", Some(json!("soon"))).expect("a session");
-        assert_eq!((session.closed_at, session.closed_at_text.as_str()), (None, "soon"));
+        assert_eq!(session.closed_at, None);
         let session = changed("/closed_at", Some(Value::Null)).expect("a session");
-        assert_eq!((session.closed_at, session.closed_at_text.as_str()), (None, "null"));
+        assert_eq!(session.closed_at, None);
         let session = changed("/config", Some(json!({"provider": null}))).expect("a session");
-        assert_eq!(session.provider, None);
         assert_eq!(session.model.as_deref(), Some(DEFAULT_MODEL));
-        let session = changed("/config/provider", None).expect("a session");
-        assert_eq!(session.provider.as_deref(), Some(DEFAULT_PROVIDER));
-        assert_eq!(changed("/language", None).expect("a session").language, None);
-        assert!(changed("/prompt_history", None).expect("a session").prompt_history.is_empty());
+        for absent in ["/config/provider", "/language", "/prompt_history"] {
+            assert!(changed(absent, None).is_ok(), "{absent}");
+        }
         assert_eq!(changed("/signature", None).expect("a session").signature, None);
         assert_eq!(changed("/signature", Some(Value::Null)).expect("a session").signature, None);
         let odd = changed("/signature", Some(json!(12))).expect("a session");

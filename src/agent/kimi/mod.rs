@@ -9,7 +9,6 @@ pub(super) mod records;
 pub(super) mod about;
 mod reader;
 
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +21,7 @@ use crate::agent::Depth;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
+use crate::format::text;
 use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -258,10 +258,7 @@ fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Loc
 
 /// Names the project of a directory: the MD5 of its path.
 fn hash(path: &[u8]) -> String {
-    Md5::digest(path).iter().fold(String::with_capacity(32), |mut hash, byte| {
-        let _ = write!(hash, "{byte:02x}");
-        hash
-    })
+    text::hex(&Md5::digest(path))
 }
 
 /// Returns how the machine is reached that a project lies on, where it is not this one: `<way>_<md5>`.

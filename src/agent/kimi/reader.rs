@@ -80,9 +80,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
         }
         newest.is_some()
     })?;
-    if is_torn {
-        copy.health.insert(Health::TornTranscript);
-    }
+    copy.mark_if(is_torn, Health::TornTranscript);
     copy.created_at = created.map(|at| Fact::new(at, "wire"));
     copy.active_at = newest.map(|at| Fact::new(at, "wire"));
     let last = newest.filter(|_| last != Some(WireEvent::TurnEnd));
@@ -115,9 +113,7 @@ pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Re
             copy.kind = SessionKind::Main;
         }
     }
-    if copy.active_at.is_none() {
-        copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
-    }
+    copy.set_active_by_file(modified);
     Ok(dir)
 }
 
@@ -141,7 +137,5 @@ pub(super) fn read_state(copy: &mut Copy, files: &Files) {
             copy.notes.push(format!("{}: {why}", path.display()));
         }
     }
-    if copy.kind == SessionKind::Empty {
-        copy.health.insert(Health::EmptySession);
-    }
+    copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
 }

@@ -53,8 +53,7 @@ impl Schema for Tables {
             db.require("session_message", &["session_id", "type", "seq", "data"])?;
             let sql = TableSql {
                 sessions: "session_v2",
-                columns: db.column_list("session_v2", "", &SESSION)?,
-                parent: db.column_list("session_v2", "", &SESSION[1..2])?,
+                columns: &SESSION,
                 messages: "session_message",
                 order: &["seq", "rowid"],
                 turn: format!(
@@ -74,8 +73,7 @@ impl Schema for Tables {
             let sizes = [("message", "data"), ("part", "data")];
             let sql = TableSql {
                 sessions: "session",
-                columns: db.column_list("session", "", &SESSION)?,
-                parent: db.column_list("session", "", &SESSION[1..2])?,
+                columns: &SESSION,
                 messages: "message",
                 order: &["time_created", "id"],
                 turn: format!(

@@ -79,12 +79,8 @@ impl Ends {
 
     pub(super) fn fill(self, copy: &mut Copy, now: Timestamp) {
         let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
-        if is_empty {
-            copy.health.insert(Health::EmptySession);
-        }
-        if self.is_torn {
-            copy.health.insert(Health::TornTranscript);
-        }
+        copy.mark_if(is_empty, Health::EmptySession);
+        copy.mark_if(self.is_torn, Health::TornTranscript);
         let forked_from = self.header.as_ref().and_then(|header| header.forked_from.as_deref());
         copy.kind = match forked_from {
             _ if is_empty => SessionKind::Empty,

@@ -137,9 +137,7 @@ impl Agent for Pi {
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |_| true);
         copy.health.remove(&Health::MisfiledSession);
-        if copy.launch_dir.is_some() && !copy.is_filed_right {
-            copy.health.insert(Health::MisfiledSession);
-        }
+        copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -24,7 +24,7 @@ use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::{
-    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, SessionKind, Store,
+    AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -132,21 +132,12 @@ impl Agent for Qwen {
         let boot = process::boot_id();
         for root in roots {
             let mut found = Found::default();
-            for (entry, kind) in found.entries(&root.join("sessions")) {
-                let path = entry.path();
-                if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
-                    continue;
+            found.each_json(&root.join("sessions"), MAX_SMALL, |_, bytes| {
+                // A client may be writing it just now; then it says nothing.
+                if let Ok(registration) = serde_json::from_slice::<Registration<'_>>(bytes) {
+                    note_registration(&mut notes, &registration, boot.as_deref());
                 }
-                match fsio::read_bounded(&path, MAX_SMALL) {
-                    Ok(bytes) => {
-                        // A client may be writing it just now; then it says nothing.
-                        let Ok(registration) = serde_json::from_slice::<Registration<'_>>(&bytes) else { continue };
-                        note_registration(&mut notes, &registration, boot.as_deref());
-                    }
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                    Err(error) => notes.problems.push(Problem { reason: error.reason(), path }),
-                }
-            }
+            });
             notes.problems.append(&mut found.problems);
         }
         notes
@@ -176,17 +167,16 @@ impl Agent for Qwen {
         });
         shown?;
         ends.fill(&mut copy);
-        if copy.active_at.is_none() {
-            copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
-        }
+        copy.set_active_by_file(modified);
 
         let runtime = runtime(&copy.place);
         let runtime = runtime.as_deref().and_then(|bytes| serde_json::from_slice::<Runtime<'_>>(bytes).ok());
         add_evidence(&mut copy, runtime.as_ref());
         self.decide_launch_dir(&mut copy);
-        if copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent {
-            copy.health.insert(Health::MisfiledSession);
-        }
+        copy.mark_if(
+            copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent,
+            Health::MisfiledSession,
+        );
         copy.liveness = liveness(&copy.place, context, runtime.as_ref());
         Ok(copy)
     }
@@ -457,9 +447,7 @@ impl Ends {
 
     fn fill(self, copy: &mut Copy) {
         let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
-        if is_empty {
-            copy.health.insert(Health::EmptySession);
-        }
+        copy.mark_if(is_empty, Health::EmptySession);
         copy.kind = if copy.place.is_subagent || self.is_sidechain {
             SessionKind::Subagent
         } else if is_archived(&copy.place) {
@@ -472,9 +460,7 @@ impl Ends {
             SessionKind::Main
         };
         copy.parent_id = copy.parent_id.take().or(self.forked_from).or(self.parent);
-        if self.is_torn {
-            copy.health.insert(Health::TornTranscript);
-        }
+        copy.mark_if(self.is_torn, Health::TornTranscript);
         if self.is_managed {
             copy.notes.push(
                 "Qwen Code keeps the newer part of it in a log of its own, and rejoin does not read that".to_owned(),

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::claude::records::slug;
 use crate::format::content::{Block, is_injected};
 use crate::format::json::{self, Flag, Text, member, text_in};
 use crate::format::parts::parts;
@@ -171,13 +172,9 @@ impl Number {
     }
 }
 
-/// Tells whether Qwen Code files the sessions of a directory under this project.
+/// Tells whether Qwen Code files the sessions of a directory under this project; unlike Claude Code it never cuts.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
-    let encoded = dir.encode_utf16().map(|unit| match u8::try_from(unit) {
-        Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
-        _ => '-',
-    });
-    encoded.eq(project.chars())
+    slug(dir).eq(project.chars())
 }
 
 #[cfg(test)]

@@ -125,9 +125,7 @@ impl Agent for Vibe {
         copy.active_at = newest.filter(|newest| known.is_none_or(|known| newest.value > known)).or(copy.active_at);
         let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
         copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
-        if copy.kind == SessionKind::Empty {
-            copy.health.insert(Health::EmptySession);
-        }
+        copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
         copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
         self.decide_launch_dir(&mut copy);
         Ok(copy)

@@ -221,9 +221,7 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
             at.is_some() || seen >= LAST_RECORDS
         })?;
         newest = newest.max(at);
-        if is_torn {
-            copy.health.insert(Health::TornTranscript);
-        }
+        copy.mark_if(is_torn, Health::TornTranscript);
     }
     let files = parts.chunks.iter().cloned().chain(parts.inline());
     copy.transcript_bytes += files.filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len()).sum::<u64>();

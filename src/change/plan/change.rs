@@ -11,6 +11,7 @@ use rayon::slice::ParallelSlice as _;
 use sha2::{Digest as _, Sha256};
 use smallvec::SmallVec;
 
+use crate::format::text::hex;
 use crate::session::{AgentKind, Copy, Located, Session};
 use crate::system::stamp::Stamp;
 
@@ -263,11 +264,6 @@ impl Change {
     pub(crate) fn freed_bytes(&self) -> u64 {
         self.items.iter().flat_map(|item| &item.steps).map(Step::freed_bytes).sum()
     }
-}
-
-/// Writes bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::jido::{SECRET_FILE, file_of, machine_secret};
 use crate::error::PathError;
+use crate::format::text::hex;
 use crate::save::jido::Signed;
 use crate::system::fsio::{self, Access, Saving};
 
@@ -15,7 +16,7 @@ pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
     if path.symlink_metadata().is_err() {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| fail(error.into()))?;
-        let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let secret = hex(&bytes);
         fsio::create_dirs(root)?;
         let mut saving = Saving::begin(&path, Access::Private)?;
         saving.write(secret.as_bytes())?;

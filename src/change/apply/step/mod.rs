@@ -17,7 +17,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::tree;
-use crate::change::plan::change::{Contents, Step, hex};
+use crate::change::plan::change::{Contents, Step};
+use crate::format::text::hex;
 use crate::system::disk::{self, At, Disk, For, Handle, Times, look_if_present};
 use crate::system::fsio::Look;
 use crate::system::stamp::{self, Stamp};
