@@ -27,7 +27,7 @@ pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
 pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
-pub(crate) use values::Age;
+pub(crate) use values::{Age, parse_age};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
 ///
@@ -103,7 +103,7 @@ pub(crate) enum Command {
     /// Resume a session with its agent, in the session's directory
     ///
     /// The agent replaces this program, so the exit status is the agent's. Without SESSION, a
-    /// terminal shows a list: type to filter it, move with the arrow keys, and press Enter to resume.
+    /// terminal shows a picker: type to find a session, press Enter to resume it and ? to see every key.
     Resume(ResumeArgs),
     /// Write or repair the session-info.json of Amplifier sessions
     ///

@@ -23,7 +23,7 @@ impl Age {
     }
 }
 
-pub(super) fn parse_age(text: &str) -> Result<Age, String> {
+pub(crate) fn parse_age(text: &str) -> Result<Age, String> {
     if let Ok(age) = humantime::parse_duration(text) {
         return SignedDuration::try_from(age).map(Age::Before).map_err(|_| "the age is too large".to_owned());
     }

@@ -1,12 +1,22 @@
 //! What the verbs that remove sessions share: who is asked, and what becomes of the trash.
 
+use std::borrow::Borrow;
+use std::collections::{BTreeSet, HashSet};
+
+use crate::agent;
 use crate::change::apply::run::Outcome;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
+use crate::change::pins::Pins;
+use crate::change::plan::change::{About, Change};
+use crate::change::removal::Summaries;
 use crate::cli::RemovalArgs;
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::text;
+use crate::session::Session;
+use crate::session::select::Filter;
 use crate::system::env::Env;
+use crate::system::watch::Watcher;
 use crate::view::ui::Ui;
 
 /// Refuses at once where a yes will be needed and nobody can be asked: a cron job should fail on its first day.
@@ -40,4 +50,46 @@ pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> R
         outcome.run = None;
     }
     Ok(purged)
+}
+
+/// Plans the removal of all of these sessions, or of none.
+pub(super) fn plan(named: &[impl Borrow<Session>], env: &Env) -> anyhow::Result<Change> {
+    let pins = Pins::read(env)?;
+    let agents: BTreeSet<_> = named.iter().map(|session| session.borrow().agent).collect();
+    let agents: Vec<_> = agents.into_iter().collect();
+    let mut summaries = Summaries::read(env, &agents, &Filter::default(), false, Watcher::default());
+    let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
+    let mut roots = Vec::new();
+    for session in named.iter().map(Borrow::borrow) {
+        let session: &Session = session;
+        let found = summaries.find(session.agent, &session.id);
+        if found.is_empty() {
+            // It lies in no store, as the databases of some agents do.
+            let its_agents = agent::by_kind(session.agent).map(|agent| agent.belongings(&session.copy().place));
+            let why = its_agents.and_then(Result::err).unwrap_or_else(|| "it is gone".to_owned());
+            let message = format!("{} session {} cannot be removed: {why}", session.agent, session.id);
+            return Err(refuse(message).into());
+        }
+        roots.extend(found);
+    }
+    let mut families = summaries.with_subagents(&roots);
+    for members in &families {
+        if let Some(why) = summaries.obstacle(members, &pins) {
+            return Err(refuse(why).into());
+        }
+    }
+    // One that is named twice, or that goes with another, goes once.
+    let mut covered: HashSet<usize> = families.iter().flat_map(|members| &members[1..]).copied().collect();
+    families.retain(|members| covered.insert(members[0]));
+    let mut change = Change { verb: "delete", items: Vec::new() };
+    for (_, items) in summaries.leave(families) {
+        let reason = items.title.as_deref().unwrap_or("named").into();
+        let item = items.item("named", reason);
+        let why = |(about, why): (About, String)| {
+            let session = about.session().map(|(agent, id)| format!("{agent} session {id}"));
+            refuse(format!("{} cannot be removed: {why}", session.unwrap_or_else(|| about.to_string())))
+        };
+        change.items.push(item.map_err(why)?);
+    }
+    Ok(change)
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::agent::command::Request;
 use crate::cli::{Format, ResumeArgs};
-use crate::commands::find::{self, Answer, Target};
+use crate::commands::find::{self, Answer, Target, Wish};
 use crate::error::{Exit, Refusal};
 use crate::launch;
 use crate::launch::log;
@@ -14,7 +14,9 @@ use crate::launch::resume::{Options, Resume};
 use crate::launch::wait;
 use crate::launch::written::{self, Snapshot};
 use crate::scan::Wanted;
+use crate::session::select::CopySelector;
 use crate::system::env::Env;
+use crate::view::pick::Purpose;
 use crate::view::render::resume as render;
 use crate::view::render::resume::Planned;
 use crate::view::ui::Ui;
@@ -25,14 +27,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let request = request(args, ui)?;
     let filter = super::filter(&args.filter, None, true, env);
-    let target = match &args.session {
-        Some(selector) => find::one(selector, &filter, Wanted::RESUME, env, ui)?,
-        None => match find::picked(&filter, Wanted::RESUME, env, ui)? {
-            Answer::Session(session) => Target::Session(session),
-            Answer::Left(exit) => return Ok(exit),
-        },
-    };
-    let options = Options {
+    let mut options = Options {
         dir: args.dir.clone(),
         force: args.force,
         trust: args.trust,
@@ -40,9 +35,35 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         no_limit: args.no_limit || args.print,
         has_terminal: env.stdin_is_terminal || args.print || args.json,
     };
+    let mut copy = args.copy.clone();
+    let target = match &args.session {
+        Some(selector) => find::one(selector, &filter, Wanted::RESUME, env, ui)?,
+        None => {
+            find::needs_a_picker(env)?;
+            let purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
+            let wish = Wish {
+                filter: &filter,
+                purpose,
+                words: "",
+                options: &options,
+                request: &request,
+                copy: copy.as_ref(),
+                is_started: !args.print && !args.json,
+            };
+            match find::picked(wish, env, ui)? {
+                Answer::Sessions(sessions, how) => {
+                    copy = how.copy.map(CopySelector::Number).or(copy);
+                    options = find::options_with(&options, &how);
+                    let session = sessions.first().context("nothing was picked")?;
+                    Target::Session(Box::new(find::again(session, Wanted::RESUME, env)?))
+                }
+                Answer::Left(exit) => return Ok(exit),
+            }
+        }
+    };
     let mut resume = match target {
         Target::Session(session) => {
-            let session = find::with_a_chosen_copy(*session, args.copy.as_ref(), env)?;
+            let session = find::with_a_chosen_copy(*session, copy.as_ref(), env)?;
             Resume::of_session(session, &options, &request, env)?
         }
         Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,

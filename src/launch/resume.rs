@@ -11,7 +11,7 @@ use crate::format::shell;
 use crate::launch::checks::{self, Identity};
 use crate::launch::log::append::Held;
 use crate::launch::log::{self, Launch};
-use crate::scan::moved::{self, Checkouts};
+use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
 use crate::system::env::Env;
@@ -182,15 +182,21 @@ impl Resume {
         })
     }
 
-    /// Adds what is left of a launch directory that is gone.
-    pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
-        let Some(gone) = self.plan.dir.as_deref().filter(|_| refusal.code == "missing-directory") else {
-            return refusal;
-        };
+    /// Finds what is left of a launch directory that is gone.
+    pub(crate) fn instead(&self, env: &Env) -> Vec<Instead> {
+        let Some(gone) = self.plan.dir.as_deref() else { return Vec::new() };
         let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
         let remote = log::remote_of(&log::file(env), gone).ok().flatten();
-        let found = Checkouts::of(known.into_iter()).instead_of(gone, remote.as_deref());
+        Checkouts::of(known.into_iter()).instead_of(gone, remote.as_deref())
+    }
+
+    /// Adds what is left of a launch directory that is gone.
+    pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
+        if refusal.code != "missing-directory" {
+            return refusal;
+        }
+        let found = self.instead(env);
         if found.is_empty() {
             return refusal;
         }

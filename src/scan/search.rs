@@ -135,6 +135,28 @@ pub(crate) fn look(copy: &Copy, needle: &Needle, roles: &[Role], most: usize) ->
     found
 }
 
+/// Looks through the messages of a copy for those that have every one of the texts, as long as that is wanted; returns
+/// the first of them with the place of the first text, and how many they are.
+pub(crate) fn look_for_all(copy: &Copy, needles: &[Needle], is_wanted: &dyn Fn() -> bool) -> Option<(Hit, u64)> {
+    let agent = agent::by_kind(copy.place.agent())?;
+    let (first, rest) = needles.split_first()?;
+    let (mut number, mut messages, mut hit) = (0, 0, None);
+    // What can be read of a damaged session is searched, and the rest is for others to report.
+    let _ = agent.messages(copy, &mut |message| {
+        number += 1;
+        let place = first.find(&message.text);
+        if let Some(place) = place.filter(|_| rest.iter().all(|needle| needle.find(&message.text).is_some())) {
+            messages += 1;
+            hit.get_or_insert_with(|| {
+                let [before, found, after] = excerpt(&message.text, place);
+                Hit { number, role: message.role, at: message.at, before, found, after }
+            });
+        }
+        if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    hit.map(|hit| (hit, messages))
+}
+
 /// Cuts a text around a place in it; an ellipsis stands for what is left out.
 fn excerpt(text: &str, place: Range<usize>) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);

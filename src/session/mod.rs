@@ -6,6 +6,7 @@ pub(crate) mod evidence;
 pub(crate) mod fields;
 mod health;
 pub(crate) mod marks;
+pub(crate) mod matching;
 pub(crate) mod select;
 
 use std::collections::{BTreeMap, BTreeSet};

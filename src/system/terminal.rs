@@ -2,20 +2,22 @@
 //!
 //! Whatever is changed here is put back when the value that changed it goes out of scope.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
-use signal_hook::consts::SIGWINCH;
+use signal_hook::consts::{SIGCHLD, SIGINT, SIGQUIT, SIGWINCH};
 
 use crate::system::signals::Signals;
 
-/// The other screen, so that what stands on the usual one is untouched.
-const ENTER: &str = "\x1b[?1049h\x1b[2J";
-const LEAVE: &str = "\x1b[?25h\x1b[0m\x1b[?1049l";
+/// The other screen, so that what stands on the usual one is untouched; there, what is pasted is told apart from keys.
+const ENTER: &str = "\x1b[?1049h\x1b[2J\x1b[?2004h";
+const LEAVE: &str = "\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l";
 /// Takes back what a program that was killed may have left on: another screen, a hidden cursor, reports of the
 /// mouse, of the focus and of pasting, keys in another encoding, colours. What is off already stays so.
 const RESET: &str = "\x1b[?1047l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<u\x1b[?1l\x1b>\x1b[0m\r";
@@ -79,6 +81,8 @@ pub(crate) enum Event {
     Resized,
     /// A signal came that ends programs.
     Signal(i32),
+    /// Another thread has something to tell.
+    Woken,
     /// Nothing happened for the time that was given.
     Quiet,
     /// Nobody sits there any more.
@@ -90,20 +94,63 @@ pub(crate) enum Event {
 pub(crate) struct Screen {
     signals: Signals,
     settings: Settings,
+    /// A signal that came while another program had the screen.
+    held: Option<i32>,
+    /// Becomes readable when another thread has something to tell, and where it says so.
+    woken: UnixStream,
+    waker: Waker,
+}
+
+/// Ends the wait of a [`Screen`] from another thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Waker(Arc<UnixStream>);
+
+impl Waker {
+    /// Has the screen look for what there is to be told.
+    pub(crate) fn wake(&self) {
+        // If it is full, it will be looked at anyway.
+        let _ = (&*self.0).write(&[0]);
+    }
 }
 
 impl Screen {
     /// Takes the screen and the keys; standard input and standard error must be terminals.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that changes the terminal's settings")]
     pub(crate) fn take() -> io::Result<Self> {
         let settings = Settings::remember().ok_or_else(|| io::Error::other("there is no terminal"))?;
-        let mut raw = settings.0.clone();
-        raw.make_raw();
+        let (woken, waker) = UnixStream::pair()?;
+        woken.set_nonblocking(true)?;
+        waker.set_nonblocking(true)?;
         // From here on the value puts back what was changed, however far this comes.
-        let mut screen = Self { signals: Signals::catch()?, settings };
-        with_terminal(|fd| tcsetattr(fd, OptionalActions::Now, &raw)).transpose()?;
-        screen.draw(ENTER)?;
+        let mut screen =
+            Self { signals: Signals::catch()?, settings, held: None, woken, waker: Waker(Arc::new(waker)) };
+        screen.enter()?;
         Ok(screen)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that changes the terminal's settings")]
+    fn enter(&mut self) -> io::Result<()> {
+        let mut raw = self.settings.0.clone();
+        raw.make_raw();
+        with_terminal(|fd| tcsetattr(fd, OptionalActions::Now, &raw)).transpose()?;
+        self.draw(ENTER)
+    }
+
+    /// Leaves the screen and the keys to another program while `act` runs it.
+    pub(crate) fn aside<T>(&mut self, act: impl FnOnce() -> T) -> io::Result<T> {
+        self.draw(LEAVE)?;
+        self.settings.put_back();
+        let outcome = act();
+        self.settings.put_back();
+        self.enter()?;
+        // The interrupts of that time were meant for the other program, all other signals are not.
+        self.held =
+            self.signals.pending().into_iter().find(|signal| !matches!(*signal, SIGINT | SIGQUIT | SIGWINCH | SIGCHLD));
+        Ok(outcome)
+    }
+
+    /// Returns what ends a wait from another thread.
+    pub(crate) fn waker(&self) -> Waker {
+        self.waker.clone()
     }
 
     /// Returns the size as it is now.
@@ -124,11 +171,17 @@ impl Screen {
     /// Waits until something happens, or for a time.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
     pub(crate) fn wait(&mut self, patience: Option<Duration>) -> io::Result<Event> {
+        if let Some(signal) = self.held.take() {
+            return Ok(Event::Signal(signal));
+        }
         let stdin = io::stdin();
         let timeout = patience.and_then(|patience| Timespec::try_from(patience).ok());
         let (is_typed, is_signalled) = {
-            let mut fds =
-                [PollFd::new(&stdin, PollFlags::IN), PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
+            let mut fds = [
+                PollFd::new(&stdin, PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
+                PollFd::new(&self.woken, PollFlags::IN),
+            ];
             match poll(&mut fds, timeout.as_ref()) {
                 // The handler of a signal has run; what it left is read at once.
                 Err(Errno::INTR) => (false, true),
@@ -139,11 +192,13 @@ impl Screen {
         };
         if is_signalled {
             let pending = self.signals.pending();
-            let ending =
-                pending.into_iter().find(|signal| *signal != SIGWINCH && *signal != signal_hook::consts::SIGCHLD);
+            let ending = pending.into_iter().find(|signal| !matches!(*signal, SIGWINCH | SIGCHLD));
             return Ok(ending.map_or(Event::Resized, Event::Signal));
         }
-        debug_assert!(is_typed);
+        if !is_typed {
+            while matches!(self.woken.read(&mut [0; 64]), Ok(64)) {}
+            return Ok(Event::Woken);
+        }
         let mut bytes = vec![0; 1024];
         match rustix::io::read(&stdin, &mut bytes) {
             Ok(0) | Err(Errno::IO) => Ok(Event::Closed),

@@ -48,6 +48,7 @@ mod mac_disk;
 mod opencode;
 mod other_owner;
 mod pi;
+mod picker;
 mod pictures;
 mod pipes;
 mod platforms;

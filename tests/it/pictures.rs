@@ -134,18 +134,36 @@ fn the_screens_of_every_width_are_what_they_were() {
     }
 }
 
-#[test]
-fn the_picture_of_the_picker_is_what_it_shows() {
+/// Opens the picker in the sample home, presses keys, and holds a picture against the screen that has these texts then.
+#[track_caller]
+fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
     let world = sample_home();
-    let size = Size { columns: 100, rows: 22 };
+    world.install("claude", "");
     let mut seat = at_terminal(&world, size, &["resume"]);
-    seat.sees("15 of 15 sessions");
-    seat.types("re");
-    seat.sees("> re\u{1b}");
-    seat.sees("It is back and the queue is empty again.");
-    seat.sees("\x1b[?25h");
-    let sent = String::from_utf8(seat.seen().to_owned()).expect("text");
-    assert_picture("docs/pictures/picker.svg", &world, size, "", &sent);
-    seat.types("\x1b");
+    seat.shows("15 of 15 sessions");
+    seat.types(keys);
+    seat.shows_what(|screen| texts.iter().all(|text| screen.contains(text)) && !screen.contains("searching"));
+    assert_picture(&format!("docs/pictures/{name}"), &world, size, "", &seat.sent());
+    seat.types("\x03");
     assert_eq!(seat.ends().0, Some(130));
+}
+
+#[test]
+fn the_pictures_of_the_picker_are_what_it_shows() {
+    let back = "It is back and the queue is empty again.";
+    let queue = &["> cron", "1 of 15 sessions", back, "+2"];
+    assert_picker("picker.svg", Size { columns: 100, rows: 24 }, "cron", queue);
+    let wide = &["> lic re", "1 of 15 sessions", "report is in /tmp", "user: collect the"];
+    assert_picker("picker-wide.svg", Size { columns: 140, rows: 22 }, "lic re", wide);
+    let said = &["> shopping list", "by what was said", "user: Add a shopping list", "by shelf"];
+    assert_picker("picker-said.svg", Size { columns: 80, rows: 20 }, "shopping list", said);
+    assert_picker("picker-refused.svg", Size { columns: 100, rows: 14 }, "misfiled\r", &["--trust", "rejoin show"]);
+    assert_picker(
+        "picker-delete.svg",
+        Size { columns: 80, rows: 12 },
+        "\t\t\x18",
+        &["Delete 2 sessions", "cron mails"],
+    );
+    assert_picker("picker-narrow.svg", Size { columns: 60, rows: 16 }, "dump", &["1 of 15 sessions", "user:"]);
+    assert_picker("picker-keys.svg", Size { columns: 90, rows: 36 }, "?", &["LOOK"]);
 }

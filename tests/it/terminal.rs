@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::num::NonZeroU16;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -17,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use signal_hook::flag;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::fixtures::{Amplifier, Claude, Jido, id};
+use crate::fixtures::{Claude, Jido, id};
 use crate::world::World;
 
 /// What must not take longer than this, however busy the machine is.
@@ -26,6 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A program at a terminal, and the person in front of it.
 pub(crate) struct Seat {
     pty: Pty,
+    size: (u16, u16),
     child: Child,
     output: Receiver<Vec<u8>>,
     /// All that the terminal was sent, and how much of it has been looked at.
@@ -57,12 +59,18 @@ impl Seat {
                 }
             }
         });
-        Self { pty, child, output, sent: Vec::new(), looked_at: 0 }
+        Self { pty, size: (columns, rows), child, output, sent: Vec::new(), looked_at: 0 }
     }
 
     /// Presses keys.
     pub(crate) fn types(&mut self, keys: &str) {
         self.pty.write_all(keys.as_bytes()).expect("keys to press");
+    }
+
+    /// Sends whatever bytes; what the terminal is sent is taken meanwhile, so that neither waits for the other.
+    pub(crate) fn types_bytes(&mut self, bytes: &[u8]) {
+        self.pty.write_all(bytes).expect("keys to press");
+        self.sent.extend(self.output.try_iter().flatten());
     }
 
     /// Waits until the terminal has been sent this text since the last time.
@@ -82,9 +90,40 @@ impl Seat {
         }
     }
 
-    /// Returns what the terminal was sent up to what was seen last.
-    pub(crate) fn seen(&self) -> &[u8] {
-        &self.sent[..self.looked_at]
+    /// Gives the terminal another size.
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        self.size = (columns, rows);
+        self.pty.resize(Size::new(rows, columns)).expect("a size");
+    }
+
+    /// Waits until the screen is as it should be, and returns it.
+    #[track_caller]
+    pub(crate) fn shows_what(&mut self, is_right: impl Fn(&str) -> bool) -> vt100::Parser {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let [rows, columns] = [self.size.1, self.size.0].map(|count| NonZeroU16::new(count).expect("a size"));
+            let mut terminal = vt100::Parser::new(rows, columns, 0);
+            terminal.process(&self.sent);
+            let contents = terminal.screen().contents();
+            if is_right(&contents) {
+                return terminal;
+            }
+            match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(part) => self.sent.extend(part),
+                Err(_) => panic!("the screen is:\n{contents}"),
+            }
+        }
+    }
+
+    /// Waits until a text stands on the screen, and returns all that stands there.
+    #[track_caller]
+    pub(crate) fn shows(&mut self, text: &str) -> String {
+        self.shows_what(|screen| screen.contains(text)).screen().contents()
+    }
+
+    /// Returns everything that the terminal was sent so far.
+    pub(crate) fn sent(&self) -> String {
+        String::from_utf8_lossy(&self.sent).into_owned()
     }
 
     /// Waits for the end and returns the status with all that the terminal was sent.
@@ -120,7 +159,7 @@ fn hear_signals() {
 }
 
 /// Runs the program as a shell would, which looks at the terminal's settings before and after.
-fn shell(world: &World, args: &str) -> Seat {
+pub(crate) fn shell(world: &World, args: &str) -> Seat {
     let script = format!(
         "trap : INT; stty -a > '{root}/before'; sh -c 'echo $$ > \"{root}/pid\"; exec \"$0\" {args}' \"$0\"; \
          status=$?; stty -a > '{root}/after'; exit $status",
@@ -132,14 +171,14 @@ fn shell(world: &World, args: &str) -> Seat {
 }
 
 /// Sends a signal to the program that `shell` runs.
-fn signal(world: &World, signal: Signal) {
+pub(crate) fn signal(world: &World, signal: Signal) {
     let pid = std::fs::read_to_string(world.root().join("pid")).expect("a process id");
     let pid = Pid::from_raw(pid.trim().parse().expect("a number")).expect("a process id");
     kill_process(pid, signal).expect("a process");
 }
 
 #[track_caller]
-fn settings_are_as_before(world: &World) {
+pub(crate) fn settings_are_as_before(world: &World) {
     let read = |name: &str| {
         let settings = std::fs::read_to_string(world.root().join(name)).expect("settings");
         // The first line is the size, which is nobody's setting.
@@ -151,32 +190,12 @@ fn settings_are_as_before(world: &World) {
 }
 
 /// A world with two sessions, of which the one of `parser` was active last.
-fn two_sessions() -> World {
+pub(crate) fn two_sessions() -> World {
     let world = World::with_agents();
     let (parser, docs) = (world.dir("parser"), world.dir("docs"));
     world.add(Claude::session(id(1)).in_dir(parser).at("2026-02-02T10:00:00Z").turn("Fix the parser", "It is fixed."));
     world.add(Claude::session(id(2)).in_dir(docs).turn("Write the docs", "They are written."));
     world
-}
-
-#[test]
-fn what_was_typed_finds_the_session_and_enter_resumes_it() {
-    let world = two_sessions();
-    let mut seat = shell(&world, "resume");
-    seat.sees("2 of 2 sessions");
-    seat.sees("> claude  Fix the parser");
-    seat.sees("It is fixed.");
-    seat.types("DOCS wri");
-    seat.sees("1 of 2 sessions");
-    seat.sees("> claude  Write the docs");
-    seat.sees("They are written.");
-    seat.types("\r");
-    let (status, rest) = seat.ends();
-    assert_eq!(status, Some(0), "{rest}");
-    let launch = world.launched().expect("a launch");
-    assert_eq!(launch.argv, ["claude", "--resume", &id(2)]);
-    assert_eq!(launch.cwd, world.dir("docs"));
-    settings_are_as_before(&world);
 }
 
 #[test]
@@ -194,86 +213,12 @@ fn jidocode_is_started_in_the_project_with_the_line_to_type_shown() {
 }
 
 #[test]
-fn arrows_move_and_a_smaller_terminal_still_takes_what_is_highlighted() {
-    let world = two_sessions();
-    let mut seat = shell(&world, "resume --print");
-    seat.sees("> claude  Fix the parser");
-    seat.types("\x1b[B");
-    seat.sees("> claude  Write the docs");
-    seat.pty.resize(Size::new(2, 20)).expect("a size");
-    seat.sees("> Write the docs");
-    seat.types("\x1b[A");
-    seat.sees("> Fix the parser");
-    seat.types("\r");
-    let (status, rest) = seat.ends();
-    assert_eq!(status, Some(0), "{rest}");
-    assert!(rest.contains(&format!("claude --resume {}", id(1))), "{rest}");
-    settings_are_as_before(&world);
-}
-
-#[test]
-fn who_leaves_launches_nothing() {
-    for key in ["\x1b", "\x03"] {
-        let world = two_sessions();
-        let mut seat = shell(&world, "resume");
-        seat.sees("2 of 2 sessions");
-        seat.types(key);
-        let (status, rest) = seat.ends();
-        assert_eq!(status, Some(130), "{key:?}: {rest}");
-        assert!(rest.ends_with("\x1b[?25h\x1b[0m\x1b[?1049l"), "{rest:?}");
-        assert!(world.launched().is_none());
-        settings_are_as_before(&world);
-    }
-}
-
-#[test]
-fn a_picker_that_is_told_to_end_leaves_the_terminal_as_it_was() {
-    for (sent, expected) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
-        let world = two_sessions();
-        let mut seat = shell(&world, "resume");
-        seat.sees("2 of 2 sessions");
-        signal(&world, sent);
-        let (status, rest) = seat.ends();
-        assert_eq!(status, Some(expected), "{rest}");
-        assert!(rest.ends_with("\x1b[?1049l"), "{rest:?}");
-        assert!(world.launched().is_none());
-        settings_are_as_before(&world);
-    }
-}
-
-#[test]
-fn filters_decide_what_can_be_picked() {
-    let world = two_sessions();
-    world.add(Amplifier::session(id(3)).in_dir(world.dir("docs")).turn("Name the thing", "Named."));
-    let mut seat = shell(&world, "resume --agent amplifier");
-    seat.sees("1 of 1 sessions");
-    seat.types("\x1b");
-    assert_eq!(seat.ends().0, Some(130));
-    let (status, output) = shell(&world, "resume --since 1h").ends();
-    assert_eq!(status, Some(5));
-    assert!(output.contains("no session passes the filters"), "{output}");
-}
-
-#[test]
-fn without_a_terminal_a_session_must_be_named() {
-    let world = two_sessions();
-    world.rejoin(["resume"]).code(2).stdout_eq("").stderr_eq(snapbox::str![[r#"
-error: no SESSION was given, and there is no terminal to pick one from
-hint: name a session, or use `latest` for the newest; run `rejoin list` to see them
-
-"#]]);
-    assert_eq!(world.rejoin(["resume", "--json"]).code(2).error().code, "usage");
-    assert!(world.launched().is_none());
-}
-
-#[test]
 fn escape_codes_in_titles_and_messages_do_not_reach_the_screen() {
     let world = World::with_agents();
     let evil = "ok\x1b]52;c;ZXZpbA==\x07\u{9b}2J\u{202e}";
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn(evil, evil).title(evil));
     let mut seat = shell(&world, "resume");
-    seat.sees("assistant");
-    seat.sees(": ok\\u{1b}]52");
+    seat.shows("assistant: ok\\u{1b}]52");
     seat.types("\x1b");
     let (_, rest) = seat.ends();
     let (status, list) = shell(&world, "list").ends();
@@ -335,7 +280,7 @@ fn an_agent_that_was_picked_gets_its_signals_too() {
     let world = two_sessions();
     world.install("claude", "trap 'exit 7' INT; echo READY; while :; do sleep 0.05; done");
     let mut seat = shell(&world, "resume --wait");
-    seat.sees("2 of 2 sessions");
+    seat.shows("2 of 2 sessions");
     seat.types("\r");
     seat.sees("READY");
     seat.types("\x03");

@@ -2,6 +2,7 @@
 
 mod archived;
 mod copies;
+mod desk;
 mod path;
 mod pick;
 
@@ -10,8 +11,9 @@ use std::path::Path;
 pub(crate) use archived::{archived, state};
 use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
+pub(crate) use desk::options_with;
 use path::by_path;
-pub(crate) use pick::{Answer, picked};
+pub(crate) use pick::{Answer, Wish, needs_a_picker, picked};
 
 use crate::agent::Depth;
 use crate::error::{Exit, Refusal};
@@ -202,7 +204,7 @@ fn by_number(
 }
 
 /// Reads a session of a listing once more, as far as is wanted.
-fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
+pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
     let mut places = scan::locate(env, &[session.agent]);
     // It may lie in no store.
     let is_known = |place: &Located| places.places.iter().any(|known| known.id == place.id && known.path == place.path);

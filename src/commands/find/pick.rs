@@ -1,45 +1,78 @@
-//! Without a selector: a person picks on the terminal.
+//! A person picks on the terminal: without a selector, or where a selector means several.
+
+use std::sync::Arc;
 
 use anyhow::Context as _;
 
-use super::{again, listed};
+use super::desk::Office;
+use crate::agent::command::Request;
 use crate::error::{Exit, Refusal};
-use crate::scan::Wanted;
+use crate::launch::resume::Options;
 use crate::session::Session;
-use crate::session::select::Filter;
+use crate::session::select::{CopySelector, Filter};
 use crate::system::env::Env;
-use crate::view::picker::{self, Picked};
+use crate::view::pick::{self, Desk, How, Picked, Purpose};
 use crate::view::ui::Ui;
+
+/// What is picked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish<'a> {
+    pub filter: &'a Filter,
+    pub purpose: Purpose,
+    /// What is typed at the beginning.
+    pub words: &'a str,
+    /// How a session would be resumed.
+    pub options: &'a Options,
+    pub request: &'a Request,
+    pub copy: Option<&'a CopySelector>,
+    /// Whether its agent is started then.
+    pub is_started: bool,
+}
 
 /// What came of asking a person.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// This session.
-    Session(Box<Session>),
+    /// These sessions, and how they are resumed.
+    Sessions(Vec<Arc<Session>>, How),
     /// None; the run ends like this.
     Left(Exit),
 }
 
-/// Lets a person pick one of the sessions that pass the filters; without a terminal that is wrong usage.
-pub(crate) fn picked(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Answer> {
-    let is_dumb = env.variable("TERM").is_none_or(|term| term == "dumb");
-    if !env.stdin_is_terminal || !env.stderr_is_terminal || is_dumb {
-        let why = if is_dumb {
-            "this terminal cannot show a list to pick from"
-        } else {
-            "there is no terminal to pick one from"
-        };
-        let refusal = Refusal::new(Exit::Usage, "usage", format!("no SESSION was given, and {why}"));
-        return Err(refusal
-            .hint("name a session, or use `latest` for the newest; run `rejoin list` to see them")
-            .into());
+/// Tells whether a person can be asked to pick: at a terminal that can show a list.
+pub(crate) fn can_pick(env: &Env) -> bool {
+    env.stdin_is_terminal && env.stderr_is_terminal && !is_dumb(env)
+}
+
+fn is_dumb(env: &Env) -> bool {
+    env.variable("TERM").is_none_or(|term| term == "dumb")
+}
+
+/// Refuses where nobody can pick, which is wrong usage.
+pub(crate) fn needs_a_picker(env: &Env) -> Result<(), Refusal> {
+    if can_pick(env) {
+        return Ok(());
     }
-    let sessions = listed(filter, env, ui);
-    if sessions.is_empty() {
-        return Err(super::nothing_passes().into());
-    }
-    match picker::pick(&sessions, env, ui.err_styles()).context("cannot use the terminal")? {
-        Picked::Session(at) => Ok(Answer::Session(Box::new(again(&sessions[at], wanted, env)?))),
+    let why = match env.stdin_is_terminal && env.stderr_is_terminal {
+        true => "this terminal cannot show a list to pick from",
+        false => "there is no terminal to pick one from",
+    };
+    let refusal = Refusal::new(Exit::Usage, "usage", format!("no SESSION was given, and {why}"));
+    Err(refusal.hint("name a session, or use `latest` for the newest; run `rejoin list` to see them"))
+}
+
+/// Lets a person pick from the sessions that pass the filters.
+pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Answer> {
+    let desk: Arc<dyn Desk> = Arc::new(Office {
+        env: env.clone(),
+        filter: wish.filter.clone(),
+        options: wish.options.clone(),
+        request: wish.request.clone(),
+        copy: wish.copy.cloned(),
+        is_started: wish.is_started,
+    });
+    match pick::pick(&desk, wish.purpose, wish.words, env, ui.err_styles()).context("cannot use the terminal")? {
+        Picked::Sessions(sessions, how) => Ok(Answer::Sessions(sessions, how)),
         Picked::Left(exit) => Ok(Answer::Left(exit)),
+        Picked::Nothing => Err(super::nothing_passes().into()),
     }
 }

@@ -157,6 +157,11 @@ pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, id: &str, o
     }
 }
 
+/// Returns a message on one line of at most so many columns: what stands before the text, the text, and what comes after.
+pub(crate) fn excerpt(hit: &Hit, width: usize) -> [String; 3] {
+    fit(words(hit), width)
+}
+
 /// Cuts what is around the text, so that a line has at most so many columns.
 fn fit([before, within, after]: [String; 3], width: usize) -> [String; 3] {
     let room = width.saturating_sub(within.width());

@@ -32,6 +32,8 @@ pub(crate) struct Styles {
     pub header: Style,
     /// What was asked for.
     pub strong: Style,
+    /// The letters that match what was typed.
+    pub found: Style,
     /// What matters less.
     pub faint: Style,
     /// A problem that can be fixed.
@@ -45,6 +47,7 @@ impl Styles {
         Self {
             header: Style::new().bold(),
             strong: AnsiColor::Cyan.on_default(),
+            found: AnsiColor::Green.on_default().bold(),
             faint: Style::new().dimmed(),
             warning: AnsiColor::Yellow.on_default().bold(),
             error: AnsiColor::Red.on_default().bold(),

@@ -1,0 +1,260 @@
+//! What the picker has done: sessions read, checked, removed and pinned by the same code as the verbs use.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{again, with_a_chosen_copy};
+use crate::agent;
+use crate::agent::command::Request;
+use crate::change::apply::pins::update;
+use crate::change::apply::run::{self, Outcome};
+use crate::change::apply::undo;
+use crate::change::pins::Pins;
+use crate::change::plan::change::Change;
+use crate::commands::removal;
+use crate::error::Refusal;
+use crate::format::shell;
+use crate::launch;
+use crate::launch::resume::{Options, Resume};
+use crate::scan::{self, Places, Wanted};
+use crate::session::select::{self, CopySelector, Filter, SortKey};
+use crate::session::{AgentKind, Located, Session};
+use crate::system::env::Env;
+use crate::system::watch::Watcher;
+use crate::view::pick::{Desk, How, Ready, Refused};
+use crate::view::render::show;
+use crate::view::ui::Styles;
+
+/// Where there are more sessions than this, so many of the newest are read before all of them.
+const FIRST: usize = 256;
+/// How long another change is waited for; somebody sits there.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the picker needs to know to have something done.
+pub(super) struct Office {
+    pub(super) env: Env,
+    pub(super) filter: Filter,
+    pub(super) options: Options,
+    pub(super) request: Request,
+    pub(super) copy: Option<CopySelector>,
+    /// Whether the agent's program is started, so that it must be there.
+    pub(super) is_started: bool,
+}
+
+impl Desk for Office {
+    fn load(&self, hand_over: &mut dyn FnMut(Vec<Session>, Option<usize>)) {
+        let env = &self.env;
+        let places = scan::locate(env, &self.filter.agents);
+        if places.places.len() > 4 * FIRST {
+            let newest = newest(&places.places);
+            let is_new = |place: &Located| newest.contains(&(place.agent(), place.id.as_str()));
+            let some = Places {
+                places: places.places.iter().filter(|place| is_new(place)).cloned().collect(),
+                ..Places::default()
+            };
+            let scan = some.read_all(env, Wanted { sizes: false, ..Wanted::GLANCE });
+            hand_over(self.in_order(scan.sessions), None);
+        }
+        let mut scan = places.read_all(env, Wanted::GLANCE);
+        scan.add_those_in_dirs(env, &self.filter, Wanted::GLANCE, &Watcher::default());
+        scan.add_pointers(env);
+        let problems = scan.problems.len();
+        hand_over(self.in_order(scan.sessions), Some(problems));
+    }
+
+    fn check(&self, session: &Session, how: &How) -> Result<(), Refused> {
+        self.resume(session, how, self.is_started).map(drop)
+    }
+
+    fn command(&self, session: &Session) -> Result<String, Refused> {
+        // It may be for another terminal, in which the program is found.
+        let resume = self.resume(session, &How::default(), false)?;
+        resume.plan.shell_line(&self.env).ok_or_else(|| Refused {
+            why: "the command cannot be printed: a part of it holds control characters or is not UTF-8".to_owned(),
+            ready: vec![show_it(session)],
+        })
+    }
+
+    fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String> {
+        undo::recover_first(&self.env, "delete", PATIENCE).map_err(|error| in_words(&error))?;
+        removal::plan(sessions, &self.env).map_err(|error| in_words(&error))
+    }
+
+    fn remove(&self, change: &Change) -> Result<Outcome, String> {
+        run::run(change, &self.env, PATIENCE).map_err(|error| in_words(&error))
+    }
+
+    fn pin(&self, sessions: &[Arc<Session>], is_wanted: bool) -> Result<(), String> {
+        let verb = if is_wanted { "pin" } else { "unpin" };
+        let change = |pins: &mut Pins| {
+            for session in sessions {
+                match is_wanted {
+                    true => pins.add(session.agent, &session.id, self.env.now),
+                    false => pins.remove(session.agent, &session.id),
+                };
+            }
+        };
+        update(&self.env, verb, PATIENCE, change).map_err(|error| in_words(&error))
+    }
+
+    fn write_whole(&self, session: &Session, mut out: &mut dyn Write) -> io::Result<()> {
+        let (env, styles) = (&self.env, Styles::default());
+        let session = again(session, Wanted::RESUME, env).map_err(io::Error::other)?;
+        let plan = launch::plan(&session, &self.request, env);
+        show::session(&mut out, env, &styles, &session, &plan)?;
+        writeln!(out)?;
+        let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
+        let mut written = Ok(());
+        let read = agent.messages(session.copy(), &mut |message| {
+            written = show::message(&mut out, env, &styles, &message);
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        written?;
+        read.map_err(io::Error::other)
+    }
+}
+
+impl Office {
+    /// Keeps what passes the filters, newest activity first, and marks what is pinned.
+    fn in_order(&self, mut sessions: Vec<Session>) -> Vec<Session> {
+        sessions.retain(|session| self.filter.matches(session) && session.copy().kind.is_listed());
+        select::sort(&mut sessions, SortKey::Active, false);
+        // Looking does not fail over pins that cannot be read; who wants to change them is told.
+        if let Ok(pins) = Pins::read(&self.env) {
+            pins.mark(&mut sessions);
+        }
+        sessions
+    }
+
+    /// Makes every check of a resume, and says what can be done where one fails.
+    fn resume(&self, session: &Session, how: &How, is_started: bool) -> Result<Resume, Refused> {
+        let fail = |refusal: Refusal, resume: Option<&Resume>| self.refused(session, &refusal, resume, how);
+        let read = again(session, Wanted::RESUME, &self.env).map_err(|refusal| fail(refusal, None))?;
+        let copy = how.copy.map(CopySelector::Number).or_else(|| self.copy.clone());
+        let read = with_a_chosen_copy(read, copy.as_ref(), &self.env).map_err(|refusal| fail(refusal, None))?;
+        let options = options_with(&self.options, how);
+        let mut resume =
+            Resume::of_session(read, &options, &self.request, &self.env).map_err(|refusal| fail(refusal, None))?;
+        if let Some(refusal) = resume.check(&options, &self.env).into_iter().next() {
+            return Err(fail(refusal, Some(&resume)));
+        }
+        if is_started {
+            launch::find_program(&resume.plan, &self.env).map_err(|refusal| fail(refusal, Some(&resume)))?;
+        }
+        Ok(resume)
+    }
+
+    fn refused(&self, session: &Session, refusal: &Refusal, resume: Option<&Resume>, how: &How) -> Refused {
+        let ready = |how: How, why: String| Ready { line: self.line(session, &how), why, how: Some(how) };
+        let elsewhere = |dir: &Path| How { dir: Some(dir.to_owned()), ..how.clone() };
+        let here = || {
+            let cwd = self.env.cwd.as_deref().filter(|_| !self.env.foreign_home);
+            cwd.map(|cwd| ready(elsewhere(cwd), "starts it in the current directory".to_owned()))
+        };
+        let mut all: Vec<Ready> = match refusal.code {
+            "missing-directory" | "not-a-directory" | "unknown-directory" => {
+                let instead = resume.map(|resume| resume.instead(&self.env)).unwrap_or_default();
+                let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.to_owned()));
+                found.chain(here()).collect()
+            }
+            "live" => vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())],
+            "planted" | "untrusted-directory" => {
+                let trust =
+                    ready(How { trust: true, ..how.clone() }, "starts it where it says, if you know it".to_owned());
+                std::iter::once(trust).chain(here()).collect()
+            }
+            "too-many-resumes" => {
+                vec![ready(How { no_limit: true, ..how.clone() }, "resumes it all the same".to_owned())]
+            }
+            "ambiguous-copy" => {
+                let copies = refusal.candidates.iter().filter_map(|copy| Some((copy.copy?, copy)));
+                copies
+                    .map(|(number, copy)| {
+                        let parts = [Some(copy.path.clone()), copy.active_at.clone(), copy.differs.clone()];
+                        let why = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+                        ready(How { copy: Some(number), ..how.clone() }, why)
+                    })
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
+        all.dedup_by(|a, b| a.how == b.how);
+        all.push(show_it(session));
+        Refused { why: refusal.message.clone(), ready: all }
+    }
+
+    /// Writes the command that resumes a session like this.
+    fn line(&self, session: &Session, how: &How) -> String {
+        let mut line = format!("rejoin resume {}", name(session));
+        if self.env.foreign_home {
+            line.push_str(&format!(" --home {}", shell::word(&self.env.home.to_string_lossy())));
+        }
+        if let Some(copy) = how.copy {
+            line.push_str(&format!(" --copy {copy}"));
+        }
+        if let Some(dir) = &how.dir {
+            line.push_str(&format!(" --dir {}", shell::word(&dir.to_string_lossy())));
+        }
+        let flags = [(how.force, "--force"), (how.trust, "--trust"), (how.no_limit, "--no-limit")];
+        flags.iter().filter(|(is, _)| *is).for_each(|(_, flag)| line.extend([" ", flag]));
+        line
+    }
+}
+
+/// Adds what a person overruled to what was asked for on the command line.
+pub(crate) fn options_with(options: &Options, how: &How) -> Options {
+    Options {
+        dir: how.dir.clone().or_else(|| options.dir.clone()),
+        force: options.force || how.force,
+        trust: options.trust || how.trust,
+        no_limit: options.no_limit || how.no_limit,
+        has_terminal: options.has_terminal,
+    }
+}
+
+fn name(session: &Session) -> String {
+    shell::word(&format!("{}:{}", session.agent, session.id)).into_owned()
+}
+
+fn show_it(session: &Session) -> Ready {
+    Ready {
+        line: format!("rejoin show {}", name(session)),
+        why: "shows everything that is known of it, in a pager".to_owned(),
+        how: None,
+    }
+}
+
+/// Says an error in one line, with what to do about it.
+fn in_words(error: &anyhow::Error) -> String {
+    let hint = error.downcast_ref::<Refusal>().and_then(|refusal| refusal.hint.as_deref());
+    match hint {
+        Some(hint) => format!("{error:#}; {hint}"),
+        None => format!("{error:#}"),
+    }
+}
+
+/// Returns the names of the sessions whose files were changed last. Only times of files are looked at, so these need not
+/// be the newest; all are read soon after.
+fn newest(places: &[Located]) -> HashSet<(AgentKind, &str)> {
+    use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+    // What is named after a hash would have every other session read for its directory.
+    let is_plain = |place: &&Located| {
+        let project = place.project.as_deref();
+        !project.is_some_and(|project| agent::by_kind(place.agent()).is_some_and(|agent| agent.is_hash(project)))
+    };
+    let mut dated: Vec<_> = places
+        .par_iter()
+        .filter(|place| !place.is_subagent)
+        .filter(is_plain)
+        .filter_map(|place| {
+            Some((place.path.symlink_metadata().ok()?.modified().ok()?, (place.agent(), place.id.as_str())))
+        })
+        .collect();
+    dated.sort_unstable_by_key(|(at, _)| Reverse(*at));
+    dated.into_iter().take(FIRST).map(|(_, name)| name).collect()
+}

@@ -1,0 +1,360 @@
+//! Whether, and how well, a session matches what a person typed: words, and filters such as `agent:claude`. Pure.
+
+use clap::ValueEnum as _;
+use jiff::Timestamp;
+use memchr::memmem::Finder;
+use nucleo_matcher::chars::{normalize, to_lower_case};
+use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+use crate::session::{AgentKind, Session};
+
+/// So much of a first prompt is looked through, in characters.
+const PROMPT: usize = 2000;
+/// Fewer letters than these are no loose match, and no beginning of an id: they would be found everywhere.
+const SHORTEST: usize = 3;
+/// What each letter of a loose match must be worth. The matcher gives 16 for a letter, more at the beginning of a word
+/// or right behind the letter before it, and takes away for what lies between two letters.
+const LEAST_SCORE: usize = 18;
+
+/// How well a session matches, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// Every word stands in its title, directory, agent, id or marks.
+    Named,
+    /// Some word stands only in its first prompt.
+    Prompted,
+    /// The letters of some word are there in order, close together, but with others between them.
+    Loose,
+}
+
+/// Puts text in small letters without accents, character by character, so that places in it stay what they are.
+fn folded(text: &str) -> String {
+    text.chars().map(|c| to_lower_case(normalize(c))).collect()
+}
+
+/// What of a session is compared with words; every text is folded.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    agent: AgentKind,
+    /// Beside the agent itself, those whose pointers name the session.
+    agents: Vec<AgentKind>,
+    active_at: Option<Timestamp>,
+    title: String,
+    dir: String,
+    /// Agent and marks.
+    labels: String,
+    id: String,
+    /// The first prompt, and the directory from the root.
+    prompt: String,
+    /// The directories that the session records.
+    dirs: Vec<String>,
+}
+
+impl Subject {
+    /// Gathers what is compared; title and directory are given as they are shown, so that hits can be shown in them.
+    pub(crate) fn of(session: &Session, title: &str, dir: &str, marks: &[String]) -> Self {
+        let copy = session.copy();
+        let prompt = copy.first_prompt.as_ref().map(|prompt| prompt.value.as_str()).unwrap_or_default();
+        let mut prompt: String = prompt.chars().take(PROMPT).collect();
+        if let Some(dir) = session.launch_dir() {
+            prompt.extend(["\n", &dir.to_string_lossy()]);
+        }
+        Self {
+            agent: session.agent,
+            agents: session.pointers.iter().map(|pointer| pointer.agent).collect(),
+            active_at: session.active_at(),
+            title: folded(title),
+            dir: folded(dir),
+            labels: folded(&format!("{} {}", session.agent, marks.join(" "))),
+            id: folded(&session.id),
+            prompt: folded(&prompt),
+            dirs: copy.directories().map(|dir| folded(&dir.to_string_lossy())).collect(),
+        }
+    }
+}
+
+/// A word, in the ways that it is looked for.
+#[derive(Clone, Debug)]
+struct Word {
+    text: String,
+    letters: usize,
+    part: Finder<'static>,
+    loose: Atom,
+}
+
+impl Word {
+    fn new(text: &str) -> Self {
+        let folded = folded(text);
+        Self {
+            text: text.to_owned(),
+            letters: folded.chars().count(),
+            part: Finder::new(&folded).into_owned(),
+            loose: Atom::new(&folded, CaseMatching::Respect, Normalization::Never, AtomKind::Fuzzy, false),
+        }
+    }
+
+    fn is_in(&self, folded: &str) -> bool {
+        self.part.find(folded.as_bytes()).is_some()
+    }
+
+    fn begins(&self, folded: &str) -> bool {
+        self.letters >= SHORTEST && folded.as_bytes().starts_with(self.part.needle())
+    }
+}
+
+/// What was typed, understood.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query {
+    words: Vec<Word>,
+    agents: Option<Vec<AgentKind>>,
+    dirs: Vec<String>,
+    since: Option<Timestamp>,
+    before: Option<Timestamp>,
+    /// What of it is not understood, for people; it filters nothing.
+    pub problem: Option<String>,
+}
+
+impl Query {
+    /// Understands words, phrases in quotes, and the filters `agent:`, `dir:`, `since:` and `before:`; `time` reads an
+    /// age or a date.
+    pub(crate) fn parse(text: &str, time: impl Fn(&str) -> Option<Timestamp>) -> Self {
+        let mut query = Self::default();
+        for part in parts(text) {
+            let (name, value) = part.split_once(':').unwrap_or((&part, ""));
+            match name {
+                // A filter that is still being typed filters nothing yet.
+                "agent" | "dir" | "since" | "before" if part.ends_with(':') => {}
+                "agent" if !value.is_empty() => {
+                    let mut agents: Vec<AgentKind> = value.split(',').flat_map(agents_called).collect();
+                    if agents.is_empty() {
+                        query.problem = Some(format!("no agent is called {value}"));
+                    }
+                    query.agents.get_or_insert_default().append(&mut agents);
+                }
+                "dir" if !value.is_empty() => query.dirs.push(folded(value)),
+                "since" | "before" if !value.is_empty() => match time(value) {
+                    Some(at) if name == "since" => query.since = Some(at),
+                    Some(at) => query.before = Some(at),
+                    None => query.problem = Some(format!("{value} is no age and no date")),
+                },
+                _ => query.words.push(Word::new(&part)),
+            }
+        }
+        query
+    }
+
+    /// Returns the words that are no filters.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|word| word.text.as_str())
+    }
+
+    /// Tells whether a session passes the filters, whatever the words are.
+    pub(crate) fn lets_pass(&self, subject: &Subject) -> bool {
+        let at = subject.active_at;
+        let is_of = |agents: &Vec<AgentKind>| {
+            agents.contains(&subject.agent) || subject.agents.iter().any(|agent| agents.contains(agent))
+        };
+        self.agents.as_ref().is_none_or(is_of)
+            && self.dirs.iter().all(|dir| subject.dirs.iter().any(|recorded| recorded.contains(dir)))
+            && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
+            && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
+    }
+}
+
+/// Splits at blanks, but not between quotes; one that is still open ends with the text.
+fn parts(text: &str) -> Vec<String> {
+    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
+    for c in text.chars() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            c if c.is_whitespace() && !is_quoted => parts.push(std::mem::take(&mut part)),
+            c => part.push(c),
+        }
+    }
+    parts.push(part);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// Returns the agent of that name, or else those whose names begin so.
+fn agents_called(name: &str) -> Vec<AgentKind> {
+    let name = name.to_lowercase();
+    let all = AgentKind::value_variants().iter().copied();
+    let exact: Vec<AgentKind> = all.clone().filter(|agent| agent.name() == name).collect();
+    if exact.is_empty() {
+        all.filter(|agent| !name.is_empty() && agent.name().starts_with(&name)).collect()
+    } else {
+        exact
+    }
+}
+
+/// Compares; it keeps the memory that this takes.
+#[derive(Debug)]
+pub(crate) struct Matching {
+    matcher: Matcher,
+    letters: Vec<char>,
+    found: Vec<u32>,
+}
+
+impl Default for Matching {
+    fn default() -> Self {
+        Self { matcher: Matcher::new(Config::DEFAULT), letters: Vec::new(), found: Vec::new() }
+    }
+}
+
+impl Matching {
+    /// Tells how well a session matches; `None` if it does not.
+    pub(crate) fn rank(&mut self, query: &Query, subject: &Subject) -> Option<Rank> {
+        if !query.lets_pass(subject) {
+            return None;
+        }
+        let mut words = query.words.iter();
+        words.try_fold(Rank::Named, |worst, word| Some(worst.max(self.rank_of(word, subject)?)))
+    }
+
+    fn rank_of(&mut self, word: &Word, subject: &Subject) -> Option<Rank> {
+        let named = [&subject.title, &subject.dir, &subject.labels];
+        if named.iter().any(|text| word.is_in(text)) || word.begins(&subject.id) {
+            return Some(Rank::Named);
+        }
+        if word.is_in(&subject.prompt) {
+            return Some(Rank::Prompted);
+        }
+        named.into_iter().any(|text| self.is_loosely_in(word, text)).then_some(Rank::Loose)
+    }
+
+    /// Tells whether the letters of a word stand in a text close enough together; which ones is in `found` then.
+    fn is_loosely_in(&mut self, word: &Word, folded: &str) -> bool {
+        if word.letters < SHORTEST {
+            return false;
+        }
+        let text = Utf32Str::new(folded, &mut self.letters);
+        let score = word.loose.score(text, &mut self.matcher).unwrap_or_default();
+        if usize::from(score) < word.letters * LEAST_SCORE {
+            return false;
+        }
+        self.found.clear();
+        word.loose.indices(text, &mut self.matcher, &mut self.found);
+        let span = self.found.last().zip(self.found.first()).map_or(0, |(last, first)| last - first + 1);
+        usize::try_from(span).is_ok_and(|span| span <= 2 * word.letters + 4)
+    }
+
+    /// Returns the places of the characters of a text that the words match, in order.
+    pub(crate) fn places(&mut self, query: &Query, text: &str) -> Vec<usize> {
+        let (folded, mut places) = (folded(text), Vec::new());
+        for word in &query.words {
+            let parts: Vec<usize> = word.part.find_iter(folded.as_bytes()).collect();
+            for start in parts.iter().map(|at| folded[..*at].chars().count()) {
+                places.extend(start..start + word.letters);
+            }
+            if parts.is_empty() && self.is_loosely_in(word, &folded) {
+                places.extend(self.found.iter().filter_map(|at| usize::try_from(*at).ok()));
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests::{copy, session};
+    use crate::session::{Fact, Health};
+
+    fn subject(title: &str, dir: &str, prompt: &str) -> Subject {
+        let mut copy = copy("5d1f2e8a-aaaa");
+        copy.first_prompt = Some(Fact::new(prompt.to_owned(), "t"));
+        copy.launch_dir = Some(Fact::new(dir.into(), "t"));
+        copy.active_at = Some(Fact::new("2026-03-01T12:00:00Z".parse().expect("a time"), "t"));
+        Subject::of(&session(vec![copy]), title, dir, &[Health::MissingDirectory.mark().to_owned(), "exec".to_owned()])
+    }
+
+    fn query(text: &str) -> Query {
+        Query::parse(text, |value| value.parse().ok())
+    }
+
+    fn rank(text: &str, title: &str) -> Option<Rank> {
+        Matching::default().rank(&query(text), &subject(title, "/home/ana/shop", "please look at the basket"))
+    }
+
+    #[test]
+    fn every_word_must_be_somewhere_in_either_case() {
+        for (text, expected) in [
+            ("", Some(Rank::Named)),
+            ("PARSER fix", Some(Rank::Named)),
+            ("  fix   shop ", Some(Rank::Named)),
+            ("claude", Some(Rank::Named)),
+            ("\"dir gone\" exec", Some(Rank::Named)),
+            ("\"the parser", Some(Rank::Named)),
+            ("5d1f", Some(Rank::Named)),
+            ("aaaa", None),
+            ("basket parser", Some(Rank::Prompted)),
+            ("ana/shop", Some(Rank::Named)),
+            ("http://", None),
+            ("fix nothing", None),
+        ] {
+            assert_eq!(rank(text, "Fix the Parser"), expected, "{text}");
+        }
+        assert_eq!(rank("ärger", "ÄRGER"), Some(Rank::Named));
+        assert_eq!(rank("arger", "Ärger"), Some(Rank::Named), "accents need not be typed");
+    }
+
+    #[test]
+    fn letters_in_order_match_loosely_if_they_are_close_together() {
+        for (word, title) in [
+            ("plnkill", "Plan to kill the old server"),
+            ("worktre", "Work in the linked worktree"),
+            ("wrktree", "Work in the linked worktree"),
+            ("fxprsr", "Fix the parser"),
+            ("rfctor", "Start the refactoring of the tokenizer"),
+            ("licrep", "Licence report"),
+        ] {
+            assert!(rank(word, title).is_some(), "{word}: {title}");
+        }
+        for (word, title) in [
+            ("exit", "Please write examples for the index and its text"),
+            ("config", "Count the files again"),
+            ("parser", "Please look at the archive and ask the user for more"),
+            ("ab", "a cab"),
+            ("xz", "examples of z"),
+        ] {
+            assert_ne!(rank(word, title), Some(Rank::Loose), "{word}: {title}");
+        }
+    }
+
+    #[test]
+    fn filters_are_part_of_what_is_typed() {
+        for (text, expected) in [
+            ("agent:claude", true),
+            ("agent:cl fix", true),
+            ("agent:codex,claude", true),
+            ("agent:codex", false),
+            ("agent:nobody", false),
+            ("agent:", true),
+            ("dir:SHOP", true),
+            ("dir:elsewhere", false),
+            ("since:2026-03-01T00:00:00Z", true),
+            ("since:2026-03-02T00:00:00Z", false),
+            ("before:2026-03-02T00:00:00Z", true),
+            ("before:2026-03-01T00:00:00Z", false),
+        ] {
+            assert_eq!(rank(text, "Fix the parser").is_some(), expected, "{text}");
+        }
+        assert_eq!(query("since:soon x").problem.as_deref(), Some("soon is no age and no date"));
+        assert_eq!(query("agent:nobody").problem.as_deref(), Some("no agent is called nobody"));
+        assert_eq!(query("agent:claude fix \"two words\" dir:x").words().collect::<Vec<_>>(), ["fix", "two words"]);
+    }
+
+    #[test]
+    fn the_places_are_those_of_the_letters_that_match() {
+        let places = |words: &str, text: &str| Matching::default().places(&query(words), text);
+        assert_eq!(places("the", "Fix the parser"), [4, 5, 6]);
+        assert_eq!(places("fix par", "Fix the parser"), [0, 1, 2, 8, 9, 10]);
+        assert_eq!(places("fxprsr", "Fix the parser").len(), 6);
+        assert_eq!(places("名前", "日本 名前"), [3, 4]);
+        assert_eq!(places("nothing agent:claude", "Fix the parser"), Vec::<usize>::new());
+    }
+}

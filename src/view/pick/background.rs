@@ -1,0 +1,211 @@
+//! What the picker has done by other threads, and what these tell of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use super::desk::{Desk, How, Refused};
+use super::item::{Item, Key};
+use super::preview::Preview;
+use super::state::Said;
+use crate::change::apply::run::{ItemResult, Outcome};
+use crate::change::plan::change::Change;
+use crate::format::text;
+use crate::scan::search::{self, Needle};
+use crate::session::Session;
+use crate::system::env::Env;
+use crate::system::terminal::Waker;
+
+/// So many sessions are searched before what was found is told.
+const PART: usize = 32;
+/// What was found is told no more often than this, because the list is put in order anew each time.
+const TELL: Duration = Duration::from_millis(60);
+
+/// What another thread has done.
+pub(super) enum News {
+    /// Sessions were read; `problems` counts what could not be, once all were.
+    Loaded { sessions: Vec<Arc<Session>>, items: Vec<Item>, problems: Option<usize> },
+    /// Messages were read for the preview.
+    Preview(Key, Preview),
+    /// Messages have the words that were typed.
+    Said { said: Vec<(Key, Said)>, is_last: bool },
+    /// It was checked whether a session can be resumed.
+    Checked(Arc<Session>, How, Result<(), Refused>),
+    /// The command of a session was asked for.
+    Command(Arc<Session>, Result<String, Refused>),
+    /// A removal was planned.
+    Planned(Vec<Key>, Result<Change, String>),
+    /// A removal was carried out; these are gone, and this is to be said.
+    Removed { gone: Vec<Key>, words: String },
+    /// Sessions were pinned, or let go.
+    Pinned(Vec<Key>, Result<bool, String>),
+}
+
+/// Counts up whenever something else is wanted, so that who works for an earlier wish can stop.
+#[derive(Clone, Debug, Default)]
+struct Wish(Arc<AtomicU64>);
+
+impl Wish {
+    /// Wishes for something else; the answer tells as long as nobody wishes again.
+    fn anew(&self) -> impl Fn() -> bool + Clone + Send + Sync + use<> {
+        let (current, own) = (Arc::clone(&self.0), self.0.fetch_add(1, Ordering::SeqCst) + 1);
+        move || current.load(Ordering::SeqCst) == own
+    }
+}
+
+/// Where threads are started, and where they tell.
+pub(super) struct Background {
+    desk: Arc<dyn Desk>,
+    send: Sender<News>,
+    news: Receiver<News>,
+    waker: Waker,
+    preview: Wish,
+    search: Wish,
+}
+
+impl Background {
+    pub(super) fn new(desk: Arc<dyn Desk>, waker: Waker) -> Self {
+        let (send, news) = channel();
+        Self { desk, send, news, waker, preview: Wish::default(), search: Wish::default() }
+    }
+
+    pub(super) fn desk(&self) -> Arc<dyn Desk> {
+        Arc::clone(&self.desk)
+    }
+
+    /// Returns the next thing that was told.
+    pub(super) fn news(&self) -> Option<News> {
+        self.news.try_recv().ok()
+    }
+
+    fn run(&self, work: impl FnOnce(&dyn Desk, &dyn Fn(News)) + Send + 'static) {
+        let (desk, send, waker) = (Arc::clone(&self.desk), self.send.clone(), self.waker.clone());
+        std::thread::spawn(move || {
+            work(&*desk, &|news| {
+                // Nobody listens any more when the picker has ended.
+                let _ = send.send(news);
+                waker.wake();
+            });
+        });
+    }
+
+    /// Reads the sessions.
+    pub(super) fn load(&self, env: &Env) {
+        let env = env.clone();
+        self.run(move |desk, tell| {
+            desk.load(&mut |sessions, problems| {
+                let items = sessions.par_iter().map(|session| Item::of(session, &env)).collect();
+                tell(News::Loaded { sessions: sessions.into_iter().map(Arc::new).collect(), items, problems });
+            });
+        });
+    }
+
+    /// Reads the last messages of a session, unless another one is looked at meanwhile.
+    pub(super) fn preview(&self, session: Arc<Session>) {
+        let is_wanted = self.preview.anew();
+        self.run(move |_, tell| {
+            let preview = Preview::read(&session, &is_wanted);
+            if is_wanted() {
+                tell(News::Preview((session.agent, session.id.clone()), preview));
+            }
+        });
+    }
+
+    pub(super) fn forget_preview(&self) {
+        let _ = self.preview.anew();
+    }
+
+    /// Searches messages for words, session by session, until something else is typed.
+    pub(super) fn search<'w>(&self, words: impl Iterator<Item = &'w str>, sessions: Vec<Arc<Session>>) {
+        let is_wanted = self.search.anew();
+        let needles: Vec<Needle> = words.map(|word| Needle::new(&word.to_lowercase(), false)).collect();
+        self.run(move |_, tell| {
+            let (mut said, mut told) = (Vec::new(), Instant::now());
+            for part in sessions.chunks(PART) {
+                let found: Vec<_> = part
+                    .par_iter()
+                    .filter_map(|session| {
+                        let (hit, messages) = search::look_for_all(session.copy(), &needles, &is_wanted)?;
+                        Some(((session.agent, session.id.clone()), Said { hit, messages }))
+                    })
+                    .collect();
+                if !is_wanted() {
+                    return;
+                }
+                said.extend(found);
+                if !said.is_empty() && told.elapsed() >= TELL {
+                    tell(News::Said { said: std::mem::take(&mut said), is_last: false });
+                    told = Instant::now();
+                }
+            }
+            if is_wanted() {
+                tell(News::Said { said, is_last: true });
+            }
+        });
+    }
+
+    pub(super) fn forget_search(&self) {
+        let _ = self.search.anew();
+    }
+
+    /// Checks whether a session can be resumed.
+    pub(super) fn check(&self, session: Arc<Session>, how: How) {
+        self.run(move |desk, tell| {
+            let checked = desk.check(&session, &how);
+            tell(News::Checked(session, how, checked));
+        });
+    }
+
+    /// Asks for the command that resumes a session.
+    pub(super) fn command(&self, session: Arc<Session>) {
+        self.run(move |desk, tell| {
+            let command = desk.command(&session);
+            tell(News::Command(session, command));
+        });
+    }
+
+    /// Plans the removal of sessions.
+    pub(super) fn plan_removal(&self, sessions: Vec<Arc<Session>>) {
+        self.run(move |desk, tell| tell(News::Planned(keys(&sessions), desk.plan_removal(&sessions))));
+    }
+
+    /// Carries out a removal that was agreed to.
+    pub(super) fn remove(&self, change: Change) {
+        self.run(move |desk, tell| {
+            let (gone, words) = match desk.remove(&change) {
+                Ok(outcome) => gone(&change, &outcome),
+                Err(why) => (Vec::new(), why),
+            };
+            tell(News::Removed { gone, words });
+        });
+    }
+
+    /// Pins sessions, or lets them go.
+    pub(super) fn pin(&self, sessions: Vec<Arc<Session>>, is_wanted: bool) {
+        self.run(move |desk, tell| {
+            tell(News::Pinned(keys(&sessions), desk.pin(&sessions, is_wanted).map(|()| is_wanted)));
+        });
+    }
+}
+
+/// Returns the sessions that a removal took away, and what is to be said of it.
+fn gone(change: &Change, outcome: &Outcome) -> (Vec<Key>, String) {
+    let (mut gone, mut left) = (Vec::new(), Vec::new());
+    for (item, done) in change.items.iter().zip(&outcome.done) {
+        match done {
+            ItemResult::Done => gone.extend(item.about.session().map(|(agent, id)| (agent, id.to_owned()))),
+            ItemResult::Skipped(why) | ItemResult::Failed(why) => left.push(format!("{} stays: {why}", item.about)),
+        }
+    }
+    let mut words =
+        vec![format!("{} moved to the trash; `rejoin undo` brings back what went", text::count(gone.len(), "session"))];
+    words.append(&mut left);
+    (gone, words.join("; "))
+}
+
+fn keys(sessions: &[Arc<Session>]) -> Vec<Key> {
+    sessions.iter().map(|session| (session.agent, session.id.clone())).collect()
+}

@@ -1,0 +1,123 @@
+//! The line that is typed on.
+
+use crate::format::text;
+
+/// More than this nobody types to find a session, in characters.
+const MAX: usize = 200;
+
+/// What was typed, and the place where the next character goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Edit {
+    text: String,
+    /// In bytes, between two characters.
+    cursor: usize,
+}
+
+impl Edit {
+    pub(super) fn new(text: &str) -> Self {
+        let mut edit = Self::default();
+        edit.insert(text);
+        edit
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what stands before the cursor.
+    pub(super) fn before(&self) -> &str {
+        &self.text[..self.cursor]
+    }
+
+    /// Puts text at the cursor, without what could command a terminal.
+    pub(super) fn insert(&mut self, typed: &str) {
+        let room = MAX.saturating_sub(self.text.chars().count());
+        let harmless: String =
+            typed.chars().filter(|c| text::is_harmless(c.encode_utf8(&mut [0; 4]))).take(room).collect();
+        self.text.insert_str(self.cursor, &harmless);
+        self.cursor += harmless.len();
+    }
+
+    pub(super) fn left(&mut self) {
+        self.cursor = self.before().char_indices().next_back().map_or(0, |(at, _)| at);
+    }
+
+    pub(super) fn right(&mut self) {
+        self.cursor += self.text[self.cursor..].chars().next().map_or(0, char::len_utf8);
+    }
+
+    pub(super) fn start(&mut self) {
+        self.cursor = 0;
+    }
+
+    pub(super) fn end(&mut self) {
+        self.cursor = self.text.len();
+    }
+
+    /// Takes away the character before the cursor.
+    pub(super) fn erase(&mut self) {
+        let end = self.cursor;
+        self.left();
+        self.text.drain(self.cursor..end);
+    }
+
+    /// Takes away the character behind the cursor.
+    pub(super) fn delete(&mut self) {
+        let start = self.cursor;
+        self.right();
+        self.text.drain(start..self.cursor);
+        self.cursor = start;
+    }
+
+    /// Takes away the word before the cursor.
+    pub(super) fn erase_word(&mut self) {
+        let before = self.before().trim_end();
+        let kept = before.char_indices().rfind(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8());
+        self.text.drain(kept..self.cursor);
+        self.cursor = kept;
+    }
+
+    /// Takes away all that stands before the cursor.
+    pub(super) fn erase_before(&mut self) {
+        self.text.drain(..self.cursor);
+        self.cursor = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_edited_at_the_cursor() {
+        let mut edit = Edit::new("fix日 the");
+        for (change, expected) in [
+            (Edit::erase as fn(&mut Edit), "fix日 th|"),
+            (Edit::left, "fix日 t|h"),
+            (Edit::erase_word, "fix日 |h"),
+            (Edit::left, "fix日| h"),
+            (Edit::erase, "fix| h"),
+            (Edit::start, "|fix h"),
+            (Edit::left, "|fix h"),
+            (Edit::erase, "|fix h"),
+            (Edit::delete, "|ix h"),
+            (Edit::right, "i|x h"),
+            (Edit::erase_before, "|x h"),
+            (Edit::end, "x h|"),
+            (Edit::delete, "x h|"),
+            (Edit::erase_word, "x |"),
+            (Edit::erase_word, "|"),
+            (Edit::erase_word, "|"),
+        ] {
+            change(&mut edit);
+            let shown = format!("{}|{}", edit.before(), &edit.text()[edit.before().len()..]);
+            assert_eq!(shown, expected);
+        }
+    }
+
+    #[test]
+    fn what_could_command_a_terminal_is_not_taken_and_there_is_an_end() {
+        assert_eq!(Edit::new("a\u{202e}b\x1b[2J").text(), "ab[2J");
+        assert_eq!(Edit::new(&"x".repeat(1000)).text().len(), MAX);
+    }
+}

@@ -1,0 +1,85 @@
+//! The keys that count now, and the questions that stand in the place of the list.
+
+use super::desk::Refused;
+use super::draw::Area;
+use super::help;
+use super::line::{Line, wrapped};
+use super::state::{Mode, State};
+use crate::format::text;
+use crate::view::ui::Styles;
+
+/// Returns the last line of the screen.
+pub(super) fn line(state: &State, columns: usize, styles: &Styles) -> Line {
+    let keys: Vec<help::Name> = match &state.mode {
+        Mode::List => std::iter::once(("enter", state.purpose.verb)).chain(help::ACTIONS).collect(),
+        Mode::Help(_) => vec![("up down", "scroll"), ("esc", "back")],
+        Mode::Sure { .. } => vec![("y", "delete"), ("n", "keep"), ("esc", "back")],
+        Mode::Ways { .. } => vec![("enter", "do it"), ("^Y", "copy"), ("up down", "move"), ("esc", "back")],
+    };
+    let mut line = Line::default();
+    for (key, what) in keys {
+        let mut next = line.clone();
+        next.push(styles.faint, if line.width() > 0 { "  " } else { "" });
+        next.push(styles.strong, key);
+        next.push(styles.faint, &format!(" {what}"));
+        if next.width() <= columns {
+            line = next;
+        }
+    }
+    line
+}
+
+/// Asks whether sessions are deleted, and names each as far as there is room.
+pub(super) fn question(state: &State, items: &[usize], bytes: u64, body: Area, styles: &Styles) -> Vec<Line> {
+    let what = text::count(items.len(), "session");
+    let mut lines = vec![
+        Line::styled(styles.warning, &format!("Delete {what} ({})?  y/N", text::size(bytes))),
+        Line::plain("It goes to the trash; `rejoin undo` brings it back."),
+    ];
+    if items.len() > 1 {
+        lines[1] = Line::plain("They go to the trash; `rejoin undo` brings them back.");
+    }
+    let room = body.rows.saturating_sub(lines.len()).max(1);
+    let named = if items.len() > room { room - 1 } else { items.len() };
+    for at in items.iter().take(named) {
+        let item = &state.items[*at];
+        let mut line = Line::styled(styles.header, &format!("  {}  ", item.title));
+        let about = format!("{}, {}, {}", item.key.0, item.dir, item.active);
+        line = line.cut(body.columns.saturating_sub(about.len() + 1).max(body.columns / 2));
+        line.push(styles.faint, &format!(" {about}"));
+        lines.push(line);
+    }
+    if named < items.len() {
+        lines.push(Line::styled(styles.faint, &format!("  and {} more", items.len() - named)));
+    }
+    // A screen of a few lines has the question at least.
+    lines.into_iter().take(body.rows.max(1)).map(|line| line.cut(body.columns)).collect()
+}
+
+/// Says why a session is not resumed, and lists what can be done.
+pub(super) fn ways(refused: &Refused, cursor: usize, body: Area, styles: &Styles) -> Vec<Line> {
+    let why: Vec<Line> = wrapped(&text::one_line(&refused.why), body.columns, 4)
+        .iter()
+        .map(|words| Line::styled(styles.warning, words))
+        .collect();
+    let mut lines = Vec::new();
+    let mut here = 0;
+    for (at, way) in refused.ready.iter().enumerate() {
+        let is_here = at == cursor;
+        if is_here {
+            here = lines.len();
+        }
+        let style = if is_here { styles.strong } else { anstyle::Style::new() };
+        let sign = if is_here { "> " } else { "  " };
+        lines.push(Line::styled(style, &format!("{sign}{}", way.line)));
+        lines.push(Line::styled(styles.faint, &format!("    {}", text::one_line(&way.why))));
+    }
+    let room = body.rows.saturating_sub(why.len() + 1);
+    let top = (here + 2).saturating_sub(room).min(here);
+    let shown = lines.into_iter().skip(top).take(room.max(1));
+    // On a screen of a few lines, what can be done counts more than why.
+    let why = if body.rows > 3 { why } else { Vec::new() };
+    let gap = (body.rows > 5).then(Line::default);
+    let all = why.into_iter().chain(gap).chain(shown);
+    all.take(body.rows.max(1)).map(|line| line.cut(body.columns)).collect()
+}

@@ -1,0 +1,120 @@
+//! One session as a line to pick; every text in it is harmless.
+
+use crate::format::text;
+use crate::session::matching::Subject;
+use crate::session::{AgentKind, Health, Session, marks};
+use crate::system::env::Env;
+use crate::view::render::table;
+
+/// No terminal shows more of a title, in columns.
+const WIDEST_TITLE: usize = 400;
+
+/// What a session is known by while the list changes.
+pub(super) type Key = (AgentKind, String);
+
+/// What the list shows of a session, and what it is ordered and found by.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) key: Key,
+    pub(super) title: String,
+    /// The launch directory, or a question mark.
+    pub(super) dir: String,
+    pub(super) active: String,
+    /// The short words of the table, those first that stand in the way of a resume.
+    pub(super) marks: Vec<Mark>,
+    pub(super) size: Option<u64>,
+    pub(super) subject: Subject,
+}
+
+/// A short word for what is out of the ordinary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) word: String,
+    /// Whether a resume is refused because of it.
+    pub(super) is_in_the_way: bool,
+}
+
+/// The mark of a session that a person pinned.
+pub(super) const PINNED: &str = "pinned";
+
+impl Item {
+    pub(super) fn of(session: &Session, env: &Env) -> Self {
+        let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
+        let (dir, title) = (text::one_line(&dir).into_owned(), table::title(session));
+        let title = text::truncated(&title, WIDEST_TITLE).into_owned();
+        let mut marks = marks(session);
+        marks.sort_by_key(|mark| !mark.is_in_the_way);
+        let words: Vec<String> = marks.iter().map(|mark| mark.word.clone()).collect();
+        Self {
+            key: (session.agent, session.id.clone()),
+            subject: Subject::of(session, &title, &dir, &words),
+            title,
+            dir,
+            active: table::active(session, env),
+            marks,
+            size: session.copy().size(),
+        }
+    }
+}
+
+fn marks(session: &Session) -> Vec<Mark> {
+    let mark = |(mark, word)| Mark { word, is_in_the_way: is_in_the_way(mark) };
+    marks::Mark::of(session).into_iter().zip(marks::words(session)).map(mark).collect()
+}
+
+/// Tells whether `resume` refuses a session for that, unless a person overrules it.
+fn is_in_the_way(mark: marks::Mark) -> bool {
+    use Health::{MisfiledSession, MissingDirectory, Planted, SessionInfoMismatch, UnknownDirectory};
+    match mark {
+        marks::Mark::Live => true,
+        marks::Mark::Health(health) => {
+            matches!(health, MissingDirectory | UnknownDirectory | Planted | MisfiledSession | SessionInfoMismatch)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::session::Fact;
+    use crate::session::Liveness;
+    use crate::session::tests::{copy, session};
+    use crate::system::env::tests::fixed;
+
+    /// A session with this title and directory.
+    pub(in crate::view::pick) fn titled(id: &str, title: &str, dir: &str) -> Session {
+        let mut copy = copy(id);
+        copy.title = Some(Fact::new(title.to_owned(), "t"));
+        copy.launch_dir = Some(Fact::new(dir.into(), "t"));
+        copy.active_at = Some(Fact::new("2026-02-28T10:00:00Z".parse().expect("a time"), "t"));
+        session(vec![copy])
+    }
+
+    /// Items of these titles and directories, with ids that count up.
+    pub(in crate::view::pick) fn items(list: &[(&str, &str)]) -> Vec<Item> {
+        let item = |(at, (title, dir)): (usize, &(&str, &str))| {
+            Item::of(&titled(&format!("{at:04}-aaaa"), title, dir), &fixed())
+        };
+        list.iter().enumerate().map(item).collect()
+    }
+
+    #[test]
+    fn what_stands_in_the_way_of_a_resume_comes_first() {
+        let mut session = titled("a", "Title", "/no/such/place");
+        session.is_pinned = true;
+        session.copies[0].kind = crate::session::SessionKind::Exec;
+        session.copies[0].liveness = Liveness::Live { pid: 1 };
+        session.launch_dir_exists = Some(false);
+        session.assess();
+        let marks = Item::of(&session, &fixed()).marks;
+        let words: Vec<(&str, bool)> = marks.iter().map(|mark| (mark.word.as_str(), mark.is_in_the_way)).collect();
+        assert_eq!(words, [("live", true), ("dir gone", true), ("pinned", false), ("exec", false)]);
+    }
+
+    #[test]
+    fn titles_and_directories_are_harmless() {
+        let item = Item::of(&titled("a", "ok\x1b]52;c;x\x07\u{202e}", "/d\x1b[2J"), &fixed());
+        assert_eq!((item.title.as_str(), item.dir.as_str()), ("ok\\u{1b}]52;c;x\\u{7}\\u{202e}", "/d\\u{1b}[2J"));
+    }
+}

@@ -1,0 +1,346 @@
+//! From the bytes that a terminal sends to keys, and to text that was pasted.
+
+use std::time::Duration;
+
+/// What a person pressed, as far as the picker cares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Char(char),
+    /// Text that came at once; nothing in it is a key.
+    Pasted(String),
+    Enter,
+    Escape,
+    Interrupt,
+    Help,
+    Left,
+    Right,
+    Start,
+    End,
+    Erase,
+    Delete,
+    EraseWord,
+    EraseBefore,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+    PreviewUp,
+    PreviewDown,
+    Mark,
+    MarkBack,
+    Copy,
+    Open,
+    Remove,
+    Pin,
+    Sort,
+    Group,
+    Redraw,
+}
+
+/// How long a key that begins with an escape may take to come.
+const KEY_PATIENCE: Duration = Duration::from_millis(50);
+/// How long pasted text may pause before its end counts as lost.
+const PASTE_PATIENCE: Duration = Duration::from_secs(2);
+/// The longest sequence that a key sends; a longer one is none.
+const MAX_SEQUENCE: usize = 32;
+/// More of what is pasted nobody looks for.
+const MAX_PASTED: usize = 4096;
+const ESCAPE: u8 = 0x1b;
+/// What a terminal sends before and after what is pasted, once it was asked to.
+const PASTE: &[u8] = b"\x1b[200~";
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// Bytes that have come; the last ones may be the start of an unfinished key.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    bytes: Vec<u8>,
+    /// What was pasted so far, while its end has not come.
+    pasted: Option<Vec<u8>>,
+}
+
+impl Keys {
+    /// Adds what was typed.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Returns how long to wait for the rest of something that has begun.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        match (&self.pasted, self.bytes.is_empty()) {
+            (Some(_), _) => Some(PASTE_PATIENCE),
+            (None, false) => Some(KEY_PATIENCE),
+            (None, true) => None,
+        }
+    }
+
+    /// Says that nothing more comes: an escape alone is the key of that name, other beginnings are nothing.
+    pub(super) fn finish(&mut self) -> Option<Key> {
+        let bytes = std::mem::take(&mut self.bytes);
+        match self.pasted.take() {
+            Some(pasted) => Some(text(&[pasted, bytes].concat())),
+            None => (bytes == [ESCAPE]).then_some(Key::Escape),
+        }
+    }
+
+    /// Takes bytes as pasted until the end of that comes; returns the text then.
+    fn paste(&mut self) -> Option<Key> {
+        let end = self.bytes.windows(PASTE_END.len()).position(|part| part == PASTE_END);
+        // The end may have come in part.
+        let taken = end.unwrap_or_else(|| self.bytes.len().saturating_sub(PASTE_END.len() - 1));
+        let part = self.bytes.drain(..taken);
+        let pasted = self.pasted.get_or_insert_default();
+        pasted.extend(part);
+        pasted.truncate(MAX_PASTED);
+        end?;
+        self.bytes.drain(..PASTE_END.len());
+        self.pasted.take().map(|pasted| text(&pasted))
+    }
+}
+
+/// Makes one line of what was pasted.
+fn text(pasted: &[u8]) -> Key {
+    let text = String::from_utf8_lossy(pasted);
+    Key::Pasted(text.split(|c: char| c.is_whitespace() || c.is_control()).collect::<Vec<_>>().join(" "))
+}
+
+impl Iterator for Keys {
+    type Item = Key;
+
+    /// Returns the next key that is complete.
+    fn next(&mut self) -> Option<Key> {
+        loop {
+            if self.pasted.is_none() && self.bytes.starts_with(PASTE) {
+                self.bytes.drain(..PASTE.len());
+                self.pasted = Some(Vec::new());
+            }
+            if self.pasted.is_some() {
+                return self.paste();
+            }
+            let (length, key) = decode(&self.bytes)?;
+            self.bytes.drain(..length);
+            if key.is_some() {
+                return key;
+            }
+        }
+    }
+}
+
+/// Returns how many bytes the first key takes and which one it is; `None` while it is not complete.
+fn decode(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
+    let key = match *bytes.first()? {
+        ESCAPE => return decode_escape(bytes),
+        // Nobody presses enter and types on before it did something: a terminal that does not say so has pasted it.
+        b'\r' if bytes.get(1).is_some_and(|next| *next >= b' ' && *next != 0x7f) => Some(Key::Char(' ')),
+        b'\r' => Some(Key::Enter),
+        0x01 => Some(Key::Start),
+        0x02 => Some(Key::Left),
+        0x03 => Some(Key::Interrupt),
+        0x04 => Some(Key::Delete),
+        0x05 => Some(Key::End),
+        0x06 => Some(Key::Right),
+        0x07 => Some(Key::Group),
+        0x08 | 0x7f => Some(Key::Erase),
+        b'\t' => Some(Key::Mark),
+        b'\n' | 0x0e => Some(Key::Down),
+        0x0b | 0x10 => Some(Key::Up),
+        0x0c => Some(Key::Redraw),
+        0x0f => Some(Key::Open),
+        0x13 => Some(Key::Sort),
+        0x14 => Some(Key::Pin),
+        0x15 => Some(Key::EraseBefore),
+        0x17 => Some(Key::EraseWord),
+        0x18 => Some(Key::Remove),
+        0x19 => Some(Key::Copy),
+        byte if byte < 0x20 => None,
+        _ => return decode_char(bytes),
+    };
+    Some((1, key))
+}
+
+fn decode_char(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
+    let length = match bytes[0] {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    };
+    let whole = bytes.get(..length.min(bytes.len()))?;
+    match std::str::from_utf8(whole) {
+        Ok(text) => Some((length, text.chars().next().filter(|c| !c.is_control()).map(Key::Char))),
+        Err(error) if error.error_len().is_none() => None,
+        Err(_) => Some((1, None)),
+    }
+}
+
+fn decode_escape(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
+    match bytes.get(1)? {
+        b'[' => {
+            let Some(end) = bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
+                return (bytes.len() > MAX_SEQUENCE).then_some((bytes.len(), None));
+            };
+            Some((end + 3, sequence(&bytes[2..end + 2], bytes[end + 2])))
+        }
+        b'O' => bytes.get(2).map(|letter| (3, sequence(b"", *letter))),
+        0x7f => Some((2, Some(Key::EraseWord))),
+        &ESCAPE => Some((1, Some(Key::Escape))),
+        _ => Some((2, None)),
+    }
+}
+
+/// Returns the key of a sequence. Shift or alt with an arrow is for the preview; else what is held does not matter.
+fn sequence(parameters: &[u8], letter: u8) -> Option<Key> {
+    let mut parameters = parameters.split(|byte| *byte == b';');
+    let first = parameters.next().unwrap_or_default();
+    let is_held = matches!(parameters.next(), Some(b"2" | b"3" | b"4"));
+    match (letter, first) {
+        (b'A', _) if is_held => Some(Key::PreviewUp),
+        (b'B', _) if is_held => Some(Key::PreviewDown),
+        (b'A', _) => Some(Key::Up),
+        (b'B', _) => Some(Key::Down),
+        (b'C', _) => Some(Key::Right),
+        (b'D', _) => Some(Key::Left),
+        (b'H', _) | (b'~', b"1" | b"7") => Some(Key::First),
+        (b'F', _) | (b'~', b"4" | b"8") => Some(Key::Last),
+        (b'P', _) | (b'~', b"11") => Some(Key::Help),
+        (b'Z', _) => Some(Key::MarkBack),
+        (b'~', b"3") => Some(Key::Delete),
+        (b'~', b"5") => Some(Key::PageUp),
+        (b'~', b"6") => Some(Key::PageDown),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn keys(bytes: &[u8]) -> Vec<Key> {
+        let mut keys = Keys::default();
+        keys.push(bytes);
+        keys.collect()
+    }
+
+    fn typed(text: &str) -> Vec<Key> {
+        text.chars().map(Key::Char).collect()
+    }
+
+    #[test]
+    fn every_key_is_known_by_what_terminals_send_for_it() {
+        for (bytes, expected) in [
+            (b"\x1b[A".as_slice(), Key::Up),
+            (b"\x1bOA", Key::Up),
+            (b"\x10", Key::Up),
+            (b"\x0b", Key::Up),
+            (b"\x1b[1;5B", Key::Down),
+            (b"\x0e", Key::Down),
+            (b"\n", Key::Down),
+            (b"\x1b[1;2A", Key::PreviewUp),
+            (b"\x1b[1;3B", Key::PreviewDown),
+            (b"\x1b[5~", Key::PageUp),
+            (b"\x1b[6;2~", Key::PageDown),
+            (b"\x1b[H", Key::First),
+            (b"\x1b[1~", Key::First),
+            (b"\x1bOF", Key::Last),
+            (b"\x1b[D", Key::Left),
+            (b"\x1b[C", Key::Right),
+            (b"\x1b[3~", Key::Delete),
+            (b"\x1b[Z", Key::MarkBack),
+            (b"\x1bOP", Key::Help),
+            (b"\t", Key::Mark),
+            (b"\r", Key::Enter),
+            (b"\x03", Key::Interrupt),
+            (b"\x1b\x1b[", Key::Escape),
+            (b"\x7f", Key::Erase),
+            (b"\x1b\x7f", Key::EraseWord),
+            (b"\x15", Key::EraseBefore),
+            ("é".as_bytes(), Key::Char('é')),
+            ("日".as_bytes(), Key::Char('日')),
+        ] {
+            assert_eq!(keys(bytes), [expected], "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_of_ours_is_swallowed_whole() {
+        assert_eq!(keys(b"a\x1b[2~b\x1b[<0;10;20Mc\x1bxd\x00\xff\xc3\x28"), typed("abcd("));
+        assert_eq!(keys("\u{9b}A".as_bytes()), typed("A"), "a control character of two bytes");
+    }
+
+    #[test]
+    fn a_key_may_come_in_pieces() {
+        let mut keys = Keys::default();
+        for (piece, expected) in [
+            (b"\x1b".as_slice(), None),
+            (b"[", None),
+            (b"B", Some(Key::Down)),
+            (b"\xe6\x97", None),
+            (b"\xa5", Some(Key::Char('日'))),
+        ] {
+            keys.push(piece);
+            assert_eq!(keys.next(), expected, "{piece:?}");
+        }
+        assert_eq!(keys.patience(), None);
+    }
+
+    #[test]
+    fn an_escape_that_nothing_follows_is_a_key_and_other_beginnings_are_none() {
+        for (bytes, expected) in [(b"\x1b".as_slice(), Some(Key::Escape)), (b"\x1b[1", None), (b"\xe6", None)] {
+            let mut keys = Keys::default();
+            keys.push(bytes);
+            assert_eq!(keys.next(), None);
+            assert_eq!(keys.patience(), Some(KEY_PATIENCE));
+            assert_eq!(keys.finish(), expected, "{bytes:?}");
+            assert_eq!(keys.patience(), None);
+        }
+        let mut endless = Keys::default();
+        endless.push(&[b"\x1b[".as_slice(), &[b'1'; 100]].concat());
+        assert_eq!((endless.next(), endless.patience()), (None, None));
+    }
+
+    #[test]
+    fn what_is_pasted_is_text_whatever_it_holds() {
+        let pasted = |text: &str| Key::Pasted(text.to_owned());
+        assert_eq!(
+            keys(b"a\x1b[200~fix\r\nit\x19\x18y\x1b[201~b"),
+            [Key::Char('a'), pasted("fix  it  y"), Key::Char('b')]
+        );
+        let mut keys = Keys::default();
+        for piece in [b"\x1b[200~one\r".as_slice(), b"two\x1b[2", b"01", b"~\r"] {
+            keys.push(piece);
+            let key = keys.next();
+            assert_eq!(key, piece.starts_with(b"~").then(|| pasted("one two")), "{piece:?}");
+        }
+        assert_eq!(keys.next(), Some(Key::Enter));
+        // The end of it may get lost.
+        keys.push(b"\x1b[200~x\r");
+        assert_eq!((keys.next(), keys.patience()), (None, Some(PASTE_PATIENCE)));
+        assert_eq!((keys.finish(), keys.next()), (Some(pasted("x ")), None));
+    }
+
+    #[test]
+    fn a_newline_inside_of_what_comes_at_once_is_no_enter() {
+        assert_eq!(keys(b"one\rtwo"), typed("one two"));
+        assert_eq!(keys(b"one\r").last(), Some(&Key::Enter), "but one at the end may be typed quickly");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_pasted_is_a_key(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 0_usize..300) {
+            let bytes = [PASTE, &bytes, PASTE_END].concat();
+            let (first, rest) = bytes.split_at(cut.min(bytes.len()));
+            let mut keys = Keys::default();
+            keys.push(first);
+            let mut found: Vec<Key> = keys.by_ref().collect();
+            keys.push(rest);
+            found.extend(keys);
+            // Only what lies behind an end within would be typed.
+            if bytes.windows(PASTE_END.len()).filter(|part| *part == PASTE_END).count() == 1 {
+                prop_assert!(matches!(found.as_slice(), [Key::Pasted(_)]), "{found:?}");
+            }
+        }
+    }
+}

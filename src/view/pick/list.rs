@@ -1,0 +1,137 @@
+//! The lines of the list: sessions in columns, groups above them, what was said below them.
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::draw::Area;
+use super::item::Item;
+use super::line::Line;
+use super::state::{Row, State};
+use crate::format::text;
+use crate::view::ui::Styles;
+
+/// What a title is worth showing in, before other columns go.
+const NARROWEST_TITLE: usize = 18;
+const WIDEST_DIR: usize = 40;
+/// Room for the marks of one session.
+const WIDEST_MARKS: usize = 24;
+const GAP: usize = 2;
+/// What stands before each line: where the cursor is, and what is marked.
+const SIGNS: usize = 2;
+
+/// The columns beside the title; none has no width.
+#[derive(Clone, Copy, Debug, Default)]
+struct Columns {
+    agent: usize,
+    dir: usize,
+    active: usize,
+    title: usize,
+}
+
+impl Columns {
+    /// What matters least goes first where there is no room for all.
+    fn of(items: &[Item], is_grouped: bool, width: usize) -> Self {
+        let widest = |of: &dyn Fn(&Item) -> usize| items.iter().map(of).max().unwrap_or_default();
+        let mut room = width.saturating_sub(SIGNS);
+        let mut take = |width: usize| {
+            let fits = width > 0 && room >= NARROWEST_TITLE + width + GAP;
+            room -= if fits { width + GAP } else { 0 };
+            if fits { width } else { 0 }
+        };
+        let agent = take(widest(&|item| item.key.0.name().len()));
+        let active = take(widest(&|item| item.active.width()));
+        let dir = match width.saturating_sub(SIGNS + agent + active) / 3 {
+            most if most > 8 && !is_grouped => take(widest(&|item| item.dir.width()).min(WIDEST_DIR).min(most)),
+            _ => 0,
+        };
+        Self { agent, dir, active, title: room }
+    }
+}
+
+/// Returns what the window of the list shows.
+pub(super) fn lines(state: &mut State, area: Area, styles: &Styles) -> Vec<Line> {
+    let columns = Columns::of(&state.items, state.is_grouped, area.columns);
+    let rows = state.window().to_vec();
+    let lines = rows.iter().map(|row| match row {
+        Row::Group(dir, count) => {
+            let mut line = Line::styled(styles.header, &text::truncated_path(dir, area.columns.saturating_sub(8)));
+            line.push(styles.faint, &format!("  {count}"));
+            line
+        }
+        Row::Session(at) => session(state, *at, columns, styles),
+        Row::Said(at) => said(state, *at, area.columns, styles),
+    });
+    lines.map(|line| line.cut(area.columns)).collect()
+}
+
+fn session(state: &mut State, at: usize, columns: Columns, styles: &Styles) -> Line {
+    let item = state.items[state.matches[at].item].clone();
+    let is_here = state.is_here(at);
+    let Styles { strong, faint, warning, found, .. } = *styles;
+    let base = if is_here { strong } else { anstyle::Style::new() };
+    let mut line = Line::styled(base, if is_here { ">" } else { " " });
+    line.push(warning, if state.is_marked(&item) { "*" } else { " " });
+    if columns.agent > 0 {
+        let name = item.key.0.name();
+        let mut agent = Line::with_places(name, &state.places(name), base, found);
+        agent.push(base, &" ".repeat(columns.agent + GAP - name.len()));
+        line.append(&agent);
+    }
+    line.append(&title(state, &item, columns, base, styles));
+    let mut column = |width: usize, text: Line| {
+        if width > 0 {
+            line.push(base, &" ".repeat(GAP));
+            line.append(&text.padded(width));
+        }
+    };
+    let dir = text::truncated_path(&item.dir, columns.dir).into_owned();
+    let style = if is_here { base } else { faint };
+    column(columns.dir, Line::with_places(&dir, &state.places(&dir), style, found));
+    column(columns.active, Line::styled(style, &item.active));
+    line
+}
+
+/// The title as far as there is room, with the marks behind it.
+fn title(state: &mut State, item: &Item, columns: Columns, base: anstyle::Style, styles: &Styles) -> Line {
+    let mut marks = Line::default();
+    for mark in &item.marks {
+        let places = state.places(&mark.word);
+        let style = if mark.is_in_the_way { styles.warning } else { styles.faint };
+        marks.push(styles.faint, if marks.width() == 0 { "  " } else { ", " });
+        marks.append(&Line::with_places(&mark.word, &places, style, styles.found));
+    }
+    let most = if columns.title > 2 * WIDEST_MARKS { WIDEST_MARKS } else { columns.title / 2 };
+    let marks = marks.cut(most);
+    let room = columns.title.saturating_sub(marks.width());
+    let places = state.places(&item.title);
+    let (text, places) = around(&item.title, places, room);
+    let mut line = Line::with_places(&text, &places, base, styles.found).cut(room);
+    line.append(&marks);
+    line.padded(columns.title)
+}
+
+/// Leaves out the beginning of a text if what was found in it would not be seen otherwise.
+fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
+    let Some(first) = places.first().copied() else { return (text.to_owned(), places) };
+    let before: String = text.chars().take(first + 1).collect();
+    if before.width() < room || room < 8 {
+        return (text.to_owned(), places);
+    }
+    let skipped = first.saturating_sub(room / 3);
+    let shown = std::iter::once('…').chain(text.chars().skip(skipped + 1)).collect();
+    (shown, places.into_iter().filter(|place| *place > skipped).map(|place| place - skipped).collect())
+}
+
+fn said(state: &State, at: usize, width: usize, styles: &Styles) -> Line {
+    let item = &state.items[state.matches[at].item];
+    let Some(said) = state.said_in(&item.key) else { return Line::default() };
+    let mut line = Line::styled(styles.faint, &format!("    {}: ", said.hit.role.name()));
+    let more = if said.messages > 1 { format!("  +{}", said.messages - 1) } else { String::new() };
+    let room = width.saturating_sub(line.width() + more.len());
+    let [before, found, after] = crate::view::render::search::excerpt(&said.hit, room);
+    line.push(anstyle::Style::new(), &before);
+    line.push(styles.found, &found);
+    line.push(anstyle::Style::new(), &after);
+    line = line.cut(width.saturating_sub(more.len()));
+    line.push(styles.faint, &more);
+    line
+}

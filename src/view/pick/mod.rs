@@ -1,0 +1,368 @@
+//! Picking a session on a terminal: type to find it, look at it, act on it.
+//!
+//! `state` knows what keys do, `draw` what that looks like, `system::terminal` is the terminal, and a [`Desk`] reads and
+//! changes sessions; here they meet. Whatever takes time is done by other threads, which tell of it when it is done.
+
+mod background;
+mod desk;
+mod draw;
+mod edit;
+mod footer;
+mod help;
+mod item;
+mod keys;
+mod line;
+mod list;
+mod listing;
+mod pager;
+mod pane;
+mod preview;
+mod state;
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use background::{Background, News};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+pub(crate) use desk::{Desk, How, Purpose, Ready, Refused};
+use draw::{Layout, Painter, Shown};
+use item::Key;
+use keys::Keys;
+use preview::{Fact, Preview};
+use state::{Mode, State, Step};
+
+use crate::change::plan::change::Change;
+use crate::cli;
+use crate::error::Exit;
+use crate::session::Session;
+use crate::system::env::Env;
+use crate::system::signals;
+use crate::system::terminal::{Event, Screen};
+use crate::view::ui::Styles;
+
+/// How long the cursor rests on a session before its messages are read.
+const PREVIEW_PAUSE: Duration = Duration::from_millis(60);
+/// How long nothing is typed before messages are searched.
+const SEARCH_PAUSE: Duration = Duration::from_millis(200);
+/// Fewer letters than these are in every message.
+const SHORTEST_SEARCH: usize = 3;
+/// More than this no terminal takes for its clipboard.
+const MAX_COPIED: usize = 64 * 1024;
+
+/// How the picking ended.
+#[derive(Debug)]
+pub(crate) enum Picked {
+    /// These sessions were taken, to be resumed like this.
+    Sessions(Vec<Arc<Session>>, How),
+    /// None was, and the run ends like this.
+    Left(Exit),
+    /// There is none to pick from.
+    Nothing,
+}
+
+/// Lets a person at the terminal pick sessions, beginning with these words typed; the screen is as before when this
+/// returns.
+pub(crate) fn pick(
+    desk: &Arc<dyn Desk>,
+    purpose: Purpose,
+    words: &str,
+    env: &Env,
+    styles: &Styles,
+) -> io::Result<Picked> {
+    let now = env.now;
+    let time = move |text: &str| cli::parse_age(text).ok().map(|age| age.before(now));
+    let screen = Screen::take()?;
+    let background = Background::new(Arc::clone(desk), screen.waker());
+    let mut picker = Picker {
+        state: State::new(purpose, words, Box::new(time)),
+        sessions: Vec::new(),
+        highlighted: None,
+        facts: Vec::new(),
+        preview: None,
+        removal: None,
+        preview_at: None,
+        search_at: None,
+        painter: Painter::default(),
+        background,
+        screen,
+        env,
+        styles,
+    };
+    picker.background.load(env);
+    picker.run()
+}
+
+struct Picker<'a> {
+    state: State,
+    /// What the items stand for, in the same order.
+    sessions: Vec<Arc<Session>>,
+    /// What the facts and the preview are about.
+    highlighted: Option<Key>,
+    facts: Vec<Fact>,
+    preview: Option<Preview>,
+    /// What is asked about, and what a yes carries out.
+    removal: Option<Change>,
+    preview_at: Option<Instant>,
+    search_at: Option<Instant>,
+    painter: Painter,
+    background: Background,
+    screen: Screen,
+    env: &'a Env,
+    styles: &'a Styles,
+}
+
+impl Picker<'_> {
+    fn run(&mut self) -> io::Result<Picked> {
+        let mut keys = Keys::default();
+        let mut keys_at = None;
+        loop {
+            while let Some(news) = self.background.news() {
+                if let Some(picked) = self.hear(news) {
+                    return Ok(picked);
+                }
+            }
+            let layout = Layout::of(self.screen.size());
+            self.look(layout);
+            let shown = Shown { facts: &self.facts, preview: self.preview.as_ref() };
+            let frame = self.painter.frame(&mut self.state, shown, layout, self.styles);
+            self.screen.draw(&frame)?;
+
+            let next = [keys_at, self.preview_at, self.search_at].into_iter().flatten().min();
+            match self.screen.wait(next.map(|next| next.saturating_duration_since(Instant::now())))? {
+                Event::Typed(bytes) => keys.push(&bytes),
+                Event::Woken | Event::Resized | Event::Quiet => {}
+                Event::Signal(signal) => return Ok(Picked::Left(Exit::Signal(signals::status_of(signal)))),
+                Event::Closed => return Ok(Picked::Left(Exit::Interrupted)),
+            }
+            let now = Instant::now();
+            let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+            let is_typing = keys.patience();
+            let finished = if is_due(keys_at) { keys.finish() } else { None };
+            let mut pressed = false;
+            for key in finished.into_iter().chain(&mut keys) {
+                pressed = true;
+                if let Some(picked) = self.press(key)? {
+                    return Ok(picked);
+                }
+            }
+            keys_at = match keys.patience() {
+                None => None,
+                // What has begun may take so long from its last byte on.
+                Some(patience) if pressed || keys_at.is_none() || is_typing != Some(patience) => Some(now + patience),
+                Some(_) => keys_at,
+            };
+            if is_due(self.preview_at) {
+                self.preview_at = None;
+                let session = self.state.highlighted().map(|at| Arc::clone(&self.sessions[at]));
+                session.into_iter().for_each(|session| self.background.preview(session));
+            }
+            if is_due(self.search_at) {
+                self.search_at = None;
+                self.search();
+            }
+        }
+    }
+
+    /// Turns to the session that is highlighted now, if that is another one.
+    fn look(&mut self, layout: Layout) {
+        self.state.fit(layout.list.rows);
+        let here = self.state.key();
+        if here != self.highlighted {
+            self.background.forget_preview();
+            self.facts =
+                self.state.highlighted().map_or_else(Vec::new, |at| preview::facts(&self.sessions[at], self.env));
+            self.preview = None;
+            self.preview_at = here.as_ref().map(|_| Instant::now() + PREVIEW_PAUSE);
+            self.highlighted = here;
+        }
+        if layout.preview.rows == 0 {
+            self.preview_at = None;
+        }
+    }
+
+    fn press(&mut self, key: keys::Key) -> io::Result<Option<Picked>> {
+        let before = self.state.edit.text().to_owned();
+        let step = self.state.press(key);
+        if self.state.edit.text() != before {
+            self.search_again();
+        }
+        match step {
+            Step::Stay => {}
+            Step::Redraw => self.painter.forget(),
+            Step::Leave if self.state.busy == Some(REMOVING) => {
+                self.state.note = Some("The deletion goes on; leave when it is done.".to_owned());
+            }
+            Step::Leave => return Ok(Some(Picked::Left(Exit::Interrupted))),
+            Step::Take(items) => {
+                let taken: Vec<Arc<Session>> = items.iter().map(|at| Arc::clone(&self.sessions[*at])).collect();
+                if self.state.purpose.is_checked {
+                    self.check(&taken, How::default());
+                } else {
+                    return Ok(Some(Picked::Sessions(taken, How::default())));
+                }
+            }
+            Step::Choose(key, ready) => {
+                if let (Some(session), Some(how)) = (self.session(&key), ready.how) {
+                    self.check(&[session], how);
+                }
+            }
+            Step::CopyText(text) => self.copy(&text)?,
+            Step::CopyCommand(at) => {
+                self.state.busy = Some("Checking");
+                self.background.command(Arc::clone(&self.sessions[at]));
+            }
+            Step::Open(key) => self.open(&key)?,
+            Step::AskToRemove(items) => {
+                self.state.busy = Some("Looking at what goes");
+                self.background.plan_removal(items.iter().map(|at| Arc::clone(&self.sessions[*at])).collect());
+            }
+            Step::Remove => {
+                if let Some(change) = self.removal.take() {
+                    self.state.busy = Some(REMOVING);
+                    self.background.remove(change);
+                }
+            }
+            Step::Pin(items, is_wanted) => {
+                self.state.busy = Some("Pinning");
+                let sessions = items.iter().map(|at| Arc::clone(&self.sessions[*at])).collect();
+                self.background.pin(sessions, is_wanted);
+            }
+        }
+        Ok(None)
+    }
+
+    fn check(&mut self, sessions: &[Arc<Session>], how: How) {
+        if let Some(session) = sessions.first() {
+            self.state.busy = Some("Checking");
+            self.background.check(Arc::clone(session), how);
+        }
+    }
+
+    fn session(&self, key: &Key) -> Option<Arc<Session>> {
+        self.state.items.iter().position(|item| item.key == *key).map(|at| Arc::clone(&self.sessions[at]))
+    }
+
+    /// Takes in what another thread has done.
+    fn hear(&mut self, news: News) -> Option<Picked> {
+        match news {
+            News::Loaded { sessions, items, problems } => {
+                self.sessions = sessions;
+                if let Some(problems) = problems {
+                    (self.state.is_loading, self.state.problems) = (false, problems);
+                    if items.is_empty() {
+                        return Some(Picked::Nothing);
+                    }
+                }
+                self.state.set_items(items);
+                self.highlighted = None;
+                self.search_again();
+            }
+            News::Preview(key, preview) if Some(&key) == self.highlighted.as_ref() => self.preview = Some(preview),
+            News::Preview(..) => {}
+            News::Said { said, is_last } => {
+                self.state.add_said(said);
+                self.state.is_searching = !is_last;
+            }
+            News::Checked(session, how, checked) => {
+                self.state.busy = None;
+                match checked {
+                    Ok(()) => return Some(Picked::Sessions(vec![session], how)),
+                    Err(refused) => self.state.offer((session.agent, session.id.clone()), refused),
+                }
+            }
+            News::Command(session, command) => {
+                self.state.busy = None;
+                match command {
+                    Ok(command) => {
+                        if let Err(error) = self.copy(&command) {
+                            self.state.note = Some(crate::error::reason(&error));
+                        }
+                    }
+                    Err(refused) => self.state.offer((session.agent, session.id.clone()), refused),
+                }
+            }
+            News::Planned(keys, planned) => {
+                self.state.busy = None;
+                match planned {
+                    Ok(change) => {
+                        let is_meant = |at: &usize| keys.contains(&self.state.items[*at].key);
+                        let items = (0..self.state.items.len()).filter(is_meant).collect();
+                        self.state.mode = Mode::Sure { items, bytes: change.freed_bytes() };
+                        self.removal = Some(change);
+                    }
+                    Err(why) => self.state.note = Some(why),
+                }
+            }
+            News::Removed { gone, words } => {
+                self.state.busy = None;
+                self.sessions
+                    .retain(|session| !gone.iter().any(|(agent, id)| session.agent == *agent && session.id == *id));
+                self.state.remove(&gone);
+                self.state.note = Some(words);
+            }
+            News::Pinned(keys, outcome) => {
+                self.state.busy = None;
+                let count = crate::format::text::count(keys.len(), "session");
+                self.state.note = Some(match outcome {
+                    Ok(is_pinned) => {
+                        for session in &mut self.sessions {
+                            if keys.contains(&(session.agent, session.id.clone())) {
+                                Arc::make_mut(session).is_pinned = is_pinned;
+                            }
+                        }
+                        self.state.set_pinned(&keys, is_pinned);
+                        self.highlighted = None;
+                        format!("{count} {}.", if is_pinned { "pinned" } else { "unpinned" })
+                    }
+                    Err(why) => why,
+                });
+            }
+        }
+        None
+    }
+
+    /// Has messages searched after a pause, and no longer for what was typed before.
+    fn search_again(&mut self) {
+        self.background.forget_search();
+        self.state.is_searching = false;
+        let letters: usize = self.state.query.words().map(|word| word.chars().count()).sum();
+        let is_wanted = letters >= SHORTEST_SEARCH && !self.state.is_loading;
+        self.search_at = is_wanted.then(|| Instant::now() + SEARCH_PAUSE);
+    }
+
+    fn search(&mut self) {
+        let passing = self.state.items.iter().zip(&self.sessions);
+        let passing = passing.filter(|(item, _)| self.state.query.lets_pass(&item.subject));
+        let passing = passing.map(|(_, session)| Arc::clone(session)).collect();
+        self.background.search(self.state.query.words(), passing);
+        self.state.is_searching = true;
+    }
+
+    /// Hands text to the terminal's clipboard.
+    fn copy(&mut self, text: &str) -> io::Result<()> {
+        if text.len() > MAX_COPIED {
+            self.state.note = Some("That is too much for a clipboard.".to_owned());
+            return Ok(());
+        }
+        self.screen.draw(&format!("\x1b]52;c;{}\x07", BASE64.encode(text)))?;
+        self.state.note = Some(format!("Copied: {text}"));
+        Ok(())
+    }
+
+    /// Shows a session whole in a pager, for which the screen is left for a while.
+    fn open(&mut self, key: &Key) -> io::Result<()> {
+        let Some(session) = self.session(key) else { return Ok(()) };
+        let desk = self.background.desk();
+        let shown = self.screen.aside(|| pager::show(self.env, |out| desk.write_whole(&session, out)))?;
+        self.painter.forget();
+        if let Err(why) = shown {
+            self.state.note = Some(why);
+        }
+        Ok(())
+    }
+}
+
+/// What is said while sessions are deleted.
+const REMOVING: &str = "Deleting";

@@ -1,0 +1,87 @@
+//! The preview: what is known of the highlighted session, and the end of its conversation.
+
+use super::draw::{Area, Shown};
+use super::line::{Line, wrapped};
+use super::preview::Preview;
+use super::state::State;
+use crate::format::text;
+use crate::view::ui::Styles;
+
+/// Lines that a message takes at most.
+const MAX_LINES: usize = 12;
+
+/// Returns the lines of the preview, and notes how far it can be scrolled.
+pub(super) fn lines(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Vec<Line> {
+    if area.rows == 0 || state.highlighted().is_none() {
+        return Vec::new();
+    }
+    let mut lines = facts(state, shown, area, styles);
+    let conversation = conversation(state, shown.preview, area.columns, styles);
+    let room = area.rows.saturating_sub(lines.len());
+    state.most_scroll = conversation.len().saturating_sub(room);
+    state.scroll = state.scroll.min(state.most_scroll);
+    let first = state.most_scroll - state.scroll;
+    lines.extend(conversation.into_iter().skip(first).take(room));
+    lines.into_iter().map(|line| line.cut(area.columns)).collect()
+}
+
+/// What is known, in no more than half of the room.
+fn facts(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Vec<Line> {
+    let title = state.highlighted().map(|at| state.items[at].title.clone()).unwrap_or_default();
+    let mut lines: Vec<Line> = Vec::new();
+    let is_roomy = area.rows >= 12;
+    if is_roomy {
+        for words in wrapped(&title, area.columns, 2) {
+            let places = state.places(&words);
+            lines.push(Line::with_places(&words, &places, styles.header, styles.found));
+        }
+    }
+    for (at, fact) in shown.facts.iter().enumerate() {
+        let style = match (fact.is_warning, at) {
+            (true, _) => styles.warning,
+            (false, 0) if !is_roomy => styles.header,
+            (false, _) => styles.faint,
+        };
+        let most = if is_roomy { 2 } else { 1 };
+        let wrapped = wrapped(&fact.words, area.columns, most);
+        lines.extend(wrapped.iter().map(|words| Line::styled(style, words)));
+    }
+    lines.truncate((area.rows / 2).max(2));
+    if is_roomy {
+        lines.push(Line::default());
+    }
+    lines
+}
+
+fn conversation(state: &mut State, preview: Option<&Preview>, columns: usize, styles: &Styles) -> Vec<Line> {
+    let messages = match preview {
+        None => return Vec::new(),
+        Some(Preview::TooLarge(bytes)) => {
+            let words = format!("its transcript is too large to be shown here ({})", text::size(*bytes));
+            return vec![Line::styled(styles.faint, &words)];
+        }
+        Some(Preview::Unreadable(why)) => {
+            let words = format!("its transcript cannot be read: {}", text::one_line(why));
+            return vec![Line::styled(styles.warning, &words)];
+        }
+        Some(Preview::Messages(messages)) => messages,
+    };
+    let mut lines = Vec::new();
+    for (role, words) in messages {
+        let name = role.name();
+        for (at, words) in wrapped(&format!("{name}: {words}"), columns, MAX_LINES).iter().enumerate() {
+            let mut line = Line::default();
+            let rest = match words.strip_prefix(name).filter(|_| at == 0) {
+                Some(rest) => {
+                    line.push(styles.header, name);
+                    rest
+                }
+                None => words,
+            };
+            let places = state.places(rest);
+            line.append(&Line::with_places(rest, &places, anstyle::Style::new(), styles.found));
+            lines.push(line);
+        }
+    }
+    lines
+}

@@ -1,0 +1,141 @@
+//! What the preview knows of the highlighted session: its facts at once, its last messages when they have been read.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use crate::agent;
+use crate::format::text;
+use crate::session::{Liveness, Role, Session};
+use crate::system::env::Env;
+
+/// A larger transcript is not read only to be looked at in passing.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Nobody scrolls further up than this in a preview; a pager shows all.
+const MAX_MESSAGES: usize = 60;
+/// More of a message is not shown.
+const MAX_MESSAGE: usize = 4000;
+
+/// What is shown of a session's conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Preview {
+    /// Who said what, the newest last; each on one line and harmless.
+    Messages(Vec<(Role, String)>),
+    /// The transcript is too large to be read for this.
+    TooLarge(u64),
+    /// It cannot be read.
+    Unreadable(String),
+}
+
+impl Preview {
+    /// Reads the last things that a person and the model said to each other, as long as that is wanted.
+    pub(super) fn read(session: &Session, is_wanted: &dyn Fn() -> bool) -> Self {
+        let copy = session.copy();
+        // A session that has nothing but its event log counts as having no transcript.
+        let bytes = if copy.transcript_bytes > 0 { copy.transcript_bytes } else { copy.size_bytes };
+        if bytes > MAX_BYTES {
+            return Self::TooLarge(bytes);
+        }
+        let Some(agent) = agent::by_kind(session.agent) else { return Self::Messages(Vec::new()) };
+        let mut last = VecDeque::with_capacity(MAX_MESSAGES + 1);
+        let outcome = agent.messages(copy, &mut |message| {
+            let words = text::one_line(&message.text);
+            if matches!(message.role, Role::User | Role::Assistant) && !words.is_empty() {
+                last.push_back((message.role, text::truncated(&words, MAX_MESSAGE).into_owned()));
+                if last.len() > MAX_MESSAGES {
+                    last.pop_front();
+                }
+            }
+            if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        match outcome {
+            Ok(()) => Self::Messages(last.into()),
+            Err(error) => Self::Unreadable(error.reason()),
+        }
+    }
+}
+
+/// A fact about a session, as a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fact {
+    pub(super) words: String,
+    /// Whether something is wrong.
+    pub(super) is_warning: bool,
+}
+
+/// Says in words what is known of a session without reading its messages: which it is, what is wrong, where it worked.
+pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
+    let copy = session.copy();
+    let dir = session.launch_dir().map_or_else(|| "directory unknown".to_owned(), |dir| env.tilde(dir));
+    let fact = |words: String| Fact { words: text::one_line(&words).into_owned(), is_warning: false };
+    let warning = |words: String| Fact { is_warning: true, ..fact(words) };
+    let mut facts = vec![fact(format!("{} {}", session.agent, session.id)), fact(dir)];
+    match &copy.liveness {
+        Liveness::Live { pid } => facts.push(warning(format!("in use by process {pid}"))),
+        Liveness::Maybe { why } => facts.push(warning(format!("maybe in use: {why}"))),
+        Liveness::Idle => {}
+    }
+    facts.extend(session.health.iter().map(|health| match health {
+        crate::session::Health::DuplicateSession => fact(format!("{} copies", session.copies.len())),
+        health => warning(health.meaning().to_owned()),
+    }));
+    let named = |name: &str, value: Option<&str>| value.map(|value| format!("{name} {value}"));
+    let more = [
+        session.is_pinned.then(|| "pinned".to_owned()),
+        named("branch", copy.git_branch.as_ref().map(|fact| fact.value.as_str())),
+        named("model", copy.model.as_ref().map(|fact| fact.value.as_str())),
+        copy.size().map(text::size),
+        copy.created_at.as_ref().map(|at| format!("begun {}", text::ago(Some(at.value), env.now))),
+    ];
+    facts.push(fact(more.into_iter().flatten().collect::<Vec<_>>().join(", ")));
+    facts
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+    use crate::session::tests::{copy, session};
+
+    fn preview(lines: &str, transcript_bytes: u64, is_wanted: bool) -> Preview {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut copy = copy("a");
+        copy.place.path = dir.path().join("a.jsonl").into();
+        copy.transcript_bytes = transcript_bytes;
+        std::fs::write(&copy.place.path, lines).expect("a file");
+        Preview::read(&session(vec![copy]), &|| is_wanted)
+    }
+
+    fn said(role: &str, text: &str) -> String {
+        format!("{{\"type\":\"{role}\",\"message\":{{\"role\":\"{role}\",\"content\":\"{text}\"}}}}\n")
+    }
+
+    #[test]
+    fn only_the_last_messages_are_kept_and_they_are_harmless() {
+        let lines: String = (0..100).map(|n| said("user", &format!("n{n}\\n\\u001b[2J"))).collect();
+        let Preview::Messages(messages) = preview(&lines, 1, true) else { panic!("no messages") };
+        assert_eq!(messages.len(), MAX_MESSAGES);
+        assert_eq!(messages.last(), Some(&(Role::User, "n99 \\u{1b}[2J".to_owned())));
+    }
+
+    #[test]
+    fn a_large_transcript_is_not_read_and_none_to_its_end_that_nobody_looks_at_any_more() {
+        assert_eq!(preview(&said("user", "x"), MAX_BYTES + 1, true), Preview::TooLarge(MAX_BYTES + 1));
+        let two = [said("user", "x"), said("assistant", "y")].concat();
+        assert_eq!(preview(&two, MAX_BYTES, false), Preview::Messages(vec![(Role::User, "x".to_owned())]));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_words() {
+        let mut session = super::super::item::tests::titled("a", "Title", "/no/such/place");
+        session.launch_dir_exists = Some(false);
+        session.copies[0].git_branch = Some(crate::session::Fact::new("main".into(), "t"));
+        session.assess();
+        let facts = facts(&session, &crate::system::env::tests::fixed());
+        let words: Vec<&str> = facts.iter().map(|fact| fact.words.as_str()).collect();
+        assert_eq!(
+            words,
+            ["claude a", "/no/such/place", "its launch directory does not exist here", "branch main, 0 B"]
+        );
+        assert!(facts[2].is_warning && !facts[3].is_warning);
+    }
+}

@@ -1,0 +1,448 @@
+//! The picker at a terminal: finding, looking, acting, and every way out.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use rustix::process::Signal;
+
+use crate::fixtures::{Amplifier, Claude, id};
+use crate::picture::{differences, picture_of_stores};
+use crate::terminal::{Seat, settings_are_as_before, shell, signal, two_sessions};
+use crate::world::World;
+
+/// Starts `resume` at a terminal of this size.
+fn open(world: &World, columns: u16, rows: u16) -> Seat {
+    let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.arg("resume");
+    Seat::run(&command, columns, rows)
+}
+
+#[track_caller]
+fn leaves(mut seat: Seat, key: &str, expected: i32) -> String {
+    seat.types(key);
+    let (status, rest) = seat.ends();
+    assert_eq!(status, Some(expected), "{rest}");
+    assert!(rest.ends_with("\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l"), "{rest:?}");
+    rest
+}
+
+#[test]
+fn what_was_typed_finds_the_session_and_enter_resumes_it() {
+    let world = two_sessions();
+    let mut seat = shell(&world, "resume");
+    seat.shows("2 of 2 sessions");
+    seat.shows("> claude  Fix the parser");
+    seat.shows("assistant: It is fixed.");
+    seat.types("DOCS wri");
+    seat.shows("1 of 2 sessions");
+    seat.shows("> claude  Write the docs");
+    seat.shows("They are written.");
+    seat.types("\r");
+    let (status, rest) = seat.ends();
+    assert_eq!(status, Some(0), "{rest}");
+    let launch = world.launched().expect("a launch");
+    assert_eq!(launch.argv, ["claude", "--resume", &id(2)]);
+    assert_eq!(launch.cwd, world.dir("docs"));
+    settings_are_as_before(&world);
+}
+
+/// A world with many sessions of two agents, of which one is about a basket, in the project `shop`.
+fn many_sessions() -> World {
+    let world = World::with_agents();
+    let (shop, site) = (world.dir("shop"), world.dir("site"));
+    for n in 10..40 {
+        let dir = if n % 2 == 0 { &shop } else { &site };
+        world.add(Claude::session(id(n)).in_dir(dir).turn(&format!("Look at page {n}"), "Done."));
+        world.add(Amplifier::session(id(n + 50)).in_dir(dir).turn(&format!("Read table {n}"), "Done."));
+    }
+    let asked = "The basket is empty after a login";
+    world.add(Claude::session(id(1)).in_dir(&shop).at("2026-02-20T10:00:00Z").turn(asked, "The cookie was lost."));
+    world
+}
+
+#[test]
+fn one_command_five_keys_and_enter_resume_the_session_that_is_meant() {
+    let world = many_sessions();
+    let mut seat = shell(&world, "resume");
+    seat.shows("61 of 61 sessions");
+    seat.types("bsket");
+    seat.shows("\n1 of 61 sessions");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(world.launched().expect("a launch").argv, ["claude", "--resume", &id(1)]);
+}
+
+#[test]
+fn letters_that_match_are_highlighted_and_filters_are_typed_with_the_words() {
+    let world = many_sessions();
+    let mut seat = open(&world, 80, 24);
+    seat.shows("61 of 61 sessions");
+    seat.types("bskt");
+    let screen = seat.shows_what(|screen| screen.contains("\n1 of 61") && !screen.contains("Read table"));
+    let row: Vec<(String, vt100::Color)> = (0..80)
+        .filter_map(|column| screen.screen().cell(2, column))
+        .map(|cell| (cell.contents().to_owned(), cell.fgcolor()))
+        .collect();
+    let found: String =
+        row.iter().filter(|(_, color)| *color == vt100::Color::Idx(2)).map(|(c, _)| c.as_str()).collect();
+    assert_eq!(found, "bskt");
+    for (query, count) in [
+        ("agent:amplifier", 30),
+        ("agent:amplifier dir:shop", 15),
+        ("dir:shop agent:cl", 16),
+        ("since:2026-02-15", 1),
+        ("exec", 0),
+    ] {
+        seat.types(&format!("\x15{query}"));
+        seat.shows(&format!("\n{count} of 61 sessions"));
+    }
+    seat.types("\x15since:soon");
+    seat.shows("soon is no age and no date");
+    leaves(seat, "\x1b", 130);
+}
+
+#[test]
+fn what_was_said_is_found_after_a_pause_with_its_line() {
+    let world = many_sessions();
+    let mut seat = open(&world, 100, 24);
+    seat.shows("61 of 61 sessions");
+    seat.types("cookie lost");
+    let screen = seat.shows("\n1 of 61 sessions, 1 by what was said");
+    assert!(screen.contains("> claude     The basket is empty after a login"), "{screen}");
+    assert!(screen.contains("assistant: The cookie was lost."), "{screen}");
+    // What is typed on is no longer what was said.
+    seat.types("x");
+    seat.shows("0 of 61 sessions");
+    seat.types("\x7f");
+    seat.shows("1 by what was said");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(world.launched().expect("a launch").argv[2], id(1));
+}
+
+#[test]
+fn every_size_shows_what_would_be_taken_and_how_to_go_on() {
+    let world = two_sessions();
+    for (columns, rows) in [(60, 20), (80, 24), (120, 30), (200, 50)] {
+        let mut seat = open(&world, columns, rows);
+        let screen = seat.shows("assistant: It is fixed.");
+        assert!(screen.contains("2 of 2 sessions") && screen.contains("> claude  Fix the parser"), "{screen}");
+        let last = screen.lines().last().unwrap_or_default();
+        assert!(last.starts_with("enter resume  ? all keys  ^Y copy  ^O open  ^X delete"), "{screen}");
+        let beside = screen.lines().any(|line| line.starts_with("> claude") && line.contains('│'));
+        assert_eq!(beside, columns > 110, "{screen}");
+        seat.types("?");
+        seat.shows("ACT");
+        seat.types("\x1b");
+        seat.shows("> claude  Fix the parser");
+        leaves(seat, "\x1b", 130);
+    }
+    let mut seat = open(&world, 10, 2);
+    seat.shows("\n> Fix th…");
+    seat.types("docs");
+    seat.shows("> docs\n> Write …");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(world.launched().expect("a launch").argv[2], id(2));
+}
+
+#[test]
+fn arrows_move_and_a_smaller_terminal_still_takes_what_is_highlighted() {
+    let world = two_sessions();
+    let mut seat = shell(&world, "resume --print");
+    seat.shows("> claude  Fix the parser");
+    for (key, expected) in [
+        ("\x1b[B", "> claude  Write"),
+        ("\x0b", "> claude  Fix"),
+        ("\n", "> claude  Write"),
+        ("\x10", "> claude  Fix"),
+        ("\x0e", "> claude  Write"),
+        ("\x1b[H", "> claude  Fix"),
+        ("\x1b[6~", "> claude  Write"),
+    ] {
+        seat.types(key);
+        seat.shows(expected);
+    }
+    seat.resize(20, 2);
+    seat.shows("\n> Write the docs");
+    seat.types("\x1b[A");
+    seat.shows("> Fix the parser");
+    seat.types("\r");
+    let (status, rest) = seat.ends();
+    assert_eq!(status, Some(0), "{rest}");
+    assert!(rest.contains(&format!("claude --resume {}", id(1))), "{rest}");
+    settings_are_as_before(&world);
+}
+
+#[test]
+fn who_leaves_launches_nothing() {
+    for key in ["\x1b", "\x03"] {
+        let world = two_sessions();
+        let mut seat = shell(&world, "resume");
+        seat.shows("2 of 2 sessions");
+        leaves(seat, key, 130);
+        assert!(world.launched().is_none());
+        settings_are_as_before(&world);
+    }
+}
+
+#[test]
+fn a_picker_that_is_told_to_end_leaves_the_terminal_as_it_was() {
+    for (sent, expected) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131)] {
+        let world = two_sessions();
+        let mut seat = shell(&world, "resume");
+        seat.shows("2 of 2 sessions");
+        signal(&world, sent);
+        let (status, rest) = seat.ends();
+        assert_eq!(status, Some(expected), "{rest}");
+        assert!(rest.ends_with("\x1b[?1049l"), "{rest:?}");
+        assert!(world.launched().is_none());
+        settings_are_as_before(&world);
+    }
+}
+
+#[test]
+fn a_terminal_that_ends_ends_the_picker() {
+    let world = two_sessions();
+    let (mut pty, other_end) = pty_process::blocking::open().expect("a terminal");
+    let command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let program = pty_process::blocking::Command::new(command.get_program());
+    let mut child = program.arg("resume").env_clear().envs(variables).spawn(other_end).expect("a program");
+    let (mut sent, mut part) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&sent).contains("2 of 2 sessions") {
+        let count = pty.read(&mut part).expect("a screen");
+        sent.extend_from_slice(&part[..count]);
+    }
+    drop(pty);
+    let status = child.wait().expect("an end");
+    assert!(matches!(status.code(), Some(129 | 130)), "{status:?}");
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn filters_decide_what_can_be_picked() {
+    let world = two_sessions();
+    world.add(Amplifier::session(id(3)).in_dir(world.dir("docs")).turn("Name the thing", "Named."));
+    let mut seat = shell(&world, "resume --agent amplifier");
+    seat.shows("1 of 1 sessions");
+    leaves(seat, "\x1b", 130);
+    let (status, output) = shell(&world, "resume --since 1h").ends();
+    assert_eq!(status, Some(5));
+    assert!(output.contains("no session passes the filters"), "{output}");
+}
+
+#[test]
+fn without_a_terminal_or_on_one_that_shows_no_list_a_session_must_be_named() {
+    let world = two_sessions();
+    world.rejoin(["resume"]).code(2).stdout_eq("").stderr_eq(snapbox::str![[r#"
+error: no SESSION was given, and there is no terminal to pick one from
+hint: name a session, or use `latest` for the newest; run `rejoin list` to see them
+
+"#]]);
+    assert_eq!(world.rejoin(["resume", "--json"]).code(2).error().code, "usage");
+    let mut command = world.with("TERM", "dumb").command(env!("CARGO_BIN_EXE_rejoin"));
+    command.arg("resume");
+    let (status, output) = Seat::run(&command, 80, 24).ends();
+    assert_eq!(status, Some(2));
+    assert!(output.contains("this terminal cannot show a list") && !output.contains('\x1b'), "{output:?}");
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_pasted_newline_is_text() {
+    let world = two_sessions();
+    let mut seat = open(&world, 80, 24);
+    seat.shows("2 of 2 sessions");
+    assert!(seat.sent().contains("\x1b[?2004h"), "what is pasted is told apart");
+    seat.types("\x1b[200~write\r\n\x18y the\x19\x1b[201~");
+    seat.shows("> write");
+    seat.types("\x15");
+    seat.shows("2 of 2 sessions");
+    // A terminal that does not say so sends it like keys.
+    seat.types("write\rthe docs");
+    seat.shows("> write the docs");
+    leaves(seat, "\x1b", 130);
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn ten_thousand_random_bytes_do_nothing() {
+    let world = two_sessions();
+    let before = picture_of_stores(&world.home());
+    let mut seat = open(&world, 80, 24);
+    seat.shows("2 of 2 sessions");
+    // Enter, what the footer has, and what leaves.
+    let keys = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x03, 0x1b];
+    let mut number = 1_u32;
+    let mut bytes = Vec::new();
+    while bytes.len() < 10_000 {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let byte = number.to_be_bytes()[0];
+        match byte {
+            byte if !keys.contains(&byte) => bytes.push(byte),
+            // Sequences of keys that the picker has no use for, and what a mouse sends.
+            0x1b => bytes.extend_from_slice(b"\x1b[<0;10;20M"),
+            0x03 => bytes.extend_from_slice(b"\x1b[24;5~"),
+            _ => {}
+        }
+    }
+    for part in bytes.chunks(500) {
+        seat.types_bytes(part);
+    }
+    seat.types_bytes(b"\x01\x15\x05\x15marked");
+    seat.shows("> marked");
+    let sent = leaves(seat, "\x1b\x1b", 130);
+    assert!(!sent.contains("\x1b]52"), "nothing was copied");
+    assert!(world.launched().is_none());
+    assert_eq!(differences(&before, &picture_of_stores(&world.home())), Vec::<String>::new());
+    assert!(!world.home().join(".local/state/rejoin/pins.json").exists());
+}
+
+#[test]
+fn the_command_is_copied_through_the_terminal() {
+    let world = two_sessions();
+    let mut seat = open(&world, 100, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("\x19");
+    let command = format!("cd {} && claude --resume {}", world.dir("parser").display(), id(1));
+    seat.sees(&format!("\x1b]52;c;{}\x07", BASE64.encode(command)));
+    seat.shows("Copied: cd ");
+    seat.types("\t\t\x19");
+    seat.sees(&format!("\x1b]52;c;{}\x07", BASE64.encode(format!("claude:{} claude:{}", id(1), id(2)))));
+    leaves(seat, "\x1b", 130);
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_pager_shows_a_session_whole_and_the_picker_goes_on() {
+    let world = two_sessions();
+    let shown = world.root().join("shown");
+    world.install("look", &format!("cat > '{}'", shown.display()));
+    let mut command = world.with("PAGER", "look -x").command(env!("CARGO_BIN_EXE_rejoin"));
+    command.arg("resume");
+    let mut seat = Seat::run(&command, 80, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("docs\x0f");
+    // The screen is taken anew.
+    seat.sees("\x1b[?1049l");
+    seat.sees("\x1b[?1049h");
+    seat.shows("> docs");
+    leaves(seat, "\x1b", 130);
+    assert_eq!(world.launched().expect("a pager").argv, ["look", "-x"]);
+    let text = std::fs::read_to_string(shown).expect("a text");
+    assert!(text.contains(&id(2)) && text.contains("launch dir") && text.contains("They are written."), "{text}");
+}
+
+#[test]
+fn a_deletion_is_asked_for_by_name_and_can_be_undone() {
+    let world = two_sessions();
+    let before = picture_of_stores(&world.home());
+    let mut seat = open(&world, 100, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("docs\x18");
+    let screen = seat.shows("Delete 1 session");
+    let named = screen.lines().find(|line| line.contains("Write the docs")).unwrap_or_default();
+    assert!(named.contains("claude, ") && named.contains("/docs") && named.contains("2026-02-01"), "{screen}");
+    seat.types("\r");
+    seat.shows("Nothing was deleted.");
+    assert_eq!(differences(&before, &picture_of_stores(&world.home())), Vec::<String>::new());
+    seat.types("\x18");
+    seat.shows("Delete 1 session");
+    seat.types("y");
+    seat.shows("1 session moved to the trash; `rejoin undo` brings back what went");
+    seat.types("\x15");
+    seat.shows("1 of 1 sessions");
+    leaves(seat, "\x1b", 130);
+    assert_eq!(world.rejoin(["list"]).code(0).stdout().lines().count(), 1);
+    world.rejoin(["undo"]).code(0);
+    assert_eq!(world.rejoin(["list"]).code(0).stdout().lines().count(), 2);
+}
+
+#[test]
+fn what_is_pinned_says_so_and_is_not_deleted() {
+    let world = two_sessions();
+    let mut seat = open(&world, 100, 24);
+    seat.shows("2 of 2 sessions");
+    seat.types("\x14");
+    seat.shows("1 session pinned.");
+    seat.shows("Fix the parser  pinned");
+    assert!(world.rejoin(["pin", "--list"]).code(0).stdout().contains(&id(1)));
+    seat.types("\x18");
+    seat.shows("is pinned");
+    seat.types("\x14");
+    seat.shows("1 session unpinned.");
+    assert!(!world.rejoin(["pin", "--list"]).code(0).stdout().contains(&id(1)));
+    leaves(seat, "\x1b", 130);
+}
+
+#[test]
+fn marks_orders_and_groups_are_a_key_each() {
+    let world = many_sessions();
+    let mut seat = open(&world, 80, 24);
+    seat.shows("61 of 61 sessions");
+    seat.types("\t\t");
+    seat.shows("61 of 61 sessions, 2 marked");
+    seat.types("\x13");
+    seat.shows("2 marked, largest first");
+    seat.types("\x13");
+    seat.shows("2 marked, by directory");
+    seat.types("\x1b[H\x07");
+    seat.shows("/shop  31");
+    leaves(seat, "\x1b", 130);
+}
+
+#[test]
+fn a_session_that_is_not_resumed_says_why_and_enter_offers_what_can_be_done() {
+    let world = two_sessions();
+    let gone = world.dir("repo/gone");
+    std::fs::create_dir(world.dir("repo").join(".git")).expect("a directory");
+    world.add(Claude::session(id(3)).in_dir(&gone).at("2026-02-20T10:00:00Z").turn("Move the house", "Moved."));
+    std::fs::remove_dir(&gone).expect("no directory");
+    let mut seat = open(&world, 120, 24);
+    seat.shows("dir gone");
+    seat.shows("its launch directory does not exist here");
+    seat.types("house\r");
+    let screen = seat.shows("> rejoin resume");
+    let command = format!("> rejoin resume claude:{} --dir {}", id(3), world.dir("repo").display());
+    assert!(screen.contains(&command), "{screen}");
+    assert!(screen.contains("the repository that it was part of"), "{screen}");
+    seat.types("\x1b");
+    seat.shows("> house");
+    assert!(world.launched().is_none());
+    seat.types("\r");
+    seat.shows("> rejoin resume");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    let launch = world.launched().expect("a launch");
+    assert_eq!((launch.argv[2].as_str(), launch.cwd.as_path()), (id(3).as_str(), world.dir("repo").as_path()));
+}
+
+#[test]
+fn without_colours_there_are_none() {
+    let world = two_sessions();
+    let mut command = world.with("NO_COLOR", "1").command(env!("CARGO_BIN_EXE_rejoin"));
+    command.arg("resume");
+    let mut seat = Seat::run(&command, 80, 24);
+    seat.shows("> claude  Fix the parser");
+    let sent = leaves(seat, "\x1b", 130);
+    let codes = sent.split("\x1b[").skip(1).filter_map(|part| part.split_once('m')).map(|(code, _)| code);
+    let codes: Vec<&str> =
+        codes.filter(|code| code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';')).collect();
+    assert!(codes.iter().all(|code| *code == "0"), "{codes:?}");
+}
+
+#[test]
+fn nothing_is_written_by_looking() {
+    let world = two_sessions();
+    let before = picture_of_stores(&world.home());
+    let mut seat = open(&world, 80, 24);
+    seat.shows("It is fixed.");
+    seat.types("docs");
+    seat.shows("They are written.");
+    leaves(seat, "\x1b", 130);
+    assert_eq!(differences(&before, &picture_of_stores(&world.home())), Vec::<String>::new());
+    assert!(!Path::new(&world.home()).join(".local").exists());
+}
