@@ -20,7 +20,7 @@ const CALLS: [&str; 8] = ["renameat2", "renameat", "linkat", "unlinkat", "mkdira
 
 /// A home in which every verb has something to do.
 fn world() -> World {
-    let world = World::new();
+    let world = World::on_disk();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
         let session = Claude::session(id(n)).in_dir(APP).at(at).turn("x", &format!("reply {n}"));

@@ -36,6 +36,15 @@ mkdir -p "$session"
 printf '{"ts": "2026-03-01T12:00:00.000+00:00", "event": "session:resume", "session_id": "%s", "data": {}}\n' "$3" >> "$session/events.jsonl"
 "#;
 
+/// Returns where worlds are: where TMPDIR says, else in memory where this machine has a file system there, for a disk
+/// takes milliseconds to sync.
+fn fastest_dir() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let is_writable = || rustix::fs::access(&memory, rustix::fs::Access::WRITE_OK).is_ok();
+    let is_free = std::env::var_os("TMPDIR").is_none();
+    if is_free && memory.is_dir() && is_writable() { memory } else { std::env::temp_dir() }
+}
+
 /// A world that is gone when the test ends.
 pub(crate) struct World {
     root: TempDir,
@@ -45,7 +54,16 @@ pub(crate) struct World {
 impl World {
     /// Makes a world with an empty home and no agents.
     pub(crate) fn new() -> Self {
-        let root = tempfile::Builder::new().prefix("world-").tempdir().expect("a directory");
+        Self::below(&fastest_dir())
+    }
+
+    /// Makes one on the disk itself, for what is to be tried there.
+    pub(crate) fn on_disk() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    fn below(dir: &Path) -> Self {
+        let root = tempfile::Builder::new().prefix("world-").tempdir_in(dir).expect("a directory");
         let path = root.path().canonicalize().expect("a path");
         for name in ["home", "bin", "elsewhere"] {
             std::fs::create_dir(path.join(name)).expect("a directory");

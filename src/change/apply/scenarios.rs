@@ -245,7 +245,7 @@ fn trees_of_any_depth_are_copied_compared_and_removed_with_few_handles() {
 /// Runs the change with a hook, and then something; returns how many calls a run makes.
 fn each_call(
     (is_apart, of_changes): (bool, bool),
-    verdict: fn(u64, &Call) -> Verdict,
+    verdict: fn(u64, &Call<'_>) -> Verdict,
     mut then: impl FnMut(&Place, &Memory, &Files, u64),
 ) {
     let calls = Arc::new(AtomicU64::new(0));
@@ -276,7 +276,7 @@ fn each_call(
 #[test]
 fn killed_at_any_call_a_change_is_taken_back() {
     for is_apart in [false, true] {
-        let die = |at, call: &Call| if call.number == at { Verdict::Die } else { Verdict::Go };
+        let die = |at, call: &Call<'_>| if call.number == at { Verdict::Die } else { Verdict::Go };
         each_call((is_apart, true), die, |place, memory, before, at| {
             memory.restart();
             nothing_is_lost(before, place, &format!("killed at {at}"));
@@ -289,10 +289,11 @@ fn killed_at_any_call_a_change_is_taken_back() {
 #[test]
 fn failing_once_or_for_good_at_any_call_a_change_loses_nothing() {
     for is_apart in [false, true] {
-        let once = |at, call: &Call| if call.number == at { Verdict::Fail(Errno::IO) } else { Verdict::Go };
-        let for_good =
-            |at, call: &Call| if call.number >= at && call.changes { Verdict::Fail(Errno::NOSPC) } else { Verdict::Go };
-        for (verdict, of_changes) in [(once as fn(u64, &Call) -> Verdict, false), (for_good, true)] {
+        let once = |at, call: &Call<'_>| if call.number == at { Verdict::Fail(Errno::IO) } else { Verdict::Go };
+        let for_good = |at, call: &Call<'_>| {
+            if call.number >= at && call.changes { Verdict::Fail(Errno::NOSPC) } else { Verdict::Go }
+        };
+        for (verdict, of_changes) in [(once as fn(u64, &Call<'_>) -> Verdict, false), (for_good, true)] {
             each_call((is_apart, of_changes), verdict, |place, memory, before, at| {
                 memory.restart();
                 nothing_is_lost(before, place, &format!("failed at {at}"));
@@ -306,7 +307,7 @@ fn failing_once_or_for_good_at_any_call_a_change_loses_nothing() {
 #[test]
 fn whatever_a_loss_of_power_takes_a_change_is_taken_back() {
     for is_apart in [false, true] {
-        let die = |at, call: &Call| if call.number == at { Verdict::Die } else { Verdict::Go };
+        let die = |at, call: &Call<'_>| if call.number == at { Verdict::Die } else { Verdict::Go };
         each_call((is_apart, true), die, |_, memory, before, at| {
             memory.restart();
             // Nothing of what is not on the disk, all of it, and all but one.

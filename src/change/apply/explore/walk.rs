@@ -1,0 +1,264 @@
+//! The way through all schedules of a start: from each moment at which a process can end, the disk is kept as it is then
+//! and as a loss of power may leave it, and what is the same disk with the same past is recovered and checked once.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::change::apply::explore::play::{Draw, Event, Played, When, crash, losses, play};
+use crate::change::apply::explore::start::{Past, Start};
+use crate::system::disk::memory::Memory;
+
+/// So many outcomes of a loss of power are tried at a moment at most: of the verb alone, after a fault, in the recovery.
+const LOSSES: [u64; 3] = [48, 12, 6];
+/// So many stages are played between two looks at how many schedules there were.
+const CHUNK: usize = 8;
+/// From so many schedules of a start on, every read meets every fault, and not only one of so many.
+const THOROUGH: (u64, u64) = (20_000, 5);
+
+/// What was tried.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// One fault at each call of the verb.
+    pub(super) singles: AtomicU64,
+    /// Deaths and losses of power at each call of the verb.
+    pub(super) crashes: AtomicU64,
+    /// The same after a fault.
+    pub(super) faulted: AtomicU64,
+    /// The same in the recovery from any of these.
+    pub(super) recoveries: AtomicU64,
+    /// Several faults and acts, in the verb and in the recovery, drawn by a seed.
+    pub(super) drawn: AtomicU64,
+    /// How many of these left a disk that no other had left, and were recovered and checked.
+    pub(super) states: AtomicU64,
+}
+
+impl Counts {
+    fn of_schedules(&self) -> [&AtomicU64; 5] {
+        [&self.singles, &self.crashes, &self.faulted, &self.recoveries, &self.drawn]
+    }
+
+    /// Returns how many schedules were tried.
+    pub(super) fn schedules(&self) -> u64 {
+        self.of_schedules().map(|count| count.load(Ordering::Relaxed)).iter().sum()
+    }
+
+    pub(super) fn add(&self, other: &Self) {
+        let theirs = other.of_schedules().into_iter().chain([&other.states]);
+        for (ours, theirs) in self.of_schedules().into_iter().chain([&self.states]).zip(theirs) {
+            ours.fetch_add(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
+/// A disk that a schedule has left.
+struct Node {
+    key: u64,
+    memory: Memory,
+    past: Past,
+    schedule: Vec<When>,
+}
+
+pub(super) struct Walk<'s> {
+    start: &'s Start,
+    seen: Mutex<HashSet<u64>>,
+    pub(super) counts: Counts,
+}
+
+/// A schedule after which something does not hold.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) why: String,
+    pub(super) schedule: Vec<When>,
+}
+
+type Found<T> = Result<T, Failure>;
+
+impl<'s> Walk<'s> {
+    pub(super) fn new(start: &'s Start) -> Self {
+        Self { start, seen: Mutex::default(), counts: Counts::default() }
+    }
+
+    fn root(&self) -> Node {
+        Node { key: 0, memory: self.start.memory.fork(), past: Past::default(), schedule: Vec::new() }
+    }
+
+    /// Tries every single fault, every death and every loss of power, and of those after a fault, of those in a recovery,
+    /// and of what is drawn, as many as make about `wanted` in all.
+    pub(super) fn explore(&self, wanted: u64) -> Found<()> {
+        let (root, counts) = (self.root(), &self.counts);
+        let whole = self.play(&root, 0, &[], true);
+        let mut nodes = self.end(&root, 0, &[], &whole, &counts.singles)?;
+        nodes.extend(self.deaths(&root, 0, &[], whole.moments, LOSSES[0], &counts.crashes)?);
+        let (is_thorough, (_, share)) = (wanted >= THOROUGH.0, THOROUGH);
+        let calls = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes || is_thorough || at % share == 0);
+        let events =
+            |(changes, at): (&bool, u64)| Event::at(*changes).into_iter().map(move |event| vec![(0, at, event)]);
+        let mut singles: Vec<Vec<When>> = calls.flat_map(events).collect();
+        // Of each of these disks come hundreds of schedules.
+        let most = usize::try_from(wanted / 100).unwrap_or(usize::MAX);
+        nodes.extend(self.each(&singles, None, most, |events| {
+            let played = self.play(&root, 0, events, false);
+            self.end(&root, 0, events, &played, &counts.singles)
+        })?);
+        let rest = wanted.saturating_sub(counts.schedules());
+        singles.sort_by_cached_key(|events| Draw(events[0].1).below(u64::MAX));
+        let until = counts.schedules() + rest / 3;
+        nodes.extend(self.each(&singles, Some(until), most, |events| {
+            let played = self.play(&root, 0, events, true);
+            self.deaths(&root, 0, events, played.moments, LOSSES[1], &counts.faulted)
+        })?);
+        nodes.sort_by_key(|node| node.key);
+        self.each(&nodes, Some(until + rest / 3), 0, |node| {
+            let played = self.play(node, 1, &[], true);
+            self.deaths(node, 1, &[], played.moments, LOSSES[2], &counts.recoveries)
+        })?;
+        let seeds: Vec<u64> = (0..rest.max(64)).collect();
+        self.each(&seeds, Some(wanted), 0, |seed| self.draw(&root, whole.calls.len() as u64, Draw(*seed)))?;
+        Ok(())
+    }
+
+    /// Plays a schedule and what follows it; says what does not hold afterwards.
+    pub(super) fn replay(&self, schedule: &[When]) -> Found<()> {
+        let mut node = self.root();
+        for stage in 0..2 {
+            let events: Vec<When> = schedule.iter().filter(|(of, _, _)| *of == stage).copied().collect();
+            let played = self.play(&node, stage, &events, false);
+            if stage == 0 {
+                self.check_report(&node, &events, &played)?;
+            }
+            let loss = events.iter().find_map(|(_, _, event)| match event {
+                Event::PowerLoss(choices) => Some(*choices),
+                _ => None,
+            });
+            if let Some(choices) = loss {
+                crash(&played.memory, choices);
+            }
+            node = self.node(&node, &events, played.memory, played.past);
+            self.check(&node)?;
+        }
+        Ok(())
+    }
+
+    /// Plays a stage with one to three faults that are drawn, then the recovery from some of what that leaves.
+    fn draw(&self, root: &Node, calls: u64, mut draw: Draw) -> Found<Vec<Node>> {
+        let mut events = |stage, most| -> Vec<When> {
+            let count = 1 + draw.below(most);
+            (0..count).map(|_| (stage, 1 + draw.below(calls + 20), draw.event())).collect()
+        };
+        let (first, second) = (events(0, 3), events(1, 2));
+        let played = self.play(root, 0, &first, true);
+        let mut nodes = self.end(root, 0, &first, &played, &self.counts.drawn)?;
+        nodes.extend(self.deaths(root, 0, &first, played.moments, LOSSES[2], &self.counts.drawn)?);
+        for node in nodes.iter().step_by(7) {
+            let played = self.play(node, 1, &second, true);
+            self.end(node, 1, &second, &played, &self.counts.drawn)?;
+            self.deaths(node, 1, &second, played.moments, 2, &self.counts.drawn)?;
+        }
+        Ok(Vec::new())
+    }
+
+    /// Does something with each, on every core, until there were as many schedules as this; keeps so many of what is left.
+    fn each<T: Sync>(
+        &self,
+        all: &[T],
+        until: Option<u64>,
+        most: usize,
+        what: impl Fn(&T) -> Found<Vec<Node>> + Sync,
+    ) -> Found<Vec<Node>> {
+        let mut nodes = Vec::new();
+        for chunk in all.chunks(CHUNK) {
+            if until.is_some_and(|until| self.counts.schedules() >= until) {
+                break;
+            }
+            let found: Found<Vec<Vec<Node>>> = chunk.par_iter().map(&what).collect();
+            nodes.extend(found?.into_iter().flatten());
+            // Which these are depends on nothing but what they are.
+            if nodes.len() > 2 * most {
+                nodes.sort_by_key(|node: &Node| node.key);
+                nodes.truncate(most);
+            }
+        }
+        Ok(nodes)
+    }
+
+    fn play(&self, from: &Node, stage: usize, events: &[When], keeps: bool) -> Played {
+        play(self.start, (&from.memory, from.past), stage, events, keeps)
+    }
+
+    fn node(&self, from: &Node, events: &[When], memory: Memory, past: Past) -> Node {
+        let past = past.after(events, false);
+        let mut hasher = DefaultHasher::new();
+        (memory.digest(), past).hash(&mut hasher);
+        let schedule = from.schedule.iter().chain(events).copied().collect();
+        Node { key: hasher.finish(), memory, past, schedule }
+    }
+
+    /// The stage came to its end.
+    fn end(&self, from: &Node, stage: usize, events: &[When], played: &Played, count: &AtomicU64) -> Found<Vec<Node>> {
+        if stage == 0 {
+            self.check_report(from, events, played)?;
+        }
+        let node = self.node(from, events, played.memory.fork(), played.past);
+        Ok(self.arrive(node, count)?.into_iter().collect())
+    }
+
+    /// The stage came to each of these moments, and there the process was killed, or the power went.
+    fn deaths(
+        &self,
+        from: &Node,
+        stage: usize,
+        events: &[When],
+        moments: Vec<(u64, Memory, Past)>,
+        limit: u64,
+        count: &AtomicU64,
+    ) -> Found<Vec<Node>> {
+        let mut nodes = Vec::new();
+        for (at, memory, past) in moments {
+            let mut outcomes = HashSet::new();
+            for choices in losses(&memory, limit, &mut Draw(at)) {
+                let left = memory.fork();
+                crash(&left, choices);
+                // Two numbers may say the same where one loss entails another.
+                if outcomes.insert(left.digest()) {
+                    let events: Vec<When> =
+                        events.iter().copied().chain([(stage, at, Event::PowerLoss(choices))]).collect();
+                    nodes.extend(self.arrive(self.node(from, &events, left, past), count)?);
+                }
+            }
+            let events: Vec<When> = events.iter().copied().chain([(stage, at, Event::Die)]).collect();
+            nodes.extend(self.arrive(self.node(from, &events, memory, past), count)?);
+        }
+        Ok(nodes)
+    }
+
+    /// Counts a schedule, and checks what it left, unless another has left the same.
+    fn arrive(&self, node: Node, count: &AtomicU64) -> Found<Option<Node>> {
+        count.fetch_add(1, Ordering::Relaxed);
+        if !self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(node.key) {
+            return Ok(None);
+        }
+        self.counts.states.fetch_add(1, Ordering::Relaxed);
+        self.check(&node)?;
+        Ok(Some(node))
+    }
+
+    fn check(&self, node: &Node) -> Found<()> {
+        let Node { memory, past, schedule, .. } = node;
+        let checked = self.start.check_bytes(memory, *past).and_then(|()| self.start.check_recovered(memory, *past));
+        checked.map_err(|why| Failure { why, schedule: schedule.clone() })
+    }
+
+    fn check_report(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
+        let ends = |(_, _, event): &When| matches!(event, Event::Act(_) | Event::Die | Event::PowerLoss(_));
+        if events.iter().any(ends) {
+            return Ok(());
+        }
+        let schedule: Vec<When> = from.schedule.iter().chain(events).copied().collect();
+        let checked = self.start.check_report(played.outcome.as_ref(), &played.memory);
+        checked.map_err(|why| Failure { why, schedule })
+    }
+}
