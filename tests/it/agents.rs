@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::facts::copy_tree;
+use crate::contract::{Session, names};
+use crate::facts::{copy_tree, corpora};
 use crate::fixtures::ordinary;
 use crate::generated::assert_part;
 use crate::picture::picture;
@@ -36,41 +37,36 @@ fn no_agent_is_named_outside_of_its_folder() {
     assert!(faults.is_empty(), "what is said of an agent is for its folder to tell:\n{}", faults.join("\n"));
 }
 
-/// Returns the names of all agents.
-fn agents(world: &World) -> Vec<String> {
-    world.rejoin(["generate", "agents"]).code(0).stdout().lines().map(str::to_owned).collect()
-}
-
 #[test]
 fn the_readme_names_every_agent() {
     let world = World::new();
-    let title = |agent: String| {
-        let part = world.rejoin(["generate", "agents", &agent]).code(0).stdout();
+    let title = |agent: &&str| {
+        let part = world.rejoin(["generate", "agents", agent]).code(0).stdout();
         part.lines().find_map(|line| line.strip_prefix("## ")).expect("a title").to_owned()
     };
-    let mut titles: Vec<String> = agents(&world).into_iter().map(title).collect();
+    let mut titles: Vec<String> = names().iter().map(title).collect();
     titles.sort();
     let last = titles.pop().expect("an agent");
     assert_part("README.md", "agents", &format!("It knows {} and {last}.", titles.join(", ")));
 }
 
 /// Agents whose sessions this build cannot read.
-const NEEDS_SQLITE: [&str; 3] = ["crush", "goose", "opencode"];
+pub(crate) const NEEDS_SQLITE: [&str; 3] = ["crush", "goose", "opencode"];
 
 #[test]
 fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
-    for agent in agents(&World::new()) {
-        if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(&agent.as_str()) {
+    for agent in names() {
+        if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(agent) {
             continue;
         }
         let world = World::new();
-        let is_there = ordinary::write(&agent, &world);
+        let is_there = ordinary::write(agent, &world);
         assert!(
             is_there,
             "{agent} has no session in tests/it/fixtures/ordinary.rs and none in src/agent/{agent}/sample"
         );
         let before = picture(&world.home());
-        let listed = world.rejoin(["list", "--agent", &agent, "--all", "--counts", "--json"]).code(0).sessions();
+        let listed = world.rejoin(["list", "--agent", agent, "--all", "--counts", "--json"]).code(0).sessions();
         assert_eq!(listed.len(), 1, "{agent}");
         let session = &listed[0];
         assert_eq!((session.prompts, session.replies), (Some(1), Some(1)), "{agent}");
@@ -87,7 +83,7 @@ fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
         assert!(found.contains(&session.id), "{agent}: {found}");
         let resumed = world.rejoin(["resume", &session.id, "--print"]).code(0).stdout();
         assert!(!resumed.trim().is_empty(), "{agent}");
-        world.rejoin(["doctor", "--agent", &agent]).code_is_one_of(&[0, 4]);
+        world.rejoin(["doctor", "--agent", agent]).code_is_one_of(&[0, 4]);
         assert!(before == picture(&world.home()), "{agent}: looking has changed something");
     }
 }
@@ -97,7 +93,7 @@ fn every_agent_that_the_sample_home_has_is_listed() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
     let world = World::new();
     let listed = world.rejoin(["--home", home.to_str().expect("a path"), "list", "--all", "--json"]).code(0).stdout();
-    let present = agents(&world).into_iter().filter(|agent| home.join(format!(".{agent}")).is_dir());
+    let present = names().iter().filter(|agent| home.join(format!(".{agent}")).is_dir());
     for agent in present {
         assert!(listed.contains(&format!("\"agent\":\"{agent}\"")), "{agent} has a store in examples/home");
     }
@@ -126,6 +122,52 @@ fn the_guide_shows_every_line_that_the_invented_agent_adds() {
     assert!(elsewhere <= 4, "{elsewhere} lines outside of its folder");
     let rows: Vec<String> = added.iter().map(|(file, lines)| format!(" {file:<52} | {lines:>3} +")).collect();
     assert_part("docs/adding-an-agent.md", "otter", &format!("```text\n{}\n```", rows.join("\n")));
+}
+
+#[test]
+fn the_home_that_is_measured_holds_sessions_of_every_agent() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let bench = std::fs::read_to_string(root.join("benches/home.rs")).expect("a bench");
+    let measured: Vec<&str> =
+        bench.split("Agent { name: \"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0)).collect();
+    let unknown: Vec<_> = measured.iter().filter(|name| !names().contains(name)).collect();
+    assert!(unknown.is_empty(), "benches/home.rs names {unknown:?}");
+    // Crush keeps its sessions inside of projects, Leo none at all.
+    let is_left_out =
+        |name: &str| ["crush", "leo"].contains(&name) || root.join("src/agent").join(name).join("sample").is_dir();
+    let missing: Vec<_> = names().iter().filter(|name| !measured.contains(name) && !is_left_out(name)).collect();
+    assert!(missing.is_empty(), "benches/home.rs writes no sessions of {missing:?}");
+}
+
+#[test]
+fn the_page_names_every_source_of_a_launch_directory() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md")).expect("a page");
+    let row = page.lines().find(|line| line.starts_with("| `launch_dir` |")).expect("a row");
+    let told = |session: &Session| {
+        let part = World::new().rejoin(["generate", "agents", &session.agent.to_string()]).code(0).stdout();
+        let title = part.lines().find_map(|line| line.strip_prefix("## ")).expect("a title").to_owned();
+        let source = format!("`{}`", session.launch_dir.as_ref().map_or("", |dir| &dir.source));
+        row.split(';')
+            .any(|part| part.rsplit(" for ").next().is_some_and(|of| of.contains(&title)) && part.contains(&source))
+    };
+    let mut seen: BTreeMap<String, Session> = BTreeMap::new();
+    let mut see = |world: &World| {
+        for session in world.rejoin(["list", "--all", "--json"]).code(0).sessions() {
+            if let Some(dir) = &session.launch_dir {
+                seen.insert(format!("{}: {}", session.agent, dir.source), session);
+            }
+        }
+    };
+    let everything = World::new();
+    crate::fixtures::sample::fill(&everything);
+    see(&everything);
+    for (_, folder) in corpora() {
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        see(&world);
+    }
+    let untold: Vec<_> = seen.iter().filter(|(_, session)| !told(session)).map(|(words, _)| words).collect();
+    assert!(seen.len() > 10 && untold.is_empty(), "docs/json.md does not tell of {untold:#?}");
 }
 
 /// The commands of the first block of the guide.

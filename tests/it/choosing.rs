@@ -31,7 +31,7 @@ fn an_id_of_two_agents_is_refused_with_every_copy_until_an_agent_is_named() {
     let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
     assert_eq!((error.code.as_str(), error.exit, error.candidates.len()), ("ambiguous", 6, 3));
     let agents: Vec<Agent> = error.candidates.iter().map(|candidate| candidate.agent).collect();
-    assert_eq!(agents, [Agent::Amplifier, Agent::Claude, Agent::Claude]);
+    assert_eq!(agents, [Agent::AMPLIFIER, Agent::CLAUDE, Agent::CLAUDE]);
     let text = world.rejoin(["resume", &id(1)]).code(6).stderr();
     assert!(text.contains(&format!("claude:{}", id(1))) && text.contains("hint: name the agent"), "{text}");
     assert!(world.launched().is_none());

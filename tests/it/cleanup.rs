@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::contract::Kind;
 use crate::contract::changes::{Change, Cleanup, CleanupKind, Guard, KeptFor, Pins, RunList, RunState, Undo};
-use crate::facts::{copy_tree, corpus};
+use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, START, Vibe, age_tree,
@@ -551,13 +551,8 @@ fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
 }
 
 #[test]
-#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
-    for agent in ["amplifier", "claude", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen", "vibe"] {
-        let Some(folder) = corpus(agent) else {
-            println!("skipped: there is no ../shared/corpus/{agent} beside the checkout");
-            continue;
-        };
+    for (agent, folder) in corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
         age_tree(&world.home());

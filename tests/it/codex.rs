@@ -45,7 +45,7 @@ fn a_session_is_shown_with_what_it_says() {
     world.add(Codex::session(id(1)).in_dir(&app).turn("add a test", "Which one?").turn("any", "Done."));
     world.add(CodexNames(&[(&id(1), "First name"), (&id(2), "Another"), (&id(1), " Tests "), (&id(1), "")]));
     let session = only(&world);
-    assert_eq!((session.agent, session.kind, session.id.as_str()), (Agent::Codex, Kind::Main, id(1).as_str()));
+    assert_eq!((session.agent, session.kind, session.id.as_str()), (Agent::CODEX, Kind::Main, id(1).as_str()));
     assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (Some("Tests"), Some("add a test")));
     assert_eq!((session.launch_path(), session.project.as_deref()), (app.to_str(), None));
     assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (app.to_str(), app.to_str()));

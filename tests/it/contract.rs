@@ -4,9 +4,12 @@
 #![expect(dead_code, reason = "that every field can be read is the check")]
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+
+use crate::world::World;
 
 /// Reads one JSON value and nothing after it.
 #[track_caller]
@@ -48,7 +51,6 @@ pub(crate) mod search;
 
 words!(Kind: Main Fork Exec Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);
-words!(Agent: Amplifier Claude Jido Codex Gemini Opencode Qwen Copilot Pi Vibe Kimi Goose Crush Leo);
 words!(Role: User Assistant Tool System);
 words!(Compared: Identical Longer Shorter Diverged);
 words!(ListKind: SessionList);
@@ -64,6 +66,55 @@ words!(DoctorChecksKind: DoctorChecks);
 words!(Severity: Error Warning Info);
 words!(RepairKind: Backfill Trash Fold);
 words!(BackfillResult: Write Keep Refuse Written Kept Refused Failed);
+
+/// Returns the name of every agent that the program knows.
+pub(crate) fn names() -> &'static [&'static str] {
+    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let told = World::new().rejoin(["generate", "agents"]).code(0).stdout();
+        told.lines().map(|name| &*String::leak(name.to_owned())).collect()
+    })
+}
+
+/// The name of an agent that the program knows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Agent(&'static str);
+
+impl Agent {
+    pub(crate) const AMPLIFIER: Self = Self("amplifier");
+    pub(crate) const CLAUDE: Self = Self("claude");
+    pub(crate) const CODEX: Self = Self("codex");
+    pub(crate) const COPILOT: Self = Self("copilot");
+    pub(crate) const CRUSH: Self = Self("crush");
+    pub(crate) const GEMINI: Self = Self("gemini");
+    pub(crate) const GOOSE: Self = Self("goose");
+    pub(crate) const JIDO: Self = Self("jido");
+    pub(crate) const KIMI: Self = Self("kimi");
+    pub(crate) const OPENCODE: Self = Self("opencode");
+    pub(crate) const PI: Self = Self("pi");
+    pub(crate) const QWEN: Self = Self("qwen");
+    pub(crate) const VIBE: Self = Self("vibe");
+}
+
+impl std::fmt::Display for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl<'de> Deserialize<'de> for Agent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = names().iter().find(|known| **known == name);
+        known.map(|known| Self(known)).ok_or_else(|| serde::de::Error::custom(format!("{name} is no agent")))
+    }
+}
 
 /// The only version that these structs know.
 #[derive(Debug, PartialEq, Eq, Deserialize)]

@@ -28,7 +28,7 @@ fn plan(world: &World, args: &[&str]) -> ResumePlan {
 #[test]
 fn a_session_is_listed_with_what_its_files_say() {
     let session = listed(Copilot::session(id(1)).branch("main").turn("fix it", "Done.").call("ls", "a.txt"));
-    assert_eq!((session.agent, session.id.as_str(), session.kind), (Agent::Copilot, id(1).as_str(), Kind::Main));
+    assert_eq!((session.agent, session.id.as_str(), session.kind), (Agent::COPILOT, id(1).as_str(), Kind::Main));
     assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (None, Some("fix it")));
     assert_eq!((session.prompts, session.replies), (Some(1), Some(2)));
     assert_eq!((session.model.as_deref(), session.git_branch.as_deref()), (Some("model-c"), Some("main")));

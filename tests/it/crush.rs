@@ -24,7 +24,7 @@ fn a_session_is_shown_with_what_the_database_says() {
     register_crush(&world.home(), &[(&app, &app.join(".crush"))]);
     let details: Details = world.rejoin(["show", &id(1), "--messages", "9", "--json"]).code(0).json();
     let session = &details.session;
-    assert_eq!((session.agent, session.kind), (Agent::Crush, Kind::Main));
+    assert_eq!((session.agent, session.kind), (Agent::CRUSH, Kind::Main));
     assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (Some("Demo"), Some("fix the parser")));
     assert_eq!((session.prompts, session.replies), (Some(2), Some(3)));
     assert_eq!((session.launch_path(), session.model.as_deref()), (app.to_str(), Some("model-c")));
@@ -50,7 +50,7 @@ fn a_database_is_found_through_the_registry_other_sessions_the_callers_directory
     let found = |args: &[&str]| -> Vec<String> {
         let list: SessionList = world.from(&dirs[2]).rejoin([&["list", "--json"], args].concat()).code(0).json();
         assert!(list.problems.is_empty(), "{:?}", list.problems);
-        let of_crush = list.sessions.into_iter().filter(|session| session.agent == Agent::Crush);
+        let of_crush = list.sessions.into_iter().filter(|session| session.agent == Agent::CRUSH);
         let mut ids: Vec<String> = of_crush.map(|session| session.id).collect();
         ids.sort();
         ids

@@ -1,4 +1,4 @@
-//! The examples of README.md, CONTRIBUTING.md and docs/: each is run, so what a page shows is what happens.
+//! The examples of README.md, CONTRIBUTING.md, SECURITY.md and docs/: each is run, so what a page shows is what happens.
 //!
 //! * ` ```console `: what follows `$ ` is typed at a terminal of 100 columns, the other lines are what it prints;
 //! * ` ```sh ` and ` ```bash `: a script that succeeds;
@@ -66,7 +66,7 @@ fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let docs = walkdir::WalkDir::new(root.join("docs")).sort_by_file_name();
     let docs = docs.into_iter().map(|entry| entry.expect("an entry").into_path());
-    let pages = ["README.md", "CONTRIBUTING.md"].map(|page| root.join(page));
+    let pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root.join(page));
     pages
         .into_iter()
         .chain(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")))
@@ -255,7 +255,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// Tells whether a list holds neither a list nor an object, from what follows its `[`.
+/// Returns whether a list holds neither a list nor an object, from what follows its `[`.
 fn is_list_of_plain_values(mut rest: &str) -> bool {
     while let Some(first) = rest.chars().next() {
         match first {

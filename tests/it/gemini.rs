@@ -31,7 +31,7 @@ fn texts(world: &World, selector: &str) -> Vec<String> {
 #[test]
 fn a_session_is_listed_with_what_its_lines_add_up_to() {
     let session = listed(Gemini::session(id(1)).turn("fix it", "Done.").summary("Old title").summary("A fix"));
-    assert_eq!((session.agent, session.kind), (Agent::Gemini, Kind::Main));
+    assert_eq!((session.agent, session.kind), (Agent::GEMINI, Kind::Main));
     assert_eq!(session.id, id(1), "the name holds only eight characters of it");
     assert_eq!(said(&session), (Some("A fix"), Some("fix it"), Some(1), Some(1)));
     assert_eq!(session.launch_path(), Some("/home/ana/app"));

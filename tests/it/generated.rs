@@ -8,7 +8,7 @@ use std::sync::Mutex;
 /// Held while a page is written: several tests may write parts of one.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// Tells whether the pages are to be written anew.
+/// Returns whether the pages are to be written anew.
 pub(crate) fn is_overwriting() -> bool {
     std::env::var_os("SNAPSHOTS").is_some_and(|wish| wish == "overwrite")
 }

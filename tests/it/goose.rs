@@ -25,7 +25,7 @@ fn a_session_is_shown_with_what_the_database_says() {
     );
     let details: Details = world.rejoin(["show", "20260201_1", "--messages", "9", "--json"]).code(0).json();
     let session = &details.session;
-    assert_eq!((session.agent, session.kind), (Agent::Goose, Kind::Main));
+    assert_eq!((session.agent, session.kind), (Agent::GOOSE, Kind::Main));
     assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (Some("Parser"), Some("fix the parser")));
     assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));
     assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-g")));

@@ -23,7 +23,7 @@ fn has(session: &Session, code: &str) -> bool {
 fn a_signed_session_is_sound_and_shown_with_what_it_says() {
     let details = shown(Jido::session(id(1)));
     let session = &details.session;
-    assert_eq!((session.agent, session.id.as_str()), (Agent::Jido, id(1).as_str()));
+    assert_eq!((session.agent, session.id.as_str()), (Agent::JIDO, id(1).as_str()));
     assert_eq!(session.title.as_deref(), Some("Demo"));
     assert_eq!(session.first_prompt.as_deref(), Some("write\ta \u{1b}[31m \"parser\""));
     assert_eq!((session.prompts, session.replies), (Some(1), Some(1)));

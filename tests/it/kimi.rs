@@ -21,7 +21,7 @@ fn said(session: &Session) -> (Option<&str>, Option<&str>, Option<u64>, Option<u
 #[test]
 fn a_session_is_listed_with_what_its_files_say() {
     let session = listed(Kimi::session(id(1)).turn("fix\tthe parser", "Done.").turn("thanks", "Welcome."));
-    assert_eq!((session.agent, session.kind), (Agent::Kimi, Kind::Main));
+    assert_eq!((session.agent, session.kind), (Agent::KIMI, Kind::Main));
     assert_eq!(said(&session), (None, Some("fix\tthe parser"), Some(2), Some(2)));
     assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/app"), Some("registry")));
     assert_eq!(

@@ -89,7 +89,7 @@ fn what_was_launched_last_is_remembered() {
     world.rejoin(["resume", &id(1), "--", "a b"]).code(0);
     world.launched();
     let last: LastLaunch = world.rejoin(["resume", "--last-launch", "--json"]).code(0).json();
-    assert_eq!((last.agent, last.id, last.at.as_deref()), (Agent::Amplifier, Some(id(1)), Some(crate::world::NOW)));
+    assert_eq!((last.agent, last.id, last.at.as_deref()), (Agent::AMPLIFIER, Some(id(1)), Some(crate::world::NOW)));
     assert_eq!((last.dir.as_str(), last.path.as_deref()), (app.to_str().expect("a path"), path.to_str()));
     assert_eq!(last.argv, ["amplifier", "session", "resume", &id(1), "a b"]);
     assert!(world.launched().is_none(), "it is only told, not repeated");

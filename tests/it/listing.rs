@@ -165,7 +165,7 @@ fn agents_says_what_each_store_holds_and_where_was_looked_in_vain() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y"));
     let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
-    let claude = list.stores.iter().find(|store| store.agent == crate::contract::Agent::Claude).expect("a store");
+    let claude = list.stores.iter().find(|store| store.agent == crate::contract::Agent::CLAUDE).expect("a store");
     assert!(claude.exists && claude.is_default && claude.sessions > 0 && claude.size_bytes > 0, "{claude:?}");
     assert!(list.stores.iter().any(|store| !store.exists && store.sessions == 0), "{list:?}");
     let lines = world.rejoin(["agents"]).code(0).stdout();

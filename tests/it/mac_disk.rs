@@ -184,7 +184,7 @@ impl Volume {
         fields.0
     }
 
-    /// Tells what is found under a name; the kernel is to remember nothing of it.
+    /// Returns what is found under a name; the kernel is to remember nothing of it.
     fn entry(&mut self, number: u64) -> Vec<u8> {
         let mut fields = Fields::default();
         fields.u64(number).u64(0).u64(0).u64(0).u64(0);

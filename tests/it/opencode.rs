@@ -42,7 +42,7 @@ fn a_session_is_shown_with_what_the_database_says() {
     );
     let details: Details = world.rejoin(["show", &opencode_id(1), "--messages", "9", "--json"]).code(0).json();
     let session = &details.session;
-    assert_eq!((session.agent, session.kind, session.liveness), (Agent::Opencode, Kind::Main, Liveness::Idle));
+    assert_eq!((session.agent, session.kind, session.liveness), (Agent::OPENCODE, Kind::Main, Liveness::Idle));
     assert_eq!(session.title.as_deref(), Some("Parser"));
     assert_eq!(session.first_prompt.as_deref(), Some("\"fix the parser\""));
     assert_eq!((session.prompts, session.replies), (Some(1), Some(2)));

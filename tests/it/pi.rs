@@ -46,7 +46,7 @@ fn a_session_is_listed_with_what_its_file_says() {
         .message(&system)
         .turn("fix it", "Done.");
     let session = listed(session);
-    assert_eq!((session.agent, session.id.as_str(), session.kind), (Agent::Pi, id(1).as_str(), Kind::Main));
+    assert_eq!((session.agent, session.id.as_str(), session.kind), (Agent::PI, id(1).as_str(), Kind::Main));
     assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (None, Some("fix it")));
     assert_eq!((session.prompts, session.replies), (Some(1), Some(1)));
     assert_eq!((session.model.as_deref(), session.git_branch.as_deref()), (Some("model-p"), None));

@@ -19,7 +19,7 @@ fn without_proc(world: &World, args: &[&str]) -> Answer {
     world.from(world.dir("elsewhere")).run("unshare", words)
 }
 
-/// Tells whether this machine lets a test hide `/proc`.
+/// Returns whether this machine lets a test hide `/proc`.
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 fn can_hide_proc(world: &World) -> bool {
     let script = "mount --bind \"$0\" /proc && test ! -e /proc/self";
@@ -138,7 +138,7 @@ fn what_moves_files_does_it_on_a_disk_like_a_macs_too() {
     assert!(output.status.success());
 }
 
-/// Tells whether the disk that the tests work on takes capitals for small letters, and accents as one however written.
+/// Returns whether the disk that the tests work on takes capitals for small letters, and accents as one however written.
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 fn is_mac_disk() -> bool {
     let dir = tempfile::tempdir().expect("a directory");

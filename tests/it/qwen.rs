@@ -35,7 +35,7 @@ fn a_session_is_listed_with_what_its_records_say() {
     for session in [Qwen::session(id(1)), Qwen::session(id(1)).without_provenance()] {
         let session = session.turn("fix it", "Done.").branch("topic").title("First name").title("Last name");
         let session = listed(session);
-        assert_eq!((session.agent, session.kind), (Agent::Qwen, Kind::Main));
+        assert_eq!((session.agent, session.kind), (Agent::QWEN, Kind::Main));
         assert_eq!(said(&session), (Some("Last name"), Some("fix it"), Some(1), Some(1)));
         assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/app"), Some("transcript")));
         assert_eq!((session.model.as_deref(), session.git_branch.as_deref()), (Some("model-q"), Some("topic")));

@@ -100,7 +100,7 @@ fn print_and_json_run_nothing_and_write_nothing() {
     let printed = world.rejoin(["resume", &id(1), "--print"]).code(0).stdout();
     assert_eq!(printed, format!("cd {} && amplifier session resume {}\n", app.display(), id(1)));
     let plan = plan(&world, &[&id(1)]);
-    assert_eq!(plan.agent, Agent::Amplifier);
+    assert_eq!(plan.agent, Agent::AMPLIFIER);
     assert_eq!(plan.resume.argv, ["amplifier", "session", "resume", &id(1)]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     assert_eq!(plan.program.as_deref(), world.root().join("bin/amplifier").to_str());

@@ -66,7 +66,7 @@ fn a_session_is_found_by_its_title_and_by_what_only_a_sub_agent_said_with_all() 
     let all = search(&world, &["walrus", "--all"]);
     assert_eq!(all.sessions.len(), 2);
     let subagent = all.sessions.iter().find(|found| found.kind == Kind::Subagent).expect("the sub-agent");
-    assert_eq!((subagent.agent, subagent.messages[0].excerpt.as_str()), (Agent::Claude, "find the walrus"));
+    assert_eq!((subagent.agent, subagent.messages[0].excerpt.as_str()), (Agent::CLAUDE, "find the walrus"));
     // What somebody said is asked for, so a title is not it.
     assert_eq!(search(&world, &["walrus", "--role", "user"]).sessions.len(), 0);
 }

@@ -18,10 +18,10 @@ fn a_full_id_or_a_unique_beginning_names_a_session() {
     world.add(Claude::session(A).turn("x", "y"));
     world.add(Amplifier::session(B).turn("x", "y"));
     world.add(Claude::session(id(3)).turn("x", "y"));
-    assert_eq!(shown(&world, A), (Agent::Claude, A.to_owned()));
-    assert_eq!(shown(&world, "00"), (Agent::Claude, id(3)));
-    assert_eq!(shown(&world, "amplifier:aaaa"), (Agent::Amplifier, B.to_owned()));
-    assert_eq!(shown(&world, "claude:aaaa"), (Agent::Claude, A.to_owned()));
+    assert_eq!(shown(&world, A), (Agent::CLAUDE, A.to_owned()));
+    assert_eq!(shown(&world, "00"), (Agent::CLAUDE, id(3)));
+    assert_eq!(shown(&world, "amplifier:aaaa"), (Agent::AMPLIFIER, B.to_owned()));
+    assert_eq!(shown(&world, "claude:aaaa"), (Agent::CLAUDE, A.to_owned()));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn an_ambiguous_beginning_is_refused_with_its_candidates() {
     assert_eq!((error.kind, error.code.as_str(), error.exit), (ErrorKind::Error, "ambiguous", 6));
     let candidates: Vec<(Agent, &str, &str)> =
         error.candidates.iter().map(|one| (one.agent, one.id.as_str(), one.select.as_str())).collect();
-    assert_eq!(candidates, [(Agent::Amplifier, B, B), (Agent::Claude, A, A)]);
+    assert_eq!(candidates, [(Agent::AMPLIFIER, B, B), (Agent::CLAUDE, A, A)]);
     assert!(error.hint.is_some());
 }
 
@@ -62,7 +62,7 @@ fn one_id_of_two_agents_is_told_apart_by_the_agent() {
     }
     assert_eq!(
         world.rejoin(["show", A, "--agent", "claude", "--json"]).code(0).json::<contract::Details>().session.agent,
-        Agent::Claude
+        Agent::CLAUDE
     );
 }
 

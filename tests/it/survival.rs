@@ -182,7 +182,7 @@ impl Racer {
     }
 }
 
-/// Tells whether a line is in any file below a directory.
+/// Returns whether a line is in any file below a directory.
 fn holds(root: &Path, line: &str) -> bool {
     let entries = walkdir::WalkDir::new(root).into_iter().filter_map(Result::ok);
     let mut files = entries.filter(|entry| entry.file_type().is_file());

@@ -30,7 +30,7 @@ fn transcript(fixture: impl Fixture) -> Vec<String> {
 fn a_session_is_listed_with_what_its_files_say() {
     let session = Vibe::session(id(1)).turn("fix\nthe parser", "I will.").effect("bash").turn("thanks", "Welcome.");
     let session = listed(session.meta("git_branch", json!("main")).meta("title", json!("Parser")));
-    assert_eq!((session.agent, session.kind, session.project.as_deref()), (Agent::Vibe, Kind::Main, None));
+    assert_eq!((session.agent, session.kind, session.project.as_deref()), (Agent::VIBE, Kind::Main, None));
     assert_eq!(said(&session), (Some("Parser"), Some("fix\nthe parser"), Some(2), Some(2)));
     assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/app"), Some("meta")));
     assert_eq!((session.model.as_deref(), session.git_branch.as_deref()), (Some("model-v"), Some("main")));

@@ -28,6 +28,11 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("takes it back", "undoes it"),
     ("trouble", "problem"),
     ("troubles", "problems"),
+    ("tells whether", "returns whether"),
+    ("people are told of", "the page says about"),
+    ("looked into", "read"),
+    ("looked through", "searched"),
+    ("nobody looked", "it was not checked"),
     ("mend", "fix, repair"),
     ("mends", "fixes, repairs"),
 ];

@@ -341,7 +341,7 @@ impl Answer {
         self.output.status.code()
     }
 
-    /// Tells whether it was killed.
+    /// Returns whether it was killed.
     pub(crate) fn was_killed(&self) -> bool {
         use std::os::unix::process::ExitStatusExt as _;
         self.output.status.signal() == Some(9)
