@@ -11,7 +11,7 @@ use crate::session::{Choice, Comparison, Copy, SessionKind};
 
 /// Puts the copy to use first and says why it is the one.
 ///
-/// `compare` tells what the first copy has in common with the second, or `None` when nobody looked.
+/// `compare` returns what the first copy has in common with the second, or `None` if they were not compared.
 /// File times play no part: copying a file changes them.
 pub(crate) fn choose(copies: &mut [Copy], compare: impl Fn(&Copy, &Copy) -> Option<Comparison>) -> Choice {
     // Paths only make the order of equals the same every time; they decide nothing.
@@ -104,7 +104,7 @@ impl Why {
     }
 }
 
-/// Tells whether its agent knows a copy, whether it has a conversation, whether its agent looks at it, and whether it
+/// Returns whether its agent knows a copy, whether it has a conversation, whether its agent looks at it, and whether it
 /// looks here for it.
 fn standing(copy: &Copy) -> (bool, bool, bool, bool) {
     let has_conversation = copy.kind != SessionKind::Empty && copy.transcript_bytes > 0;

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Field {
-    /// Whose it is.
+    /// The agent that it belongs to.
     Agent,
     /// Its id.
     Id,
@@ -57,7 +57,7 @@ impl Field {
         self.into()
     }
 
-    /// Tells whether it takes counting, which reads every transcript to its end.
+    /// Returns whether it takes counting, which reads every transcript to its end.
     pub(crate) fn needs_counts(self) -> bool {
         Self::COUNTS.contains(&self)
     }

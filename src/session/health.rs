@@ -84,7 +84,7 @@ impl Health {
         }
     }
 
-    /// Tells whether it means that a resume may not do what is expected.
+    /// Returns whether it means that a resume may not do what is expected.
     pub(crate) fn warns_before_resume(self) -> bool {
         matches!(
             self,
@@ -105,7 +105,7 @@ impl Health {
         self.into()
     }
 
-    /// Tells what it means, in a sentence without a period.
+    /// Returns what it means, in a sentence without a period.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::DuplicateSession => "the id has several copies",

@@ -116,7 +116,7 @@ impl Mark {
         }
     }
 
-    /// Tells what it means, in a sentence without a period.
+    /// Returns what it means, in a sentence without a period.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::Live => "a process uses it now",

@@ -2,24 +2,26 @@
 
 pub(crate) mod agents;
 pub(crate) mod choose;
+mod copy;
 pub(crate) mod evidence;
 pub(crate) mod fields;
 mod health;
 pub(crate) mod marks;
 pub(crate) mod matching;
+mod place;
 pub(crate) mod select;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use agents::AgentKind;
+pub(crate) use copy::Copy;
 pub(crate) use health::Health;
+pub(crate) use place::{Located, Store};
 
 /// How far another clock may be ahead of this one; a time further ahead is still to come, and wins nothing.
 pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -57,7 +59,7 @@ pub(crate) enum SessionKind {
 }
 
 impl SessionKind {
-    /// Tells whether `list` shows it without `--all`.
+    /// Returns whether `list` shows it without `--all`.
     pub(crate) fn is_listed(self) -> bool {
         matches!(self, Self::Main | Self::Fork | Self::Exec)
     }
@@ -110,128 +112,6 @@ impl<T> Fact<T> {
     }
 }
 
-/// One root directory of one agent's sessions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Store {
-    /// Whose it is.
-    pub agent: AgentKind,
-    /// The directory; it may be a link, nothing below it is followed.
-    pub root: PathBuf,
-    /// Whether the agent uses it when nobody tells it otherwise.
-    pub is_default: bool,
-    /// Variables that the agent needs to find this store.
-    pub set: BTreeMap<&'static str, OsString>,
-    /// Variables that would lead the agent to another store.
-    pub unset: Vec<&'static str>,
-}
-
-impl Store {
-    /// Makes the store that an agent uses when nobody tells it otherwise.
-    pub(crate) fn usual(agent: AgentKind, root: impl Into<PathBuf>) -> Self {
-        Self { agent, root: root.into(), is_default: true, set: BTreeMap::new(), unset: Vec::new() }
-    }
-
-    /// Makes the store that a variable leads the agent to.
-    pub(crate) fn named(agent: AgentKind, root: impl Into<PathBuf>, variable: &'static str, value: &Path) -> Self {
-        Self { set: BTreeMap::from([(variable, value.into())]), ..Self::usual(agent, root) }
-    }
-}
-
-/// One place where a session is stored, found by names alone.
-#[derive(Clone, Debug)]
-pub(crate) struct Located {
-    /// The store it lies in.
-    pub store: Arc<Store>,
-    /// The project's name on disk, where the agent has projects.
-    pub project: Option<Arc<str>>,
-    /// The full id.
-    pub id: String,
-    /// The transcript, the session's directory, or the database that holds it.
-    pub path: Arc<Path>,
-    /// A directory that belongs to it and lies beside it.
-    pub side_dir: Option<PathBuf>,
-    /// The session that made it, where its place tells.
-    pub parent_id: Option<String>,
-    /// Whether its name or place says that it is a sub-agent's.
-    pub is_subagent: bool,
-}
-
-impl Located {
-    /// Makes a place that has nothing but an id and a path.
-    pub(crate) fn new(store: &Arc<Store>, id: impl Into<String>, path: impl Into<Arc<Path>>) -> Self {
-        Self {
-            store: Arc::clone(store),
-            project: None,
-            id: id.into(),
-            path: path.into(),
-            side_dir: None,
-            parent_id: None,
-            is_subagent: false,
-        }
-    }
-
-    /// Returns whose session it is.
-    pub(crate) fn agent(&self) -> AgentKind {
-        self.store.agent
-    }
-}
-
-/// A session that was written to this lately may be in use.
-const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
-
-/// What reading one copy gave.
-#[derive(Clone, Debug)]
-pub(crate) struct Copy {
-    /// Where it is.
-    pub place: Located,
-    /// What sort of session its content shows.
-    pub kind: SessionKind,
-    /// What the agent's own picker would show beyond the first prompt.
-    pub title: Option<Fact<String>>,
-    /// The first thing that a person typed.
-    pub first_prompt: Option<Fact<String>>,
-    /// Where `resume` starts the agent.
-    pub launch_dir: Option<Fact<PathBuf>>,
-    /// Where the session was started.
-    pub start_dir: Option<Fact<PathBuf>>,
-    /// Where it last worked.
-    pub last_dir: Option<Fact<PathBuf>>,
-    /// When it was started.
-    pub created_at: Option<Fact<Timestamp>>,
-    /// The newest time inside the session.
-    pub active_at: Option<Fact<Timestamp>>,
-    /// Everything that belongs to it, in bytes.
-    pub size_bytes: u64,
-    /// Whether that size is known: a session in a database has none until its rows are counted.
-    pub is_size_known: bool,
-    /// The transcript alone, in bytes.
-    pub transcript_bytes: u64,
-    /// When the transcript's file was last changed, where its agent deletes by that; it tells nothing of activity.
-    pub modified_at: Option<Timestamp>,
-    /// Temporary files of its agent in the copy's own directory.
-    pub temporary: Vec<PathBuf>,
-    /// What a person typed, counted; `None` until the whole file was read.
-    pub prompts: Option<u64>,
-    /// Assistant messages, counted; `None` until the whole file was read.
-    pub replies: Option<u64>,
-    /// The model that answered last.
-    pub model: Option<Fact<String>>,
-    /// The branch it last worked on.
-    pub git_branch: Option<Fact<String>>,
-    /// The session that it came from.
-    pub parent_id: Option<String>,
-    /// Whether some process uses it.
-    pub liveness: Liveness,
-    /// Whether the agent would look for it here when started in its launch directory.
-    pub is_filed_right: bool,
-    /// What is wrong with it.
-    pub health: BTreeSet<Health>,
-    /// What speaks for one launch directory or another, strongest first.
-    pub evidence: Vec<Evidence>,
-    /// Further words on it, a line each.
-    pub notes: Vec<String>,
-}
-
 /// Something that speaks for a launch directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -246,99 +126,6 @@ pub(crate) struct Evidence {
     pub detail: String,
     /// Whether the directory encodes to the session's project; if not, it does not count.
     pub counts: bool,
-}
-
-impl Copy {
-    /// Makes a copy that has nothing but its place.
-    pub(crate) fn new(place: Located) -> Self {
-        Self {
-            kind: if place.is_subagent { SessionKind::Subagent } else { SessionKind::Main },
-            parent_id: place.parent_id.clone(),
-            place,
-            title: None,
-            first_prompt: None,
-            launch_dir: None,
-            start_dir: None,
-            last_dir: None,
-            created_at: None,
-            active_at: None,
-            size_bytes: 0,
-            is_size_known: true,
-            transcript_bytes: 0,
-            modified_at: None,
-            temporary: Vec::new(),
-            prompts: None,
-            replies: None,
-            model: None,
-            git_branch: None,
-            liveness: Liveness::Idle,
-            is_filed_right: false,
-            health: BTreeSet::new(),
-            evidence: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-
-    /// Returns the size of everything that belongs to it; `None` where nobody has counted it.
-    pub(crate) fn size(&self) -> Option<u64> {
-        Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)
-    }
-
-    /// Says that the session may be in use if it was written to just now, where its agent keeps no lock; `why` is given
-    /// how many seconds ago that was.
-    pub(crate) fn judge_by_age(&mut self, last: Option<Timestamp>, now: Timestamp, why: impl FnOnce(i64) -> String) {
-        let age = last.map(|last| now.duration_since(last));
-        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
-            self.liveness = Liveness::Maybe { why: why(age.as_secs()) };
-        }
-    }
-
-    /// Notes what is wrong with it, if that is so.
-    pub(crate) fn mark_if(&mut self, is_so: bool, health: Health) {
-        if is_so {
-            self.health.insert(health);
-        }
-    }
-
-    /// Takes the time of its file for its activity where nothing inside tells one.
-    pub(crate) fn set_active_by_file(&mut self, modified: Option<Timestamp>) {
-        let of_file = modified.map(|at| Fact::new(at, "mtime"));
-        self.active_at = self.active_at.take().or(of_file);
-    }
-
-    /// Notes whether there are lines that cannot be read; a last one that was cut off is known already.
-    pub(crate) fn note_bad_lines(&mut self, has_bad_lines: bool) {
-        self.mark_if(has_bad_lines && !self.health.contains(&Health::TornTranscript), Health::BadLines);
-    }
-
-    /// Notes that it holds a time that is still to come.
-    pub(crate) fn judge_times(&mut self, now: Timestamp) {
-        if [&self.created_at, &self.active_at].into_iter().flatten().any(|at| at.value.duration_since(now) > CLOCK_SKEW)
-        {
-            self.health.insert(Health::FutureTime);
-        }
-    }
-
-    /// Tells whether its times can be true.
-    pub(crate) fn is_dated(&self) -> bool {
-        !self.health.contains(&Health::FutureTime)
-    }
-
-    /// Tells whether its agent does not know it, so that anybody may have written it.
-    pub(crate) fn is_planted(&self) -> bool {
-        self.health.contains(&Health::Planted)
-    }
-
-    /// Returns every directory that the copy records, without repeats.
-    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
-        let all = [&self.launch_dir, &self.start_dir, &self.last_dir]
-            .map(|fact| fact.as_ref().map(|fact| fact.value.as_path()));
-        let [launch, start, last] = all;
-        launch
-            .into_iter()
-            .chain(start.filter(|dir| Some(*dir) != launch))
-            .chain(last.filter(|dir| Some(*dir) != launch && Some(*dir) != start))
-    }
 }
 
 /// A file elsewhere that names a session.
@@ -369,7 +156,7 @@ pub(crate) struct Pointer {
 /// One conversation as its agent would resume it.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: String,
@@ -379,7 +166,7 @@ pub(crate) struct Session {
     pub choice: Choice,
     /// The files elsewhere that name it.
     pub pointers: Vec<Pointer>,
-    /// Whether the launch directory exists; `None` when there is none or nobody looked.
+    /// Whether the launch directory exists; `None` if there is none or it was not checked.
     pub launch_dir_exists: Option<bool>,
     /// What is wrong with it.
     pub health: BTreeSet<Health>,
@@ -593,22 +380,9 @@ pub(crate) mod tests {
 
     /// A copy for unit tests that has nothing but its id.
     pub(crate) fn copy(id: &str) -> Copy {
-        let store = Store {
-            agent: AgentKind::Claude,
-            root: "/s".into(),
-            is_default: true,
-            set: BTreeMap::new(),
-            unset: Vec::new(),
-        };
-        Copy::new(Located {
-            store: Arc::new(store),
-            project: Some("-p".into()),
-            id: id.to_owned(),
-            path: PathBuf::from(format!("/s/projects/-p/{id}.jsonl")).into(),
-            side_dir: None,
-            parent_id: None,
-            is_subagent: false,
-        })
+        let store = std::sync::Arc::new(Store::usual(AgentKind::Claude, "/s"));
+        let path = PathBuf::from(format!("/s/projects/-p/{id}.jsonl"));
+        Copy::new(Located { project: Some("-p".into()), ..Located::new(&store, id, path) })
     }
 
     /// A session of these copies; the first one is the chosen one.

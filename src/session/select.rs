@@ -99,7 +99,7 @@ pub(crate) enum Resolution {
 /// A session's name, for resolving.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name<'a> {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
@@ -170,7 +170,7 @@ pub(crate) struct Filter {
     pub agents: Vec<AgentKind>,
     /// With a recorded directory at or below one of these, which are names of one directory.
     pub dirs: Vec<PathBuf>,
-    /// Tells whether a path lies in a directory that is spelled otherwise; without it the spelling decides.
+    /// Returns whether a path lies in a directory that is spelled otherwise; without it the spelling decides.
     pub is_respelled: Option<fn(&Path, &Path) -> bool>,
     /// Active at this time or later.
     pub since: Option<Timestamp>,
@@ -186,7 +186,7 @@ impl Filter {
         Self { agents: agents.to_vec(), all: true, ..Self::default() }
     }
 
-    /// Tells whether a session passes but for its kind.
+    /// Returns whether a session passes but for its kind.
     pub(crate) fn matches(&self, session: &Session) -> bool {
         let is_of_agent = self.agents.is_empty()
             || self.agents.contains(&session.agent)
@@ -198,18 +198,18 @@ impl Filter {
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
     }
 
-    /// Tells whether a pointer of this agent is shown if its session cannot be found, and so has no place and no time.
+    /// Returns whether a pointer of this agent is shown if its session cannot be found, and so has no place and no time.
     pub(crate) fn shows_dangling(&self, agent: AgentKind) -> bool {
         let is_of_agent = self.agents.is_empty() || self.agents.contains(&agent);
         is_of_agent && self.dirs.is_empty() && self.since.is_none() && self.before.is_none()
     }
 
-    /// Tells whether a session's kind is shown.
+    /// Returns whether a session's kind is shown.
     pub(crate) fn shows_kind(&self, session: &Session) -> bool {
         self.all || session.copy().kind.is_listed()
     }
 
-    /// Tells whether a path is at or below one of the directories.
+    /// Returns whether a path is at or below one of the directories.
     pub(crate) fn is_below(&self, path: &Path) -> bool {
         let is_respelled = |dir| self.is_respelled.is_some_and(|is_respelled| is_respelled(path, dir));
         self.dirs.iter().any(|dir| path.starts_with(dir) || is_respelled(dir))

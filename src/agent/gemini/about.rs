@@ -1,4 +1,4 @@
-//! What people are told of Gemini CLI.
+//! What docs/agents.md says about Gemini CLI.
 
 use crate::agent::about::About;
 

@@ -8,50 +8,38 @@
 pub(super) mod records;
 
 pub(super) mod about;
+mod projects;
+mod reader;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
-
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
-use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;
-use crate::format::text;
 use crate::session::evidence;
-use crate::session::{
-    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Located, Message, Problem, SessionKind, Store,
-};
+use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
-use records::{Conversation, Entry, Field, Place, each_field, each_field_in, message, record};
+use projects::{hash, registry, slug};
+use reader::{fill, read_document, read_lines, show, whole};
+use records::{Field, each_field, each_field_in, message, record};
 
-/// A file up to this size is read whole for a list; of a larger one the ends have to do.
-const SMALL: u64 = 64 * 1024;
-/// How much of a document is looked at for its id, which comes first.
+/// How much of a document is searched for its id, which comes first.
 const MAX_ID: u64 = 4 * 1024;
-/// How much of a document's start is read for a list.
-const MAX_HEAD: u64 = 1024 * 1024;
-/// `projects.json` holds a line for each directory.
-const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
-/// The longest path there is.
-const MAX_MARKER: u64 = 4096;
 
 /// The agent.
 pub(super) struct Gemini;
 
 impl Agent for Gemini {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        // The variable stands for the home directory.
+        // The variable replaces the home directory.
         stores::by_variable(AgentKind::Gemini, "GEMINI_CLI_HOME", &env.home, env, |home| home.join(".gemini"))
     }
 
@@ -314,7 +302,7 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
     Ok(id.filter(|id| is_session_id(id)))
 }
 
-/// Tells whether a text can be a session's id and a name of its own; a UUID unless somebody chose another.
+/// Returns whether a text can be a session's id and a name of its own; a UUID unless somebody chose another.
 fn is_session_id(text: &str) -> bool {
     let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !text.is_empty() && text.len() <= 128 && !text.starts_with('.') && text.bytes().all(is_kept)
@@ -322,223 +310,6 @@ fn is_session_id(text: &str) -> bool {
 
 fn is_document(place: &Located) -> bool {
     place.path.extension().is_some_and(|extension| extension == "json")
-}
-
-/// Reads what a list needs of a file of lines, and returns when the file was changed.
-fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
-    let path = copy.place.path.clone();
-    let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(SMALL).unwrap_or(usize::MAX));
-    let (length, modified) = (file.len(), file.modified());
-    copy.transcript_bytes = length;
-    let mut sum = Conversation::default();
-    let is_whole = file.lines_forward(|line| {
-        sum.see(line, 0);
-        length > SMALL && sum.first_prompt().is_some() && sum.created_at.is_some()
-    })?;
-    let (mut late, mut is_torn, mut seen) = (Conversation::default(), false, 0);
-    file.lines_backward(|line, is_ended| {
-        is_torn |= !is_ended && record(line).is_none();
-        seen += line.len() as u64;
-        if !is_whole {
-            // Each is later than all that were seen so far, so what is found first is kept.
-            let mut one = Conversation::default();
-            one.see(line, 0);
-            late.newest = late.newest.max(one.newest);
-            late.summary = late.summary.take().or(one.summary);
-            late.model = late.model.take().or(one.model);
-        }
-        is_whole || (late.newest.is_some() && late.model.is_some() && (late.summary.is_some() || seen >= SMALL))
-    })?;
-    sum.newest = sum.newest.max(late.newest);
-    sum.summary = late.summary.or(sum.summary);
-    sum.model = late.model.or(sum.model);
-    copy.mark_if(is_torn, Health::TornTranscript);
-    fill(copy, &sum, is_whole);
-    Ok(modified)
-}
-
-/// Reads what a list needs of a document, and returns when the file was changed.
-fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
-    let path = copy.place.path.clone();
-    let (file, metadata) = fsio::open_regular(&path)?;
-    copy.transcript_bytes = metadata.len();
-    let mut sum = Conversation::default();
-    let is_small = metadata.len() <= SMALL;
-    let mut see = |field: Field<'_>| {
-        take_field(&mut sum, &field);
-        // Its header tells the newest time; the title stands at the end.
-        if !is_small && sum.first_prompt().is_some() && sum.model.is_some() {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    };
-    let is_read = match is_small {
-        true => each_field_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
-        false => each_field(file.take(MAX_HEAD), &mut see),
-    };
-    if !is_small {
-        Jsonl::open(&path)?.lines_backward(|line, _| {
-            sum.summary = summary_line(line);
-            // The title comes after the last message, whose brackets stand at this depth.
-            sum.summary.is_some() || line.starts_with(b"  ]")
-        })?;
-    } else if !is_read {
-        copy.health.insert(Health::InvalidContent);
-    }
-    fill(copy, &sum, is_small);
-    Ok(metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok()))
-}
-
-/// Reads the title in a line of a document as the client lays it out.
-fn summary_line(line: &[u8]) -> Option<String> {
-    let value = line.strip_prefix(b"  \"summary\": ")?;
-    let value = value.strip_suffix(b",").unwrap_or(value);
-    serde_json::from_slice::<Text<'_>>(value).ok()?.filled().map(str::to_owned)
-}
-
-fn take_field(sum: &mut Conversation, field: &Field<'_>) {
-    match field {
-        Field::Text(key, value) => sum.take_field(key, value),
-        Field::Message(raw) => match message(raw) {
-            Some(message) => sum.take_message(&message, Place::default()),
-            None => sum.has_bad_lines = true,
-        },
-    }
-}
-
-/// Adds up a whole file.
-fn whole(place: &Located) -> Result<Conversation, PathError> {
-    let mut sum = Conversation::default();
-    if is_document(place) {
-        let (file, _) = fsio::open_regular(&place.path)?;
-        each_field(file, &mut |field| {
-            take_field(&mut sum, &field);
-            ControlFlow::Continue(())
-        });
-        return Ok(sum);
-    }
-    let mut lines = Jsonl::open(&place.path)?.into_lines()?;
-    while let Some(line) = lines.next_line()? {
-        // A checkpoint that is too long to hold says again what the lines before it said.
-        if let Some(bytes) = line.bytes {
-            sum.see(bytes, line.start);
-        }
-    }
-    Ok(sum)
-}
-
-/// Shows messages in their order, each from the line that it was written in last.
-fn show(path: &Path, entries: &[Entry], see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-    let file = Jsonl::open(path)?;
-    for group in entries.chunk_by(|a, b| a.place.start == b.place.start) {
-        let Place { start, length, .. } = group[0].place;
-        let line = file.again(start, length)?;
-        // The file may have been replaced in the meantime; then the line is gone.
-        let Some(record) = record(&line) else { continue };
-        let change = record.change();
-        let list = change.as_ref().unwrap_or(&record).checkpoint().unwrap_or_default();
-        for entry in group {
-            let listed = entry.place.nth.and_then(|nth| list.get(nth)).and_then(|raw| message(raw));
-            let found = if entry.place.nth.is_some() { listed.as_ref() } else { Some(&record) };
-            if found.into_iter().flat_map(|found| found.in_words()).try_for_each(&mut *see).is_break() {
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Puts what is known into the copy; what a whole file does not say is not so.
-fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
-    let is_empty = sum.prompts() + sum.replies() == 0;
-    copy.kind = if copy.place.is_subagent || sum.is_subagent {
-        SessionKind::Subagent
-    } else if is_whole && is_empty {
-        SessionKind::Empty
-    } else {
-        SessionKind::Main
-    };
-    if is_whole && is_empty {
-        copy.health.insert(Health::EmptySession);
-    } else {
-        copy.health.remove(&Health::EmptySession);
-    }
-    copy.title = sum.summary.clone().map(|title| Fact::new(title, "summary"));
-    copy.first_prompt = sum.first_prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
-    copy.created_at = sum.created_at.map(|at| Fact::new(at, "transcript"));
-    copy.model = sum.model.clone().map(|model| Fact::new(model, "transcript"));
-    if let Some(newest) = sum.newest {
-        copy.active_at = Some(Fact::new(newest, "transcript"));
-    }
-}
-
-/// Says which directory each project belongs to, under its own name and under the hash of the directory.
-fn registry(root: &Path) -> StoreNotes {
-    #[derive(Deserialize)]
-    struct Registry<'a> {
-        #[serde(borrow, default)]
-        projects: BTreeMap<String, Text<'a>>,
-    }
-    let mut notes = StoreNotes::default();
-    let mut owners: BTreeMap<String, PathBuf> = BTreeMap::new();
-    let mut note = |project: String, dir: &Path, source: &'static str, detail: String, counts: bool| {
-        let evidence = Evidence { dir: dir.to_owned(), source, detail, counts };
-        let list: &mut Vec<Evidence> = notes.dirs.entry(project).or_default();
-        if list.iter().all(|known| known.dir != dir) {
-            list.push(evidence);
-        }
-    };
-    let mut problems = Found::default();
-    for base in ["tmp", "history"] {
-        for (entry, kind) in problems.entries(&root.join(base)) {
-            let Some(project) = entry.file_name().to_str().filter(|_| kind.is_dir()).map(str::to_owned) else {
-                continue;
-            };
-            // A marker that cannot be read says nothing, and the registry may still.
-            let bytes = fsio::read_if_present(&entry.path().join(".project_root"), MAX_MARKER).ok().flatten();
-            let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-            let dir = Path::new(text.trim());
-            if !dir.is_absolute() {
-                continue;
-            }
-            // The client refuses a project whose two markers differ; the sessions lie in the first.
-            let owner = owners.entry(project.clone()).or_insert_with(|| dir.to_owned());
-            note(project.clone(), dir, "project-root", format!("{base}/{project}/.project_root"), owner == dir);
-            note(hash(text.trim()), dir, "project-root", format!("the hash of {base}/{project}/.project_root"), true);
-        }
-    }
-    let path = root.join("projects.json");
-    let registry = fsio::read_if_present(&path, MAX_REGISTRY).map_err(|error| error.reason());
-    let bytes = registry.unwrap_or_else(|reason| {
-        problems.problems.push(Problem { path: path.clone(), reason });
-        None
-    });
-    // A broken registry is started afresh by the client, so it is no problem to tell of.
-    let registry = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<Registry<'_>>(bytes).ok());
-    for (dir, project) in registry.into_iter().flat_map(|registry| registry.projects) {
-        if !Path::new(&dir).is_absolute() {
-            continue;
-        }
-        note(hash(&dir), Path::new(&dir), "registry", "the hash of a directory in projects.json".to_owned(), true);
-        if let Some(project) = project.filled() {
-            let counts = owners.get(project).is_none_or(|owner| owner == Path::new(&dir));
-            note(project.to_owned(), Path::new(&dir), "registry", "projects.json".to_owned(), counts);
-        }
-    }
-    notes.problems = problems.problems;
-    notes
-}
-
-/// Names a project of the older generation: the SHA-256 of its directory in hexadecimal digits.
-fn hash(dir: &str) -> String {
-    text::hex(&Sha256::digest(dir.as_bytes()))
-}
-
-/// Names a project after the last component of its directory.
-fn slug(dir: &Path) -> String {
-    let name = dir.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    if words.is_empty() { "project".to_owned() } else { words.join("-") }
 }
 
 #[cfg(test)]
@@ -561,13 +332,5 @@ mod tests {
         assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert!(Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app")));
         assert!(!Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app2")));
-    }
-
-    #[test]
-    fn the_title_of_a_large_document_is_read_from_its_line() {
-        assert_eq!(summary_line(br#"  "summary": "A \"b\"","#).as_deref(), Some("A \"b\""));
-        for other in [r#"    "summary": "deeper""#, r#"  "summary": 7"#, r#"  "summary": """#] {
-            assert_eq!(summary_line(other.as_bytes()), None, "{other}");
-        }
     }
 }

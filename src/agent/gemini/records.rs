@@ -3,7 +3,7 @@
 //! A line is a header, a message, a change of the header, or a step back. The same message is written again
 //! when it changes, and a resume writes the whole history once more, so only the sum of all lines is the
 //! conversation. Facts: measured on Gemini CLI 0.61.0 (lines) and 0.25.0 (one document); its
-//! chatRecordingService.ts (016443b5) for what a line does to those before it.
+//! chatRecordingService.ts (016443b5) for how a line changes the lines before it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -108,7 +108,7 @@ impl<'a> Record<'a> {
         (!has_texts && !content.is_empty()).then(String::new)
     }
 
-    /// Tells whether the model says or calls something.
+    /// Returns whether the model says or calls something.
     fn is_reply_in(&self, content: &[Block<'_>]) -> bool {
         self.speaker.get() == Some("gemini") && (content.iter().any(Block::says_something) || !self.calls().is_empty())
     }
@@ -211,7 +211,7 @@ impl Conversation {
     fn take(&mut self, record: &Record<'_>, place: Place) {
         self.newest = self.newest.max(record.newest_time());
         if let Some(id) = record.rewind_to.get() {
-            // Without the message that is meant, nothing is left (chatRecordingService.ts).
+            // If that message does not exist, nothing is left (chatRecordingService.ts).
             self.cut(self.by_id.get(id).copied().unwrap_or_default());
         } else if record.id.get().is_some() {
             self.take_message(record, place);
@@ -304,7 +304,7 @@ impl Conversation {
         self.first.iter().flatten().next().map(|(_, text)| text.as_str())
     }
 
-    /// Returns what stands for each prompt and each reply, to compare the conversation with that of a copy.
+    /// Returns a digest of each prompt and each reply, to compare the conversation with that of another copy.
     pub(crate) fn said(&self) -> Vec<u64> {
         self.entries.iter().filter(|entry| entry.is_prompt || entry.is_reply).map(|entry| entry.digest).collect()
     }
@@ -320,7 +320,7 @@ impl Conversation {
     }
 }
 
-/// Stands for who says what; what a resume writes anew in another form counts as the same.
+/// Computes a digest of who says what. A resume may rewrite a message in another form; the digest stays the same.
 fn digest(message: &Record<'_>, content: &[Block<'_>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.speaker.get().hash(&mut hasher);

@@ -1,0 +1,87 @@
+//! Which directory each project belongs to, and how projects are named after directories.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::agent::{Found, StoreNotes};
+use crate::format::json::Text;
+use crate::format::text;
+use crate::session::{Evidence, Problem};
+use crate::system::fsio;
+
+/// `projects.json` holds a line for each directory.
+const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
+/// The longest path there is.
+const MAX_MARKER: u64 = 4096;
+
+/// Says which directory each project belongs to, under its own name and under the hash of the directory.
+pub(super) fn registry(root: &Path) -> StoreNotes {
+    #[derive(Deserialize)]
+    struct Registry<'a> {
+        #[serde(borrow, default)]
+        projects: BTreeMap<String, Text<'a>>,
+    }
+    let mut notes = StoreNotes::default();
+    let mut owners: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let mut note = |project: String, dir: &Path, source: &'static str, detail: String, counts: bool| {
+        let evidence = Evidence { dir: dir.to_owned(), source, detail, counts };
+        let list: &mut Vec<Evidence> = notes.dirs.entry(project).or_default();
+        if list.iter().all(|known| known.dir != dir) {
+            list.push(evidence);
+        }
+    };
+    let mut problems = Found::default();
+    for base in ["tmp", "history"] {
+        for (entry, kind) in problems.entries(&root.join(base)) {
+            let Some(project) = entry.file_name().to_str().filter(|_| kind.is_dir()).map(str::to_owned) else {
+                continue;
+            };
+            // A marker that cannot be read says nothing, and the registry may still.
+            let bytes = fsio::read_if_present(&entry.path().join(".project_root"), MAX_MARKER).ok().flatten();
+            let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+            let dir = Path::new(text.trim());
+            if !dir.is_absolute() {
+                continue;
+            }
+            // The client refuses a project whose two markers differ; the sessions lie in the first.
+            let owner = owners.entry(project.clone()).or_insert_with(|| dir.to_owned());
+            note(project.clone(), dir, "project-root", format!("{base}/{project}/.project_root"), owner == dir);
+            note(hash(text.trim()), dir, "project-root", format!("the hash of {base}/{project}/.project_root"), true);
+        }
+    }
+    let path = root.join("projects.json");
+    let registry = fsio::read_if_present(&path, MAX_REGISTRY).map_err(|error| error.reason());
+    let bytes = registry.unwrap_or_else(|reason| {
+        problems.problems.push(Problem { path: path.clone(), reason });
+        None
+    });
+    // A broken registry is started afresh by the client, so it is no problem to tell of.
+    let registry = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<Registry<'_>>(bytes).ok());
+    for (dir, project) in registry.into_iter().flat_map(|registry| registry.projects) {
+        if !Path::new(&dir).is_absolute() {
+            continue;
+        }
+        note(hash(&dir), Path::new(&dir), "registry", "the hash of a directory in projects.json".to_owned(), true);
+        if let Some(project) = project.filled() {
+            let counts = owners.get(project).is_none_or(|owner| owner == Path::new(&dir));
+            note(project.to_owned(), Path::new(&dir), "registry", "projects.json".to_owned(), counts);
+        }
+    }
+    notes.problems = problems.problems;
+    notes
+}
+
+/// Names a project of the older generation: the SHA-256 of its directory in hexadecimal digits.
+pub(super) fn hash(dir: &str) -> String {
+    text::hex(&Sha256::digest(dir.as_bytes()))
+}
+
+/// Names a project after the last component of its directory.
+pub(super) fn slug(dir: &Path) -> String {
+    let name = dir.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "project".to_owned() } else { words.join("-") }
+}

@@ -1,0 +1,185 @@
+//! What the files of one session say: lines, or one document of the older generation.
+
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::is_document;
+use crate::agent::gemini::records::{Conversation, Entry, Field, Place, each_field, each_field_in, message, record};
+use crate::error::PathError;
+use crate::format::json::Text;
+use crate::format::jsonl::Jsonl;
+use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
+use crate::system::fsio;
+
+/// A file up to this size is read whole for a list; of a larger one the ends have to do.
+const SMALL: u64 = 64 * 1024;
+/// How much of a document's start is read for a list.
+const MAX_HEAD: u64 = 1024 * 1024;
+
+/// Reads what a list needs of a file of lines, and returns when the file was changed.
+pub(super) fn read_lines(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
+    let path = copy.place.path.clone();
+    let mut file = Jsonl::open(&path)?.with_tail(usize::try_from(SMALL).unwrap_or(usize::MAX));
+    let (length, modified) = (file.len(), file.modified());
+    copy.transcript_bytes = length;
+    let mut sum = Conversation::default();
+    let is_whole = file.lines_forward(|line| {
+        sum.see(line, 0);
+        length > SMALL && sum.first_prompt().is_some() && sum.created_at.is_some()
+    })?;
+    let (mut late, mut is_torn, mut seen) = (Conversation::default(), false, 0);
+    file.lines_backward(|line, is_ended| {
+        is_torn |= !is_ended && record(line).is_none();
+        seen += line.len() as u64;
+        if !is_whole {
+            // Each is later than all that were seen so far, so what is found first is kept.
+            let mut one = Conversation::default();
+            one.see(line, 0);
+            late.newest = late.newest.max(one.newest);
+            late.summary = late.summary.take().or(one.summary);
+            late.model = late.model.take().or(one.model);
+        }
+        is_whole || (late.newest.is_some() && late.model.is_some() && (late.summary.is_some() || seen >= SMALL))
+    })?;
+    sum.newest = sum.newest.max(late.newest);
+    sum.summary = late.summary.or(sum.summary);
+    sum.model = late.model.or(sum.model);
+    copy.mark_if(is_torn, Health::TornTranscript);
+    fill(copy, &sum, is_whole);
+    Ok(modified)
+}
+
+/// Reads what a list needs of a document, and returns when the file was changed.
+pub(super) fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathError> {
+    let path = copy.place.path.clone();
+    let (file, metadata) = fsio::open_regular(&path)?;
+    copy.transcript_bytes = metadata.len();
+    let mut sum = Conversation::default();
+    let is_small = metadata.len() <= SMALL;
+    let mut see = |field: Field<'_>| {
+        take_field(&mut sum, &field);
+        // Its header has the newest time; the title is at the end.
+        if !is_small && sum.first_prompt().is_some() && sum.model.is_some() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    };
+    let is_read = match is_small {
+        true => each_field_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
+        false => each_field(file.take(MAX_HEAD), &mut see),
+    };
+    if !is_small {
+        Jsonl::open(&path)?.lines_backward(|line, _| {
+            sum.summary = summary_line(line);
+            // The title comes after the last message, whose brackets stand at this depth.
+            sum.summary.is_some() || line.starts_with(b"  ]")
+        })?;
+    } else if !is_read {
+        copy.health.insert(Health::InvalidContent);
+    }
+    fill(copy, &sum, is_small);
+    Ok(metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok()))
+}
+
+/// Reads the title in a line of a document as the client lays it out.
+pub(super) fn summary_line(line: &[u8]) -> Option<String> {
+    let value = line.strip_prefix(b"  \"summary\": ")?;
+    let value = value.strip_suffix(b",").unwrap_or(value);
+    serde_json::from_slice::<Text<'_>>(value).ok()?.filled().map(str::to_owned)
+}
+
+pub(super) fn take_field(sum: &mut Conversation, field: &Field<'_>) {
+    match field {
+        Field::Text(key, value) => sum.take_field(key, value),
+        Field::Message(raw) => match message(raw) {
+            Some(message) => sum.take_message(&message, Place::default()),
+            None => sum.has_bad_lines = true,
+        },
+    }
+}
+
+/// Adds up a whole file.
+pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
+    let mut sum = Conversation::default();
+    if is_document(place) {
+        let (file, _) = fsio::open_regular(&place.path)?;
+        each_field(file, &mut |field| {
+            take_field(&mut sum, &field);
+            ControlFlow::Continue(())
+        });
+        return Ok(sum);
+    }
+    let mut lines = Jsonl::open(&place.path)?.into_lines()?;
+    while let Some(line) = lines.next_line()? {
+        // A checkpoint that is too long to hold says again what the lines before it said.
+        if let Some(bytes) = line.bytes {
+            sum.see(bytes, line.start);
+        }
+    }
+    Ok(sum)
+}
+
+/// Shows messages in their order, each from the line that it was written in last.
+pub(super) fn show(
+    path: &Path,
+    entries: &[Entry],
+    see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+) -> Result<(), PathError> {
+    let file = Jsonl::open(path)?;
+    for group in entries.chunk_by(|a, b| a.place.start == b.place.start) {
+        let Place { start, length, .. } = group[0].place;
+        let line = file.again(start, length)?;
+        // The file may have been replaced in the meantime; then the line is gone.
+        let Some(record) = record(&line) else { continue };
+        let change = record.change();
+        let list = change.as_ref().unwrap_or(&record).checkpoint().unwrap_or_default();
+        for entry in group {
+            let listed = entry.place.nth.and_then(|nth| list.get(nth)).and_then(|raw| message(raw));
+            let found = if entry.place.nth.is_some() { listed.as_ref() } else { Some(&record) };
+            if found.into_iter().flat_map(|found| found.in_words()).try_for_each(&mut *see).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts what is known into the copy; what a whole file does not say is not so.
+pub(super) fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
+    let is_empty = sum.prompts() + sum.replies() == 0;
+    copy.kind = if copy.place.is_subagent || sum.is_subagent {
+        SessionKind::Subagent
+    } else if is_whole && is_empty {
+        SessionKind::Empty
+    } else {
+        SessionKind::Main
+    };
+    if is_whole && is_empty {
+        copy.health.insert(Health::EmptySession);
+    } else {
+        copy.health.remove(&Health::EmptySession);
+    }
+    copy.title = sum.summary.clone().map(|title| Fact::new(title, "summary"));
+    copy.first_prompt = sum.first_prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
+    copy.created_at = sum.created_at.map(|at| Fact::new(at, "transcript"));
+    copy.model = sum.model.clone().map(|model| Fact::new(model, "transcript"));
+    if let Some(newest) = sum.newest {
+        copy.active_at = Some(Fact::new(newest, "transcript"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_of_a_large_document_is_read_from_its_line() {
+        assert_eq!(summary_line(br#"  "summary": "A \"b\"","#).as_deref(), Some("A \"b\""));
+        for other in [r#"    "summary": "deeper""#, r#"  "summary": 7"#, r#"  "summary": """#] {
+            assert_eq!(summary_line(other.as_bytes()), None, "{other}");
+        }
+    }
+}

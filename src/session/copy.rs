@@ -1,0 +1,157 @@
+//! One copy of a session: what reading it gave.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, Liveness, Located, SessionKind};
+
+/// A session that was written to this lately may be in use.
+const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
+
+/// What reading one copy gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Copy {
+    /// Where it is.
+    pub place: Located,
+    /// What sort of session its content shows.
+    pub kind: SessionKind,
+    /// What the agent's own picker would show beyond the first prompt.
+    pub title: Option<Fact<String>>,
+    /// The first thing that a person typed.
+    pub first_prompt: Option<Fact<String>>,
+    /// Where `resume` starts the agent.
+    pub launch_dir: Option<Fact<PathBuf>>,
+    /// Where the session was started.
+    pub start_dir: Option<Fact<PathBuf>>,
+    /// Where it last worked.
+    pub last_dir: Option<Fact<PathBuf>>,
+    /// When it was started.
+    pub created_at: Option<Fact<Timestamp>>,
+    /// The newest time inside the session.
+    pub active_at: Option<Fact<Timestamp>>,
+    /// Everything that belongs to it, in bytes.
+    pub size_bytes: u64,
+    /// Whether that size is known: a session in a database has none until its rows are counted.
+    pub is_size_known: bool,
+    /// The transcript alone, in bytes.
+    pub transcript_bytes: u64,
+    /// When the transcript's file was last changed, where its agent deletes by that; it tells nothing of activity.
+    pub modified_at: Option<Timestamp>,
+    /// Temporary files of its agent in the copy's own directory.
+    pub temporary: Vec<PathBuf>,
+    /// What a person typed, counted; `None` until the whole file was read.
+    pub prompts: Option<u64>,
+    /// Assistant messages, counted; `None` until the whole file was read.
+    pub replies: Option<u64>,
+    /// The model that answered last.
+    pub model: Option<Fact<String>>,
+    /// The branch it last worked on.
+    pub git_branch: Option<Fact<String>>,
+    /// The session that it came from.
+    pub parent_id: Option<String>,
+    /// Whether some process uses it.
+    pub liveness: Liveness,
+    /// Whether the agent would look for it here when started in its launch directory.
+    pub is_filed_right: bool,
+    /// What is wrong with it.
+    pub health: BTreeSet<Health>,
+    /// What speaks for one launch directory or another, strongest first.
+    pub evidence: Vec<Evidence>,
+    /// Further words on it, a line each.
+    pub notes: Vec<String>,
+}
+
+impl Copy {
+    /// Makes a copy that has nothing but its place.
+    pub(crate) fn new(place: Located) -> Self {
+        Self {
+            kind: if place.is_subagent { SessionKind::Subagent } else { SessionKind::Main },
+            parent_id: place.parent_id.clone(),
+            place,
+            title: None,
+            first_prompt: None,
+            launch_dir: None,
+            start_dir: None,
+            last_dir: None,
+            created_at: None,
+            active_at: None,
+            size_bytes: 0,
+            is_size_known: true,
+            transcript_bytes: 0,
+            modified_at: None,
+            temporary: Vec::new(),
+            prompts: None,
+            replies: None,
+            model: None,
+            git_branch: None,
+            liveness: Liveness::Idle,
+            is_filed_right: false,
+            health: BTreeSet::new(),
+            evidence: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns the size of everything that belongs to it; `None` where nobody has counted it.
+    pub(crate) fn size(&self) -> Option<u64> {
+        Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)
+    }
+
+    /// Says that the session may be in use if it was written to just now, where its agent keeps no lock; `why` is given
+    /// how many seconds ago that was.
+    pub(crate) fn judge_by_age(&mut self, last: Option<Timestamp>, now: Timestamp, why: impl FnOnce(i64) -> String) {
+        let age = last.map(|last| now.duration_since(last));
+        if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
+            self.liveness = Liveness::Maybe { why: why(age.as_secs()) };
+        }
+    }
+
+    /// Notes what is wrong with it, if that is so.
+    pub(crate) fn mark_if(&mut self, is_so: bool, health: Health) {
+        if is_so {
+            self.health.insert(health);
+        }
+    }
+
+    /// Takes the time of its file for its activity where nothing inside tells one.
+    pub(crate) fn set_active_by_file(&mut self, modified: Option<Timestamp>) {
+        let of_file = modified.map(|at| Fact::new(at, "mtime"));
+        self.active_at = self.active_at.take().or(of_file);
+    }
+
+    /// Notes whether there are lines that cannot be read; a last one that was cut off is known already.
+    pub(crate) fn note_bad_lines(&mut self, has_bad_lines: bool) {
+        self.mark_if(has_bad_lines && !self.health.contains(&Health::TornTranscript), Health::BadLines);
+    }
+
+    /// Notes that it holds a time that is still to come.
+    pub(crate) fn judge_times(&mut self, now: Timestamp) {
+        if [&self.created_at, &self.active_at].into_iter().flatten().any(|at| at.value.duration_since(now) > CLOCK_SKEW)
+        {
+            self.health.insert(Health::FutureTime);
+        }
+    }
+
+    /// Returns whether its times can be true.
+    pub(crate) fn is_dated(&self) -> bool {
+        !self.health.contains(&Health::FutureTime)
+    }
+
+    /// Returns whether its agent does not know it, so that anybody may have written it.
+    pub(crate) fn is_planted(&self) -> bool {
+        self.health.contains(&Health::Planted)
+    }
+
+    /// Returns every directory that the copy records, without repeats.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
+        let all = [&self.launch_dir, &self.start_dir, &self.last_dir]
+            .map(|fact| fact.as_ref().map(|fact| fact.value.as_path()));
+        let [launch, start, last] = all;
+        launch
+            .into_iter()
+            .chain(start.filter(|dir| Some(*dir) != launch))
+            .chain(last.filter(|dir| Some(*dir) != launch && Some(*dir) != start))
+    }
+}
