@@ -187,7 +187,7 @@ impl Refusal {
     }
 }
 
-/// Tells whether an error is a pipe that the reader has closed, which is a quiet success.
+/// Returns whether an error is a pipe that the reader has closed, which is a quiet success.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);

@@ -1,4 +1,4 @@
-//! What people are told of an agent: the rows of its table in docs/agents.md.
+//! What docs/agents.md says about an agent: the rows of its table.
 
 /// What is said of an agent, in Markdown; each text is the rest of a row.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct About {
     pub deletes: &'static str,
     /// What this program writes into its files, beside moving sessions to the trash and back.
     pub writes: &'static str,
-    /// The versions on which this was measured, or the source in which it was read.
+    /// The versions that were measured, or the source code that was read.
     pub facts: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What every agent must tell: where its sessions are, what they say, and how they are resumed.
+//! What every agent must provide: where its sessions are, what they contain, and how they are resumed.
 //!
 //! An agent is one folder here and one line in `session::agents`. Everything here reads; nothing writes.
 
@@ -47,7 +47,7 @@ mod vibe;
 
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
 
-/// Tells what belongs to a copy, as [`Agent::belongings`] does.
+/// Returns what belongs to a copy, as [`Agent::belongings`] does.
 pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
 
 /// A program that writes sessions, as far as reading and resuming them goes.
@@ -62,7 +62,7 @@ pub(crate) trait Agent: Listed + Sync {
     /// Finds every copy of one full id without listing what else there is; may miss sub-agents.
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found;
 
-    /// Tells whether its sessions can lie in any directory in which somebody works, and it ever ran in this home.
+    /// Returns whether its sessions can be in any working directory, and it has run in this home.
     fn lies_anywhere(&self, _env: &Env) -> bool {
         false
     }
@@ -95,12 +95,12 @@ pub(crate) trait Agent: Listed + Sync {
     /// Reads the whole of a copy's transcript to count prompts and replies and to find bad lines.
     fn count(&self, copy: &mut Copy) -> Result<(), PathError>;
 
-    /// Returns the line-wise file that holds a copy's conversation, where there is one to compare.
+    /// Returns the file that holds a copy's conversation in lines, if there is one to compare.
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(place.path.to_path_buf())
     }
 
-    /// Tells what two copies of one session have in common; `None` where they cannot be compared.
+    /// Returns what two copies of one session have in common; `None` where they cannot be compared.
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
         compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok()
     }
@@ -119,7 +119,7 @@ pub(crate) trait Agent: Listed + Sync {
     /// then the text names the agent's own command.
     fn belongings(&self, place: &Located) -> Result<Belongings, String>;
 
-    /// Returns what tells the same of many copies in these stores, having read once what tells of all of them.
+    /// Returns a function that does the same for many copies in these stores; it reads shared directories once.
     fn belongings_in<'a>(&'a self, _roots: &BTreeSet<&Path>) -> FindBelongings<'a> {
         Box::new(|place| self.belongings(place))
     }
@@ -132,12 +132,12 @@ pub(crate) trait Agent: Listed + Sync {
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 
-    /// Tells whether the agent files the sessions of a directory under this project.
+    /// Returns whether the agent files the sessions of a directory under this project.
     fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
         true
     }
 
-    /// Tells whether a project is named after a hash of its directory, so that every directory that is known
+    /// Returns whether a project is named after a hash of its directory, so that every directory that is known
     /// anywhere is worth trying.
     fn is_hash(&self, _project: &str) -> bool {
         false
@@ -158,7 +158,7 @@ pub(crate) trait Agent: Listed + Sync {
         Ok(())
     }
 
-    /// Tells whether its own resume joins the process that uses the session, so that nothing is taken over.
+    /// Returns whether its own resume joins the process that uses the session, so that nothing is taken over.
     fn joins(&self, _copy: &Copy) -> bool {
         false
     }
@@ -168,17 +168,17 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Tells whether a server that resumes a session needs a session-info.json, which is then written first.
+    /// Returns whether a server that resumes a session needs a session-info.json, which is then written first.
     fn needs_session_info(&self) -> bool {
         false
     }
 
-    /// Tells whether a session is found from its own directory alone, so that no other can stand in for one that is gone.
+    /// Returns whether a session is found from its own directory alone, so that no other can stand in for one that is gone.
     fn needs_own_dir(&self) -> bool {
         false
     }
 
-    /// Tells whether the agent goes on with a session in its launch directory only, and asks in any other: without
+    /// Returns whether the agent goes on with a session in its launch directory only, and asks in any other: without
     /// a terminal it then does nothing, and calls that a success.
     fn asks_elsewhere(&self) -> bool {
         false
@@ -207,12 +207,12 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Returns the beginning of an id that the agent prints and takes instead of the whole; `None` when there is none.
+    /// Returns the beginning of an id that the agent prints and accepts instead of the whole; `None` if it does not.
     fn printed_id<'i>(&self, _id: &'i str) -> Option<&'i str> {
         None
     }
 
-    /// Tells whether a file of this name is written anew by every save, so that copies of a session need not agree
+    /// Returns whether a file of this name is written anew by every save, so that copies of a session need not agree
     /// in it.
     fn is_state(&self, _name: &str) -> bool {
         false
@@ -223,7 +223,7 @@ pub(crate) trait Agent: Listed + Sync {
         upkeep::is_object(line).then(Link::default)
     }
 
-    /// Tells how a copy that holds nothing but a log can be folded into another copy of the session; `None` when it
+    /// Returns how a copy that holds nothing but a log can be folded into another copy of the session; `None` when it
     /// holds anything else.
     fn fold(&self, _from: &Located, _into: &Located) -> Result<Option<Fold>, PathError> {
         Ok(None)
@@ -253,7 +253,7 @@ pub(crate) struct ReadContext<'a> {
 }
 
 impl ReadContext<'_> {
-    /// Returns the bytes of every regular file below a directory, or 0 where nobody wants sizes.
+    /// Returns the bytes of every regular file below a directory, or 0 if sizes are not wanted.
     pub(crate) fn tree_size(&self, dir: Option<&Path>) -> u64 {
         dir.filter(|_| self.sizes).map_or(0, tree_size)
     }
@@ -297,7 +297,7 @@ pub(crate) struct LiveRecord {
 pub(crate) struct Found {
     /// Every copy.
     pub places: Vec<Located>,
-    /// What could not be looked into.
+    /// What could not be read.
     pub problems: Vec<Problem>,
 }
 
@@ -335,7 +335,7 @@ impl Found {
         entries
     }
 
-    /// Shows the contents of every JSON file of at most so many bytes in a directory, with its path.
+    /// Reads every JSON file of up to `max_bytes` in a directory, and passes on its path and contents.
     fn each_json(&mut self, dir: &Path, max_bytes: u64, mut see: impl FnMut(PathBuf, &[u8])) {
         for (entry, kind) in self.entries(dir) {
             let path = entry.path();
@@ -430,7 +430,7 @@ impl Listings {
     }
 }
 
-/// Tells whether there is something at a path, even a link that leads nowhere.
+/// Returns whether there is something at a path, even a link that leads nowhere.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

@@ -10,7 +10,7 @@ use crate::session::agents::agents;
 use crate::session::{AgentKind, Pointer};
 use crate::system::env::Env;
 
-/// Which program it is; the registry tells it by the lines of the list.
+/// Which program it is. The registry implements this from the lines of the list.
 pub(crate) trait Listed {
     /// Returns which program it is.
     fn kind(&self) -> AgentKind;
@@ -21,7 +21,7 @@ pub(crate) trait PointerWriter: Listed + Sync {
     /// Returns the name of its file in a directory.
     fn file_name(&self) -> &'static str;
 
-    /// Reads the pointer of a directory; `None` when there is none.
+    /// Reads the pointer in a directory; `None` if there is none.
     fn pointer_in(&self, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError>;
 
     /// Returns where a pointer may lie: the program's own places and every directory that sessions of the other agent
@@ -31,10 +31,10 @@ pub(crate) trait PointerWriter: Listed + Sync {
     /// Finds the pointers in the program's own places and in every directory that sessions of the other agent record.
     fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found);
 
-    /// Returns the project in which it looks for the session of a directory.
+    /// Returns the project where it looks for the session of a directory.
     fn project_of(&self, dir: &Path) -> String;
 
-    /// Tells whether the sessions of a project could be those of a directory, by its own rule or the other agent's.
+    /// Returns whether the sessions of a project could be those of a directory, by its own rule or the other agent's.
     fn may_be_filed_under(&self, project: &str, dir: &Path) -> bool;
 
     /// Returns how many bytes a transcript must have; a smaller one is a failed start by its own rule.

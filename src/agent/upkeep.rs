@@ -23,7 +23,7 @@ pub(crate) struct Stray {
     pub session_id: Option<String>,
     /// Where it is.
     pub path: PathBuf,
-    /// What it holds, or why nobody needs it, in words for people.
+    /// What it holds, or why it is no longer needed, in words for people.
     pub holds: String,
     /// The newest change of it or of anything in it.
     pub modified_at: Option<Timestamp>,
@@ -45,7 +45,7 @@ pub(crate) enum StrayKind {
 pub(crate) struct Strays {
     /// Everything that was found.
     pub strays: Vec<Stray>,
-    /// What could not be looked into.
+    /// What could not be read.
     pub problems: Vec<Problem>,
 }
 
@@ -82,15 +82,15 @@ pub(crate) struct CwdRecord {
     pub written_at: Option<Timestamp>,
 }
 
-/// Where such records lie.
+/// Where such records are.
 pub(crate) trait CwdRecords: Sync {
-    /// Returns the directory in which those of a project lie.
+    /// Returns the directory of a project's records.
     fn dir_in(&self, project: &Path) -> PathBuf;
 
-    /// Finds those that lie in the directory of a project.
+    /// Finds the records in the directory of a project.
     fn in_project(&self, dir: &Path, found: &mut Found) -> Vec<CwdRecord>;
 
-    /// Finds those that lie in a store.
+    /// Finds the records in a store.
     fn in_store(&self, root: &Path, found: &mut Found) -> Vec<CwdRecord>;
 }
 
@@ -114,7 +114,7 @@ pub(crate) enum Fold {
     Mixed,
 }
 
-/// Tells whether a line is a JSON object in UTF-8, without reading anything of it.
+/// Returns whether a line is a JSON object in UTF-8, without reading anything of it.
 pub(crate) fn is_object(line: &[u8]) -> bool {
     // What the parser passes over it does not check to be UTF-8, but Amplifier gives up a file for one such line.
     line.trim_ascii_start().starts_with(b"{")
@@ -135,12 +135,12 @@ pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
     Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner() })
 }
 
-/// Tells whether a name is one of this program's own temporary files.
+/// Returns whether a name is one of this program's own temporary files.
 pub(crate) fn is_own_temporary(name: &str) -> bool {
     name.starts_with(".rejoin-") && name.ends_with(".tmp")
 }
 
-/// Returns when a file was last changed, whatever it is.
+/// Returns when a file, directory or link was last changed.
 pub(crate) fn modified_at(path: &Path) -> Option<Timestamp> {
     path.symlink_metadata().and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
 }

@@ -1,4 +1,4 @@
-//! Content in chunks: where a file is cut, and the form in which a chunk is stored.
+//! Content in chunks: where a file is cut, and how a chunk is stored.
 //!
 //! A file is cut every [`CHUNK_BYTES`] from its start, so a file that was appended to has the same chunks but for the
 //! last one. A stored chunk, a blob, is one zstd frame followed by a seal: a skippable frame (RFC 8878, 3.1.2) with the
@@ -42,7 +42,7 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Tells whether a text is the digest of something, so that it can be a part of a file's name.
+/// Returns whether a text is the digest of something, so that it can be a part of a file's name.
 pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }

@@ -39,7 +39,7 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     all_are && names.iter().all(|name| archive.chunk(name).is_ok())
 }
 
-/// Tells whether a path, and everything below it, is among these entries with its present content.
+/// Returns whether a path, and everything below it, is among these entries with its present content.
 fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &Node>) -> bool {
     walkdir::WalkDir::new(path).into_iter().all(|found| {
         let Ok(found) = found else { return false };

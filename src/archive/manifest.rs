@@ -33,11 +33,11 @@ pub(crate) struct Manifest {
     pub archived_at: Timestamp,
     /// Which state of the session it is, counted from 1; the largest number is the newest.
     pub number: u64,
-    /// Whose session it is.
+    /// The agent that the session belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: String,
-    /// The home directory that was looked at; a store below it goes back below the home of that time.
+    /// The home directory at that time; a store below it is restored below the current home.
     pub home: PathText,
     /// The roots of the stores that its copies lay in, the chosen copy's first.
     pub stores: Vec<PathText>,
@@ -269,9 +269,9 @@ impl Manifest {
         Timestamp::new(entry.modified.0, i32::try_from(entry.modified.1).ok()?).ok()
     }
 
-    /// Tells whether another one holds the very same files, with the same modes and times.
+    /// Returns whether another one holds the very same files, with the same modes and times.
     ///
-    /// Of what is there for other sessions too only the paths count, for it changes with those.
+    /// Only the paths of shared files count, because those files change with other sessions.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         fn entry(entry: &Entry) -> (usize, &Path, Option<&Entry>) {
             (entry.store, &entry.path, Some(entry).filter(|entry| entry.role != Role::Companion))

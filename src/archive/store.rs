@@ -48,7 +48,7 @@ pub(crate) struct Holdings {
 pub(crate) enum BlobFault {
     /// There is no such blob.
     Missing,
-    /// There is one, but it is not what it should be, for this reason.
+    /// It exists, but is not valid, for this reason.
     Damaged(String),
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn manifest_name(number: u64, bytes: &[u8]) -> String {
     format!("{number:06}-{}.json", digest(bytes))
 }
 
-/// Returns the name of a session's directory, whatever its id holds.
+/// Returns the name of a session's directory; the id may contain any characters.
 fn dir_name(id: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if !id.is_empty() && id.len() <= MAX_ID && !id.starts_with('.') && id.bytes().all(is_plain) {
@@ -188,7 +188,7 @@ fn read(path: PathBuf) -> Result<Option<Snapshot>, Problem> {
     Ok(Some(Snapshot { path, manifest }))
 }
 
-/// Tells whether a name is that of a manifest, whatever is in it.
+/// Returns whether a file name is that of a manifest; its contents do not matter.
 fn is_manifest(name: &str) -> bool {
     let parts = name.strip_suffix(".json").and_then(|name| name.split_once('-'));
     parts.is_some_and(|(number, digest)| {

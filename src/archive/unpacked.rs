@@ -47,7 +47,7 @@ impl Unpacked {
         Ok(unpacked)
     }
 
-    /// Returns the directory, in which everything lies as below the root of its store.
+    /// Returns the directory; files have the same paths below it as below the root of their store.
     pub(crate) fn root(&self) -> &Path {
         self.dir.path()
     }

@@ -25,7 +25,7 @@ pub(crate) struct Verdict {
     pub unneeded: usize,
 }
 
-/// Something that is not what it was.
+/// Something that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// What is wrong.
@@ -63,7 +63,7 @@ impl FaultKind {
 /// A file of a session that cannot be put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hurt {
-    /// Whose session.
+    /// The agent that the session belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: String,

@@ -39,7 +39,7 @@ pub(crate) fn file(env: &Env) -> PathBuf {
 }
 
 impl Pins {
-    /// Reads the pins; a file that cannot be understood is an error, for nobody knows then what must stay.
+    /// Reads the pins. A file that cannot be understood is an error: what must stay would be unknown.
     pub(crate) fn read(env: &Env) -> anyhow::Result<Self> {
         let path = file(env);
         let Some(bytes) = fsio::read_if_present(&path, MAX_BYTES)? else { return Ok(Self::default()) };
@@ -55,7 +55,7 @@ impl Pins {
         Ok(Self(document.pins.into_iter().map(|pin| ((pin.agent, pin.id), pin.pinned_at)).collect()))
     }
 
-    /// Tells whether a session is pinned.
+    /// Returns whether a session is pinned.
     pub(crate) fn has(&self, agent: AgentKind, id: &str) -> bool {
         !self.0.is_empty() && self.0.contains_key(&(agent, id.to_owned()))
     }
@@ -67,7 +67,7 @@ impl Pins {
         }
     }
 
-    /// Pins a session; tells whether it was not pinned before.
+    /// Pins a session; returns whether it was not pinned before.
     pub(crate) fn add(&mut self, agent: AgentKind, id: &str, at: Timestamp) -> bool {
         let key = (agent, id.to_owned());
         let is_new = !self.0.contains_key(&key);
@@ -75,7 +75,7 @@ impl Pins {
         is_new
     }
 
-    /// Takes a pin away; tells whether there was one.
+    /// Removes a pin; returns whether there was one.
     pub(crate) fn remove(&mut self, agent: AgentKind, id: &str) -> bool {
         self.0.remove(&(agent, id.to_owned())).is_some()
     }

@@ -65,12 +65,12 @@ pub(crate) struct ListArgs {
 }
 
 impl ListArgs {
-    /// Tells whether prompts and replies are counted.
+    /// Returns whether prompts and replies are counted.
     pub(crate) fn counts(&self) -> bool {
         self.counts || self.fields.iter().any(|field| field.needs_counts())
     }
 
-    /// Tells whether something else was asked for than the plain list.
+    /// Returns whether something else was asked for than the plain list.
     pub(crate) fn is_narrowed(&self) -> bool {
         let FilterArgs { agent, here, since, older_than } = &self.filter;
         let is_filtered = !agent.is_empty() || *here || since.is_some() || older_than.is_some() || self.dir.is_some();

@@ -33,7 +33,7 @@ impl From<FormatArgs> for Format {
 }
 
 impl FormatArgs {
-    /// Tells whether the answer is for people.
+    /// Returns whether the answer is for people.
     pub(crate) fn is_table(self) -> bool {
         Format::from(self) == Format::Table
     }

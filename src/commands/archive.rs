@@ -115,7 +115,7 @@ pub(super) fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
     inner.map(|session| (session.agent, session.id.clone())).collect()
 }
 
-/// Tells whether the agent of a session will have deleted it by then.
+/// Returns whether the agent of a session will have deleted it by then.
 fn expires(
     session: &Session,
     until: Timestamp,

@@ -64,7 +64,7 @@ pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs) -> Result<()
     }
 }
 
-/// Tells how applying went.
+/// Returns how applying went.
 pub(super) fn exit(outcome: Option<&Outcome>) -> Exit {
     if outcome.is_none_or(Outcome::is_whole) { Exit::Ok } else { Exit::Partial }
 }

@@ -20,7 +20,7 @@ use crate::system::env::{self, Env, Program};
 use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
 use crate::view::ui::Ui;
 
-/// Tells whether an event is answered and nothing else is asked for, which is how agents call this program.
+/// Returns whether an event is answered and nothing else is asked for, which is how agents call this program.
 pub(crate) fn plain_event(args: &[OsString]) -> Option<Hook> {
     let [_, hook, agent] = args else { return None };
     match agent.to_str()? {

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     Ok(Exit::Ok)
 }
 
-/// Tells whether a person reads the table where it is written, so that notes stand below it.
+/// Returns whether a person reads the table where it is written, so that notes stand below it.
 pub(super) fn says_more(args: &ListArgs, env: &Env) -> bool {
     env.stdout_is_terminal && args.format.form(env.stdout_is_terminal) == ListForm::Table
 }

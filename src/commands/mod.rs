@@ -89,7 +89,7 @@ fn note_recovered(ui: &mut Ui, recovered: &[String]) {
     }
 }
 
-/// Asks before something that cannot be undone or is large; refuses where nobody can be asked.
+/// Asks before a change that is large or cannot be undone; refuses if there is no terminal.
 fn confirm_or_refuse(question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if !env.stdin_is_terminal || !env.stderr_is_terminal {
         let message = "this needs confirmation, but there is no terminal to ask on";

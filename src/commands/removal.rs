@@ -19,7 +19,7 @@ use crate::system::env::Env;
 use crate::system::watch::Watcher;
 use crate::view::ui::Ui;
 
-/// Refuses at once where a yes will be needed and nobody can be asked: a cron job should fail on its first day.
+/// Refuses at once if confirmation is needed and there is no terminal: a cron job should fail on its first day.
 pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusal> {
     let is_agreed = args.yes || args.change.dry_run || args.change.apply.is_some();
     if is_agreed || (env.stdin_is_terminal && env.stderr_is_terminal) {
@@ -29,7 +29,7 @@ pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusa
     Err(Refusal::new(Exit::Usage, "needs-yes", message).hint("check the plan with --dry-run, then pass --yes"))
 }
 
-/// Asks before so many sessions are removed, unless that was agreed to already.
+/// Asks before sessions are removed, unless --yes was given.
 pub(super) fn ask(sessions: usize, bytes: u64, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());

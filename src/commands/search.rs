@@ -16,7 +16,7 @@ use crate::view::render::search as render;
 use crate::view::render::search::{Match, Summary};
 use crate::view::ui::Ui;
 
-/// So many sessions are looked through before what was found is shown: the newest come at once.
+/// How many sessions are searched before matches are shown: the newest come at once.
 const PART: usize = 64;
 
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 struct Search<'a> {
     args: &'a SearchArgs,
     needle: Needle,
-    /// The archive that is looked through instead of the stores.
+    /// The archive that is searched instead of the stores.
     archive: Option<(&'a Archive, &'a Holdings)>,
     env: &'a Env,
 }

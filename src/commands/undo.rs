@@ -31,7 +31,7 @@ pub(super) fn warn_of_sweeps(report: &mut undo::Report, env: &Env, ui: &mut Ui) 
     report.warnings.iter().for_each(|warning| ui.warn(warning));
 }
 
-/// Tells how an undo went.
+/// Returns how an undo went.
 pub(super) fn exit(report: &undo::Report) -> Exit {
     let count = |is: fn(&UndoResult) -> bool| report.items.iter().filter(|item| is(item)).count();
     match (count(|item| matches!(item, UndoResult::Refused(_))), count(|item| *item == UndoResult::Undone)) {

@@ -13,7 +13,7 @@ use crate::session::Health;
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Severity {
-    /// A session cannot be read or resumed as it is, or nobody can tell which copy is the right one.
+    /// A session cannot be read or resumed as it is, or the right copy cannot be determined.
     Error,
     /// It works, but something is lost, will be, or does not lead where it seems to.
     Warning,
@@ -90,7 +90,7 @@ impl Code {
         }
     }
 
-    /// Returns the severities that it can have, the worst first, and what it means.
+    /// Returns its possible severities, the worst first, and its meaning.
     const fn facts(self) -> (&'static [Severity], &'static str) {
         use Severity::{Error, Info, Warning};
         match self {
@@ -135,7 +135,7 @@ impl Code {
         self.facts().0
     }
 
-    /// Tells what it means, in a sentence without a period.
+    /// Returns what it means, in a sentence without a period.
     pub(crate) fn meaning(self) -> &'static str {
         self.facts().1
     }

@@ -1,4 +1,4 @@
-//! What is wrong with sessions: what is looked at (`survey`), what is found (`check`, pure), under which codes (`code`), and what repairs it (`repair`).
+//! Problems of sessions: `survey` collects the facts, `check` finds problems in them (pure), `code` names the findings, and `repair` plans the fixes.
 
 pub(crate) mod check;
 pub(crate) mod code;

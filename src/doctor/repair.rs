@@ -43,7 +43,7 @@ pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
 }
 
 impl Repairs {
-    /// Tells whether something is changed already that an item would change too; the next run finds what is left.
+    /// Returns whether something is changed already that an item would change too; the next run finds what is left.
     fn overlaps(&self, item: &Item) -> bool {
         let taken = || self.change.items.iter().flat_map(|item| &item.steps).map(Step::path);
         item.steps.iter().any(|step| taken().any(|path| step.path().starts_with(path) || path.starts_with(step.path())))

@@ -30,7 +30,7 @@ pub(crate) enum Block<'a> {
 }
 
 impl Block<'_> {
-    /// Tells whether the block says or calls something.
+    /// Returns whether the block says or calls something.
     pub(crate) fn says_something(&self) -> bool {
         match self {
             Self::Text(text) => !text.trim().is_empty(),
@@ -128,13 +128,13 @@ pub(crate) fn function_call(raw: Option<&RawValue>) -> String {
     call(name.filled(), arguments.get())
 }
 
-/// Tells whether a text was put in by a program, not typed: by how such texts begin, or because it is blank.
+/// Returns whether a text was put in by a program, not typed: by how such texts begin, or because it is blank.
 pub(crate) fn is_injected(text: &str, beginnings: &[&str]) -> bool {
     let text = text.trim_start();
     text.is_empty() || beginnings.iter().any(|start| text.starts_with(start))
 }
 
-/// Tells whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.
+/// Returns whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.
 ///
 /// They flatten blanks and may put an ellipsis where they cut.
 pub(crate) fn is_beginning_of(title: &str, prompt: &str) -> bool {

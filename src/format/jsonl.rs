@@ -26,7 +26,7 @@ const FIRST_WINDOW: usize = 8 * 1024;
 const LAST_WINDOW: usize = 1024 * 1024;
 /// How much a window grows at a time.
 const GROWTH: usize = 8;
-/// The longest line that is looked into when a file is streamed.
+/// The longest line that is read when a file is streamed.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
 /// How the name of a packed file ends.
 pub(crate) const PACKED: &str = "zst";
@@ -96,7 +96,7 @@ impl Jsonl {
         self.len
     }
 
-    /// Tells whether the file has no bytes.
+    /// Returns whether the file has no bytes.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -151,7 +151,7 @@ impl Jsonl {
 
     /// Shows lines from the end backwards until `see` returns `true` or the window is at its limit.
     ///
-    /// The second argument of `see` tells whether the line was ended by a newline.
+    /// The second argument of `see` is whether the line ends with a newline.
     pub(crate) fn lines_backward(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> Result<(), PathError> {
         if self.is_cut() {
             return Ok(());

@@ -77,7 +77,7 @@ fn octal(quoted: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Tells whether every shell reads a word as it stands.
+/// Returns whether every shell reads a word as it stands.
 ///
 /// zsh expands a `=` at the beginning, PowerShell an `@`; a comma makes a list there, and a dot or a colon divides what
 /// begins with a single `-`.

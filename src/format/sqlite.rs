@@ -46,7 +46,7 @@ pub(crate) enum QueryError {
 }
 
 impl QueryError {
-    /// Tells whether somebody else kept the database locked for as long as a reader waits.
+    /// Returns whether somebody else kept the database locked for as long as a reader waits.
     fn is_lock(&self) -> bool {
         #[cfg(feature = "sqlite")]
         if let Self::Sqlite(error) = self {
@@ -56,12 +56,12 @@ impl QueryError {
         false
     }
 
-    /// Tells whether a part of the database cannot be read, though the rest may be sound.
+    /// Returns whether a part of the database cannot be read, though the rest may be sound.
     pub(crate) fn is_damage(&self) -> bool {
         !matches!(self, Self::Unknown(_)) && !self.is_lock() && !self.is_refused_write()
     }
 
-    /// Tells whether a reader would have had to write: its owner is just making the shared memory, or never will.
+    /// Returns whether a reader would have had to write: its owner is just making the shared memory, or never will.
     fn is_refused_write(&self) -> bool {
         #[cfg(feature = "sqlite")]
         if let Self::Sqlite(error) = self {

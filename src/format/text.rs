@@ -36,7 +36,7 @@ pub(crate) fn unbroken(text: &str) -> Cow<'_, str> {
     escape(text, is_hostile)
 }
 
-/// Tells whether text is one line that a terminal only shows.
+/// Returns whether text is one line that a terminal only shows.
 pub(crate) fn is_harmless(text: &str) -> bool {
     !text.contains(is_hostile)
 }

@@ -44,7 +44,7 @@ impl Turn {
         said.filter(|_| self.counts && self.role == Role::User).map(|message| message.text.as_str())
     }
 
-    /// Tells whether this is a reply that says or calls something.
+    /// Returns whether this is a reply that says or calls something.
     pub(crate) fn is_reply(&self) -> bool {
         self.counts && self.role == Role::Assistant && !self.messages.is_empty()
     }

@@ -67,7 +67,7 @@ pub(crate) enum Unusable {
     /// It does not tell what happened.
     #[error("it has no hook_event_name")]
     NoEvent,
-    /// Its id is none, or could leave the directory of the records.
+    /// Its id is not valid, or could leave the directory of the records.
     #[error("its session_id is not made of letters, digits, - and _")]
     BadId,
     /// Where the session works is not told in full.
@@ -112,7 +112,7 @@ impl Input<'_> {
         Ok((!self.is_of_subagent()).then_some(task))
     }
 
-    /// Tells whether a sub-agent caused the event; it bears the main session's id, and works where it wants.
+    /// Returns whether a sub-agent caused the event; it bears the main session's id, and works where it wants.
     ///
     /// A main session that plays a role has an `agent_type`, but no `agent_id`.
     fn is_of_subagent(&self) -> bool {

@@ -13,7 +13,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::stamp::{self, Stamp};
 
-/// Settings of this size nobody has written.
+/// No one writes settings of this size.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// A settings.json as it was read.
@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 pub(crate) struct File {
     /// Where it really is: settings are often links into a repository of their owner's.
     path: PathBuf,
-    /// What it holds; `None` when there is none.
+    /// Its contents; `None` if there is no file.
     pub(crate) text: Option<String>,
     stamp: Option<Stamp>,
 }

@@ -1,6 +1,6 @@
 //! Claude Code's settings.json with the hooks of this program in it, and without them again.
 //!
-//! The text is edited, not written anew, so whatever else it holds stays byte for byte, and taking the hooks out gives
+//! The text is edited, not written anew, so everything else in it stays byte for byte, and taking the hooks out gives
 //! back what there was before they were put in. What is put into a list or an object that was there but empty follows
 //! its bracket at once; what is made anew begins on a new line, or in a file of one line after a blank. So it can be
 //! told which brackets go with the hooks. Facts: code.claude.com/docs 2026-08-22, and the real client 2.1.330.
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::format::json_text::{self, Member, elements, members};
 
-/// Each event that is wanted, and what it is limited to: a tool, or a source.
+/// Each event to handle, and its matcher: a tool, or a source.
 pub(crate) const EVENTS: [(&str, Option<&str>); 5] = [
     ("PostToolUse", Some("Bash")),
     ("CwdChanged", None),
@@ -37,7 +37,7 @@ pub(crate) enum Refused {
     /// A part that must be an object or a list is something else.
     #[error("its {0} is not {1}")]
     WrongType(String, &'static str),
-    /// A key stands there twice, so that it depends on the reader which one counts.
+    /// A key occurs twice, so that readers may disagree on its value.
     #[error("it has the key {0} twice")]
     Twice(String),
 }
@@ -58,7 +58,7 @@ pub(crate) fn installed(text: &str) -> Result<Vec<&'static str>, Refused> {
     Ok(EVENTS.iter().map(|(event, _)| *event).filter(|event| has(event)).collect())
 }
 
-/// Tells whether the settings turn all hooks off.
+/// Returns whether the settings turn all hooks off.
 pub(crate) fn are_disabled(text: &str) -> bool {
     let Ok(root) = root(text) else { return false };
     members(text, root.start)
@@ -66,7 +66,7 @@ pub(crate) fn are_disabled(text: &str) -> bool {
         .any(|member| member.key == "disableAllHooks" && &text[member.value.clone()] == "true")
 }
 
-/// Returns the settings with this program called for every event; `None` stands for a file that is not there.
+/// Returns the settings with this program called for every event; `None` means that there is no file.
 pub(crate) fn install(text: Option<&str>, command: &str) -> Result<String, Refused> {
     let Some(text) = text else {
         let hooks = Block { line_end: "\n", unit: "  ", is_flat: false }.hooks(command, "  ", &EVENTS);
@@ -167,7 +167,7 @@ impl<'a> Settings<'a> {
         list.map_or_else(Vec::new, |list| elements(self.text, list.value.start))
     }
 
-    /// Tells whether a call is one of this program, and where its command stands, if that is all in one.
+    /// Returns whether a call is one of this program, and where its command stands, if that is all in one.
     fn own_command(&self, start: usize) -> Option<Option<Range<usize>>> {
         let fields = members(self.text, start);
         let value = |key: &str| fields.iter().find(|field| field.key == key).map(|field| field.value.clone());
@@ -265,13 +265,13 @@ impl<'a> Settings<'a> {
         Some(removals)
     }
 
-    /// Tells whether a list or an object was there, empty, before its only part was put in.
+    /// Returns whether a list or an object was there, empty, before its only part was put in.
     fn was_there(&self, outer: &Range<usize>, part: &Range<usize>) -> bool {
         outer.start + 1 == part.start
     }
 }
 
-/// Returns the member of a key, which must not stand there twice.
+/// Returns the member with a key, which must not occur twice.
 fn the_one<'m, 'a>(members: &'m [Member<'a>], key: &str) -> Result<Option<&'m Member<'a>>, Refused> {
     let mut found = members.iter().filter(|member| member.key == key);
     let first = found.next();
@@ -301,7 +301,7 @@ fn whole(all: &[Range<usize>]) -> Option<Range<usize>> {
     Some(all.first()?.start..all.last()?.end)
 }
 
-/// Tells whether a word of a shell, quoted or not, is the name of this program.
+/// Returns whether a word of a shell, quoted or not, is the name of this program.
 fn is_this_program(word: &str) -> bool {
     let word = word.trim();
     let word = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')).unwrap_or(word);

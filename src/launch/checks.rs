@@ -1,4 +1,4 @@
-//! What must hold before a session is resumed; each refusal has its own message, code and hint.
+//! The checks before a session is resumed; each refusal has its own message, code and hint.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
     }
 }
 
-/// Refuses to go on with a conversation that anybody may have written.
+/// Refuses to continue a conversation that anyone may have written.
 pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     let copy = session.copy();
     if !copy.is_planted() {
@@ -58,10 +58,10 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     Err(Refusal::new(Exit::Refused, "untrusted-directory", message).hint(hint))
 }
 
-/// Refuses to start an agent where it would ask and nobody could answer; at a terminal, says that it will ask.
+/// Refuses to start an agent where it would ask and no one could answer; at a terminal, says that it will ask.
 pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
     let asks = agent::by_kind(session.agent).is_some_and(Agent::asks_elsewhere);
-    // A link leads the agent to another directory than the recorded one, whatever it is called.
+    // A link leads the agent to another directory than the recorded one, even under the same name.
     let Ok(real) = dir.canonicalize() else { return Ok(None) };
     let Some(own) = session.launch_dir().filter(|own| asks && *own != real) else { return Ok(None) };
     let message = format!(

@@ -42,11 +42,11 @@ pub(crate) struct Options {
     pub dir: Option<PathBuf>,
     /// Whether a session that is in use is taken over.
     pub force: bool,
-    /// Whether a session that anybody may have written, or one whose own place contradicts its directory, is resumed.
+    /// Whether to resume a session that anyone may have written, or whose place in the store contradicts its directory.
     pub trust: bool,
     /// Whether the limit on resumes is passed over.
     pub no_limit: bool,
-    /// Whether somebody can type to the agent.
+    /// Whether a person can type to the agent.
     pub has_terminal: bool,
 }
 
@@ -140,7 +140,7 @@ impl Resume {
                 refusals.extend(checks::check_trust(session).err());
             }
             if !options.no_limit {
-                // A log that cannot be read must not keep anybody from working.
+                // A log that cannot be read must not keep anyone from working.
                 let launches = log::read(&log::file(env)).unwrap_or_default();
                 refusals.extend(checks::check_limit(session, &launches, env).err());
             }
@@ -218,7 +218,7 @@ impl Resume {
         let file = log::file(env);
         let held = match Held::take(&file) {
             Ok(held) => held,
-            // A log that cannot be written must not keep anybody from working.
+            // A log that cannot be written must not keep anyone from working.
             Err(error) => return Ok(Some(error)),
         };
         if let Some(session) = self.session.as_ref().filter(|_| !options.no_limit) {

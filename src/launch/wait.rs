@@ -62,7 +62,7 @@ fn stand_by(child: &Child) -> io::Result<Ended> {
                 SIGHUP => Signal::HUP,
                 _ => continue,
             };
-            // Until it has been waited for, its id is nobody else's.
+            // Until it has been waited for, no other process gets its id.
             let _ = kill_process(pid, forwarded);
         }
     }

@@ -14,7 +14,7 @@ use crate::system::env::Env;
 /// More files than this say nothing more.
 const MAX_NAMED: usize = 5;
 
-/// What tells whether a file was written to.
+/// The facts that show whether a file was written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -86,7 +86,7 @@ enum Kind {
     Copy,
     /// A session that was not there before.
     New,
-    /// A session that was there, and may be somebody else's work.
+    /// A session that existed before, and may be someone else's work.
     Other,
 }
 

@@ -28,9 +28,9 @@ use crate::system::watch::Watcher;
 pub(crate) struct Places {
     /// The copies.
     pub places: Vec<Located>,
-    /// What could not be looked into.
+    /// What could not be read.
     pub problems: Vec<Problem>,
-    /// Who is told how many copies were read.
+    /// Receives how many copies were read.
     pub watcher: Watcher,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Scan {
     pub problems: Vec<Problem>,
 }
 
-/// So many copies are read at once where little memory is to be used.
+/// How many copies are read at once to save memory.
 const PART: usize = 16 * 1024;
 
 /// What a scan reads.
@@ -99,7 +99,7 @@ fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
 }
 
 impl Places {
-    /// Tells somebody how many copies were read, whenever one was.
+    /// Reports every copy that was read to a watcher.
     pub(crate) fn watched(self, watcher: Watcher) -> Self {
         Self { watcher, ..self }
     }
@@ -210,7 +210,7 @@ impl Notes {
         Self(notes)
     }
 
-    /// Tells whether a copy was read whole with the others of its file.
+    /// Returns whether a copy was read whole with the others of its file.
     fn hold(&self, place: &Located) -> bool {
         self.0.get(&place.store.root).is_some_and(|notes| notes.copies.contains_key(&*place.path))
     }
@@ -231,7 +231,7 @@ fn read_copies(
     read_each(env, places, notes, wanted, problems, watcher, |copy| copy)
 }
 
-/// Reads copies, and tells of each; how many they are is told by who asks for them.
+/// Reads copies and reports each. The caller announces how many there are.
 fn read_each<T: Send>(
     env: &Env,
     places: Vec<Located>,
@@ -399,9 +399,9 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
 
 impl Scan {
     /// Adds the sessions that lie in no store but inside the directories that `filter` asks about, the caller's own,
-    /// and those in which the sessions that are known worked; `watcher` is told how many of them were read.
+    /// and those in which the sessions that are known worked; `watcher` receives how many of them were read.
     pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted, watcher: &Watcher) {
-        // The home that is looked at may be another machine's, in which the caller's directory means nothing.
+        // The home may be another machine's, where the caller's directory means nothing.
         let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
         let asked: Vec<&Path> = filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect();
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {

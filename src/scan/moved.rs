@@ -1,4 +1,4 @@
-//! Where to go when a launch directory is gone: what the disk still tells of it, never a guess.
+//! Where a launch directory that is gone may be now: what is still on the disk, never a guess.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

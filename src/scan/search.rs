@@ -8,14 +8,14 @@ use memchr::{memchr2_iter, memmem};
 use crate::agent;
 use crate::session::{Copy, Problem, Role};
 
-/// So many characters are shown before and after what was found.
+/// How many characters are shown before and after a match.
 const AROUND: usize = 60;
 
-/// A text that is looked for; no pattern, so that nothing in it has a meaning of its own.
+/// A text to find. It is not a pattern, so no character in it is special.
 #[derive(Clone, Debug)]
 pub(crate) struct Needle {
     text: String,
-    /// Whether capital and small letters are told apart.
+    /// Whether case matters.
     pub is_exact: bool,
     /// The letters in small, where the text has others than those of ASCII and any case will do.
     folded: Vec<char>,
@@ -73,7 +73,7 @@ fn fold(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     text.flat_map(char::to_lowercase)
 }
 
-/// A message in which the text is.
+/// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     /// Its place among the messages, from 1.
@@ -84,7 +84,7 @@ pub(crate) struct Hit {
     pub at: Option<Timestamp>,
     /// What stands before the text, shortened.
     pub before: String,
-    /// The text as it stands there, the first time in the message.
+    /// The first match in the message, as it is written there.
     pub found: String,
     /// What stands after it, shortened.
     pub after: String,
@@ -99,12 +99,12 @@ pub(crate) struct Found {
     pub messages: u64,
     /// The first of these.
     pub hits: Vec<Hit>,
-    /// Why not everything was looked through.
+    /// Why not everything was searched.
     pub problem: Option<Problem>,
 }
 
 impl Found {
-    /// Tells whether the text is there at all.
+    /// Returns whether the text is there at all.
     pub(crate) fn is_any(&self) -> bool {
         self.in_title || self.messages > 0
     }
@@ -157,7 +157,7 @@ pub(crate) fn look_for_all(copy: &Copy, needles: &[Needle], is_wanted: &dyn Fn()
     hit.map(|hit| (hit, messages))
 }
 
-/// Cuts a text around a place in it; an ellipsis stands for what is left out.
+/// Cuts a text around a place in it; an ellipsis marks what is left out.
 fn excerpt(text: &str, place: Range<usize>) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);
     let start = before.char_indices().rev().take(AROUND).last().map_or(place.start, |(at, _)| at);

@@ -12,7 +12,7 @@ use crate::system::env::Env;
 /// What a store holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoreFacts {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// What its makers call that agent.
     pub name: &'static str,

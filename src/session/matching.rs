@@ -9,7 +9,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::session::{AgentKind, Session};
 
-/// So much of a first prompt is looked through, in characters.
+/// How many characters of a first prompt are searched.
 const PROMPT: usize = 2000;
 /// Fewer letters than these are no loose match, and no beginning of an id: they would be found everywhere.
 const SHORTEST: usize = 3;
@@ -149,7 +149,7 @@ impl Query {
         self.words.iter().map(|word| word.text.as_str())
     }
 
-    /// Tells whether a session passes the filters, whatever the words are.
+    /// Returns whether a session passes the filters, whatever the words are.
     pub(crate) fn lets_pass(&self, subject: &Subject) -> bool {
         let at = subject.active_at;
         let is_of = |agents: &Vec<AgentKind>| {
@@ -204,7 +204,7 @@ impl Default for Matching {
 }
 
 impl Matching {
-    /// Tells how well a session matches; `None` if it does not.
+    /// Returns how well a session matches; `None` if it does not.
     pub(crate) fn rank(&mut self, query: &Query, subject: &Subject) -> Option<Rank> {
         if !query.lets_pass(subject) {
             return None;
@@ -224,7 +224,7 @@ impl Matching {
         named.into_iter().any(|text| self.is_loosely_in(word, text)).then_some(Rank::Loose)
     }
 
-    /// Tells whether the letters of a word stand in a text close enough together; which ones is in `found` then.
+    /// Returns whether the letters of a word stand in a text close enough together; which ones is in `found` then.
     fn is_loosely_in(&mut self, word: &Word, folded: &str) -> bool {
         if word.letters < SHORTEST {
             return false;

@@ -16,7 +16,7 @@ pub(crate) fn on_disk(dir: &Path) -> Option<PathBuf> {
     dir.canonicalize().ok().filter(|resolved| resolved != dir)
 }
 
-/// Tells whether two paths are one directory on disk.
+/// Returns whether two paths are one directory on disk.
 pub(crate) fn is_same_dir(one: &Path, other: &Path) -> bool {
     one == other
         || match (one.metadata(), other.metadata()) {
@@ -25,7 +25,7 @@ pub(crate) fn is_same_dir(one: &Path, other: &Path) -> bool {
         }
 }
 
-/// Tells whether a path lies at or below a directory whose name is only spelled otherwise in it.
+/// Returns whether a path lies at or below a directory whose name is only spelled otherwise in it.
 ///
 /// File systems that do not tell capitals apart, or two ways to write an accent, are the rule on a Mac.
 pub(crate) fn is_respelled(path: &Path, dir: &Path) -> bool {

@@ -32,14 +32,14 @@ impl Watcher {
         }
     }
 
-    /// Tells how many more are going to be done.
+    /// Reports how many more are going to be done.
     pub(crate) fn begin(&self, count: usize) {
         if let Some(watch) = &self.0 {
             watch.begin(count);
         }
     }
 
-    /// Tells how many more are done.
+    /// Reports how many more are done.
     pub(crate) fn done(&self, count: usize) {
         if let Some(watch) = &self.0 {
             watch.done(count);

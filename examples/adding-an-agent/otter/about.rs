@@ -1,4 +1,4 @@
-//! What people are told of Otter.
+//! What docs/agents.md says about Otter.
 
 use crate::agent::about::About;
 

@@ -1,4 +1,4 @@
-//! What people are told of Amplifier.
+//! What docs/agents.md says about Amplifier.
 
 use crate::agent::about::About;
 

@@ -257,7 +257,7 @@ fn transcript_path(dir: &Path) -> Option<PathBuf> {
     ["transcript.jsonl", "transcript.jsonl.backup"].into_iter().map(|name| dir.join(name)).find(|path| path.is_file())
 }
 
-/// Tells whether a directory encodes to a project by one of the four rules that writers have used.
+/// Returns whether a directory encodes to a project by one of the four rules that writers have used.
 fn is_filed_under(project: &str, dir: &Path) -> bool {
     let Some(text) = dir.to_str() else { return false };
     let encodes = |text: &str| {

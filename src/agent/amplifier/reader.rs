@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
         let name = session_info::FILE_NAME;
         let read = match self.copy.place.path.join(name) {
             path if self.files.contains_key(name) => fsio::read_if_present(&path, session_info::MAX_BYTES),
-            // A link or a FIFO of that name is there, though it is none that can be read.
+            // There is a link or a FIFO of that name, which is not read.
             path if path.symlink_metadata().is_ok() => fsio::read_bounded(&path, 0).map(Some),
             _ => Ok(None),
         };

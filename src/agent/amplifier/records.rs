@@ -32,7 +32,7 @@ pub(crate) struct Metadata<'a> {
 }
 
 impl Metadata<'_> {
-    /// Tells whether the session is a fork of its parent.
+    /// Returns whether the session is a fork of its parent.
     pub(crate) fn is_fork(&self) -> bool {
         self.forked_at.get().is_some() || self.forked_from_turn.is_some()
     }
@@ -76,7 +76,7 @@ impl Entry<'_> {
         (!text.trim_start().starts_with("<system-reminder>")).then_some(text).filter(|text| !text.is_empty())
     }
 
-    /// Tells whether the model says or calls something in it.
+    /// Returns whether the model says or calls something in it.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
             && (!self.calls().is_empty() || blocks(self.content).iter().any(Block::says_something))
@@ -150,7 +150,7 @@ impl Event<'_> {
         inner(self.data)
     }
 
-    /// Tells whether the client ended with it.
+    /// Returns whether the client ended with it.
     pub(crate) fn is_end(&self) -> bool {
         self.event.get() == Some("session:end")
     }

@@ -28,7 +28,7 @@ pub(crate) fn session_id(file_name: &str) -> Option<&str> {
     self::file_name(id).map(|_| id)
 }
 
-/// Reads a record: the path in it that is a directory, if there is one.
+/// Reads a record: its path, if that is a directory.
 ///
 /// Other writers may end the line, so white space at either end counts only where it is part of the name.
 pub(crate) fn live_dir(contents: &[u8]) -> Option<PathBuf> {

@@ -1,4 +1,4 @@
-//! What people are told of Claude Code.
+//! What docs/agents.md says about Claude Code.
 
 use crate::agent::about::About;
 

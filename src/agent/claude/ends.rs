@@ -9,13 +9,13 @@ use crate::agent::claude::records::Record;
 use crate::format::json::Text;
 use crate::session::{Copy, Fact, Health, SessionKind};
 
-/// How far from the end titles are looked for, as far as the program's own picker looks (SDK: 64 KiB).
+/// How far from the end titles are searched for. The client's own picker reads as far (SDK: 64 KiB).
 const TITLE_WINDOW: usize = 64 * 1024;
 /// What is read of the end at once: the title window, and most often the whole of the line that it cuts.
 pub(super) const TAIL: usize = 96 * 1024;
-/// Records near the end that are looked into even when every field has been seen: times are not in order.
+/// How many records near the end are read even after every field was found: times are not in order.
 const LAST_RECORDS: u32 = 6;
-/// Records near the end that the model is looked for in.
+/// How many records near the end are searched for the model.
 const MAX_RECORDS: u32 = 40;
 
 /// What the two ends of a transcript tell.

@@ -292,7 +292,7 @@ impl Agent for Claude {
     }
 }
 
-/// Where the client keeps what it keys by the session alone (2.1.330); there are `todos` and `debug` in older ones too.
+/// Where the client keeps files named after the session alone (2.1.330). Older clients also have `todos` and `debug`.
 const OF_SESSION: [&str; 5] = ["file-history", "session-env", "tasks", "uploads", "image-cache"];
 
 /// Puts together what belongs to a session; `find` finds what has a name in a directory of the store.
@@ -345,7 +345,7 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
     }
 }
 
-/// Tells whether a file's stem is a session id: a UUID with hyphens, in either case.
+/// Returns whether a file's stem is a session id: a UUID with hyphens, in either case.
 pub(crate) fn is_session_id(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {

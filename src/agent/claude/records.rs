@@ -177,7 +177,7 @@ pub(crate) fn slug(dir: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Tells whether Claude Code files the sessions of a directory under this project.
+/// Returns whether Claude Code files the sessions of a directory under this project.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     let encoded = slug(dir);
     if dir.encode_utf16().count() <= MAX_SLUG {

@@ -49,7 +49,7 @@ pub(super) fn strays(agent: &Claude, store: &Store, env: &Env) -> Strays {
         }
         for (id, path) in dirs {
             let transcript = format!("{id}.jsonl");
-            // A link of that name is left out of the listing, but it is somebody's transcript.
+            // The listing leaves out links, but a link of that name is a transcript too.
             if files.contains(Path::new(&transcript).as_os_str())
                 || path.with_extension("jsonl").symlink_metadata().is_ok()
                 || is_live(&id)
@@ -118,7 +118,7 @@ struct Chained<'a> {
     parent_uuid: Text<'a>,
 }
 
-/// Reads the chain: no parent is missing in a file that nobody touched (measured on 2.1.330 and 2.1.197).
+/// Reads the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
 pub(super) fn link(line: &[u8]) -> Option<Link<'_>> {
     let record: Chained<'_> = record(line)?;
     Some(Link { id: record.uuid.into_inner(), parent: record.parent_uuid.into_inner() })

@@ -1,4 +1,4 @@
-//! What people are told of Codex.
+//! What docs/agents.md says about Codex.
 
 use crate::agent::about::About;
 

@@ -8,7 +8,7 @@ use super::threads::THREADS;
 use crate::agent::codex::records::{Meta, Prompt, Record, Source, Turn};
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
-/// Records near the end that are looked into even when every field has been seen: times are not in order.
+/// How many records near the end are read even after every field was found: times are not in order.
 const LAST_RECORDS: u32 = 4;
 
 /// What the two ends of a rollout tell.
@@ -57,7 +57,7 @@ impl Ends {
         self.meta.is_some() && self.typed.is_some()
     }
 
-    /// Tells whether the prompts are what the model was sent, because no event tells what was typed.
+    /// Returns whether the prompts are what the model was sent, because no event tells what was typed.
     pub(super) fn lacks_events(&self) -> bool {
         self.typed.is_none() && self.sent.is_some()
     }
@@ -80,7 +80,7 @@ impl Ends {
         }
     }
 
-    /// Tells whether the end shows where the last turn worked; a long one can begin far before it.
+    /// Returns whether the end shows where the last turn worked; a long one can begin far before it.
     pub(super) fn knows_last_turn(&self) -> bool {
         self.late_turn.cwd.is_some() || self.row_dir.is_some()
     }
@@ -90,7 +90,7 @@ impl Ends {
         self.row_dir = row.map(|row| row.dir.clone());
     }
 
-    /// Takes the record by which the last turn begins.
+    /// Takes the first record of the last turn.
     pub(super) fn see_last_turn(&mut self, line: &[u8]) {
         if let Some(turn) = Record::parse(line).and_then(|record| record.turn()) {
             self.late_turn = Turn { cwd: turn.cwd, model: self.late_turn.model.take().or(turn.model) };
@@ -113,7 +113,7 @@ impl Ends {
         let is_exec = meta.source == Source::Exec;
         let (is_subagent, parent) = match meta.source {
             Source::Agent(parent) => (true, parent.or(meta.parent)),
-            // A session that another one made is told by its parent alone in some versions.
+            // In some versions only the parent shows that another session made this one.
             _ => (meta.parent.is_some() && meta.forked_from.is_none(), meta.parent),
         };
         copy.kind = if is_archived {

@@ -31,11 +31,11 @@ use records::{Daemon, Meta, Prompt, Record, named};
 
 /// What is read of the end at once: most turns fit.
 const TAIL: usize = 64 * 1024;
-/// How far the line after a first one that is larger than any window is looked for.
+/// How far to search for the second line if the first one is larger than any window.
 const MAX_SKIPPED: u64 = 64 * 1024 * 1024;
-/// How far back the beginning of the last turn is looked for.
+/// How far back to search for the beginning of the last turn.
 const MAX_TURN: u64 = 16 * 1024 * 1024;
-/// What only the record holds by which a turn begins: inside a string the quotes would be escaped.
+/// The bytes that only the first record of a turn contains: inside a string the quotes would be escaped.
 const TURN: &[u8] = br#""type":"turn_context""#;
 /// `sessions/YYYY/MM/DD`.
 const MAX_DEPTH: usize = 3;
@@ -147,7 +147,7 @@ impl Agent for Codex {
         let (mut typed, mut sent, mut replies, mut has_bad_lines) = (0_u64, 0_u64, 0_u64, false);
         let mut is_first = true;
         each_line(&copy.place.path, &mut |line| {
-            // The first line may be larger than what is looked into; that is no fault.
+            // The first line may be too long to be read; that is not an error.
             let is_meta = std::mem::take(&mut is_first) && line.is_none_or(|line| Meta::parse(line).is_some());
             match line.and_then(Record::parse) {
                 _ if is_meta => {}
@@ -305,7 +305,7 @@ fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found 
     found
 }
 
-/// Finds the rollouts in a directory and so many levels below it.
+/// Finds the rollouts in a directory, down to `levels` below it.
 fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(&str) -> bool + Sync)) -> Found {
     let mut found = Found::default();
     let (mut dirs, mut files) = (Vec::new(), BTreeMap::new());

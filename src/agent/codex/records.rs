@@ -54,7 +54,7 @@ struct Payload<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Something that a person typed, as a record tells it.
+/// Something that a person typed, as a record holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Prompt {
     /// An event says so; the text is empty for an image alone.
@@ -80,7 +80,7 @@ const INJECTED: &[&str] = &[
 /// The heading after which an editor's extension puts what was typed.
 const REQUEST: &str = "## My request for Codex:";
 
-/// Returns what was typed of a prompt to which an editor added what it shows.
+/// Returns the typed part of a prompt; an editor adds what it shows.
 fn without_context(text: &str) -> &str {
     match text.split_once(REQUEST) {
         Some((before, typed)) if before.trim_start().starts_with('#') => typed.trim(),
@@ -118,7 +118,7 @@ impl<'a> Record<'a> {
         self.timestamp.instant()
     }
 
-    /// Tells whether it is about the session as a whole.
+    /// Returns whether it is about the session as a whole.
     pub(crate) fn is_meta(&self) -> bool {
         self.kind() == Some("session_meta")
     }
@@ -155,7 +155,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Tells whether the model says or calls something here; each such record is one reply.
+    /// Returns whether the model says or calls something here; each such record is one reply.
     pub(crate) fn is_reply(&self) -> bool {
         let payload = self.payload();
         match (self.kind(), payload.kind.get()) {
@@ -396,7 +396,7 @@ pub(crate) struct Daemon {
     pub identity: DaemonIdentity,
 }
 
-/// What tells the process from another one with the same id.
+/// What distinguishes the process from another one with the same id.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct DaemonIdentity {

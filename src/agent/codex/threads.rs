@@ -12,7 +12,7 @@ use crate::system::env::Env;
 
 /// The source of what it says.
 pub(super) const THREADS: &str = "threads";
-/// Longer names and paths are none.
+/// Longer names and paths are ignored.
 const MAX_BYTES: u32 = 4096;
 
 /// Adds what the table says to the notes on a store: of every session, or of one.

@@ -1,4 +1,4 @@
-//! What people are told of Copilot CLI.
+//! What docs/agents.md says about Copilot CLI.
 
 use crate::agent::about::About;
 

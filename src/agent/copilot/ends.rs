@@ -48,7 +48,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the name, unless it is the first prompt again, which the client takes where nobody gave another.
+    /// Returns the name, unless it is the first prompt: the client uses that if no one gave a name.
     fn title(&mut self, prompt: Option<&str>) -> Option<String> {
         let name = self.name.take().filter(|name| !name.trim().is_empty())?;
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -74,9 +74,9 @@ pub(super) struct Ends {
     events_from_end: u32,
 }
 
-/// Events near the end that are looked into for the newest time and the model, even where others would do.
+/// How many events near the end are always read for the newest time and the model.
 const LAST_EVENTS: u32 = 6;
-/// Events near the end that the model is looked for in: a session that was never answered has none.
+/// How many events near the end are searched for the model: a session without an answer has none.
 const MAX_EVENTS: u32 = 40;
 
 impl Ends {
@@ -93,7 +93,7 @@ impl Ends {
         let knows_rest = self.newest.is_some()
             && self.events_from_end >= LAST_EVENTS
             && (self.model.is_some() || self.events_from_end >= MAX_EVENTS);
-        // The last resume can be far up; it is told from the rest without parsing.
+        // The last resume can be far up; its line is recognised without parsing.
         if !knows_rest || may_have_context(line) {
             match Event::parse(line) {
                 Some(event) => {

@@ -1,4 +1,4 @@
-//! What people are told of Crush.
+//! What docs/agents.md says about Crush.
 
 use crate::agent::about::About;
 

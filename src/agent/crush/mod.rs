@@ -1,5 +1,5 @@
 //! Crush: a database in the `.crush` of each project, only ever read. Its registry names them; others lie in the
-//! directories in which people work.
+//! directories where people work.
 //!
 //! Facts: charmbracelet/crush 37f36e93; not measured, because the program could not be had.
 
@@ -121,7 +121,7 @@ impl Agent for Crush {
         let mut dirs: BTreeSet<&Path> = BTreeSet::new();
         for dir in asked.iter().copied().chain(worked_in.iter().map(Path::new)) {
             dirs.insert(dir);
-            // Crush takes the nearest `.crush` upwards; above a home there is none of its owner's.
+            // Crush takes the nearest `.crush` upwards; above a home, no `.crush` belongs to its owner.
             dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
         }
         for dir in dirs {
@@ -136,7 +136,7 @@ impl Agent for Crush {
         for (path, copies) in &mut notes.copies {
             let registered = registered.get_or_insert_with(|| self.registered(env));
             let data_dir = path.parent().and_then(|dir| dir.canonicalize().ok());
-            // A database that came with a directory can say whatever its author wants.
+            // Whoever made the directory wrote its database too.
             if data_dir.is_none_or(|dir| !registered.contains(&dir)) {
                 for copy in copies {
                     copy.health.insert(Health::Planted);

@@ -31,7 +31,7 @@ struct Registry<'a> {
 ///
 /// # Errors
 ///
-/// It is not JSON, or its list is none.
+/// It is not JSON, or `projects` is not a list.
 pub(crate) fn projects(bytes: &[u8]) -> Result<Vec<Project>, serde_json::Error> {
     let registry: Registry<'_> = serde_json::from_slice(bytes)?;
     let project = |raw: &RawValue| {
@@ -48,7 +48,7 @@ pub(crate) fn dir_above(data_dir: &Path) -> Option<&Path> {
     data_dir.parent().filter(|_| data_dir.file_name().is_some_and(|name| name == ".crush"))
 }
 
-/// Makes a turn of a row; `created` is in seconds, whatever the comments of the schema say.
+/// Makes a turn of a row; `created` is in seconds, although the comments of the schema say otherwise.
 pub(crate) fn turn(role: &str, parts: &str, created: Option<i64>, is_summary: bool) -> Turn {
     let role = match role {
         "user" => Role::User,

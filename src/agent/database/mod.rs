@@ -23,10 +23,10 @@ mod reader;
 
 /// What takes more than this many bytes in one field is an image or worse, and is left in the database.
 pub(super) const MAX_BYTES: u32 = 8 * 1024 * 1024;
-/// So many messages, or little more than so many bytes of them, are in memory at a time.
+/// How many messages are in memory at a time. Reading also stops after `PAGE_BYTES`.
 const PAGE: usize = 100;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
-/// So many sessions are read through one connection at least, because opening one has its price.
+/// The fewest sessions that one connection reads, because opening one takes time.
 const SMALLEST_SHARE: usize = 256;
 const MAX_ID: usize = 256;
 
@@ -35,7 +35,7 @@ pub(super) trait Schema: Sync {
     /// Looks at the shape of a database and makes the queries; the error says what is missing.
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError>;
 
-    /// Notes in a copy what its row says.
+    /// Fills a copy from its row.
     fn fill(&self, row: &Row<'_>, copy: &mut Copy);
 
     /// Begins a message with its first row, or adds to it what a further one says.
@@ -53,13 +53,13 @@ pub(super) fn stores(kind: AgentKind, name: &str, env: &Env) -> Vec<Store> {
     chosen.map(|dir| Store::usual(kind, dir.join(name))).into_iter().chain([usual]).collect()
 }
 
-/// Tells whether an id may be handed to a program: none that could be an option or a path.
+/// Returns whether an id may be handed to a program: none that could be an option or a path.
 pub(super) fn is_session_id(id: &str) -> bool {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '$' | ':');
     !id.is_empty() && id.len() <= MAX_ID && !id.starts_with(['-', '.']) && id.chars().all(is_fine)
 }
 
-/// Returns the highest number in a column that tells the version of a database; `None` where it cannot be read.
+/// Returns the highest number in the column of a database's versions; `None` if it cannot be read.
 pub(super) fn version(db: &Db, table: &str, column: &str) -> Option<i64> {
     let mut version = None;
     if db.columns(table).ok()?.contains(column) {
@@ -137,7 +137,7 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
     notes
 }
 
-/// Reads sessions, and tells whether all that was wanted of them could be read.
+/// Reads sessions, and returns whether some of them could not be read in full.
 fn copies(
     schema: &dyn Schema,
     mut reader: Reader<'_>,
@@ -164,7 +164,7 @@ fn copies(
     Ok((copies, is_damaged | reader.is_damaged))
 }
 
-/// Finds the first prompt among the first messages, or that there are none at all.
+/// Finds the first prompt among the first messages, and marks a session without messages as empty.
 fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut Copy) -> Result<(), QueryError> {
     // The prompt is nearly always the very first message.
     let mut done = 0;

@@ -7,7 +7,7 @@ use super::Schema;
 use crate::format::sqlite::{Db, Query, QueryError, Row};
 use crate::format::turn::Turn;
 
-/// So many looks are taken for rows between damaged pages.
+/// How often to look for rows between damaged pages.
 const MAX_PROBES: usize = 4096;
 
 /// What is said of a database with damage; one sentence, so that it is said once.
@@ -21,7 +21,7 @@ pub(in crate::agent) struct Queries<'db> {
     pub(in crate::agent) warning: Option<String>,
 }
 
-/// The names from which the queries of a table of sessions are made.
+/// The names that the queries of a table of sessions are built from.
 pub(in crate::agent) struct TableSql<'a> {
     /// The table of sessions, whose ids are in `id`.
     pub(in crate::agent) sessions: &'a str,
@@ -42,7 +42,7 @@ pub(in crate::agent) struct Table<'db> {
     /// Row, id and parent of the sessions in the rows from `?1` to `?2`.
     rows: Query<'db>,
     rows_backwards: Query<'db>,
-    /// Every id by the index, where there is one.
+    /// Every id in the index, if there is one.
     index: Query<'db>,
     index_backwards: Query<'db>,
     session: Query<'db>,
@@ -169,7 +169,7 @@ pub(super) struct Id {
     pub(super) parent: Option<String>,
 }
 
-/// Tells whether a query came to its end; an error that is no damage stays one.
+/// Returns whether a query came to its end; an error that is no damage stays one.
 fn is_whole(looked: Result<(), QueryError>) -> Result<bool, QueryError> {
     match looked {
         Ok(()) => Ok(true),
@@ -215,7 +215,7 @@ impl<'db> Reader<'db> {
         Ok(found)
     }
 
-    /// Shows the row of a session, and returns in which table it is.
+    /// Shows the row of a session, and returns its table.
     pub(super) fn session(
         &mut self,
         id: &str,
@@ -260,7 +260,7 @@ impl<'db> Reader<'db> {
 
     /// Returns where the messages of a session are, in order: all of them, or the first few.
     ///
-    /// They are listed before they are read, so that whatever is in the columns they are ordered by, each is read once.
+    /// They are listed before they are read, so that each is read once, whatever the columns that order them contain.
     pub(super) fn keys(&mut self, table: usize, id: &str, limit: Option<u32>) -> Result<Vec<i64>, QueryError> {
         let table = &mut self.queries.tables[table];
         let most = limit.map_or(-1, i64::from).to_string();

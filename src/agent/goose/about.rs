@@ -1,4 +1,4 @@
-//! What people are told of Goose.
+//! What docs/agents.md says about Goose.
 
 use crate::agent::about::About;
 

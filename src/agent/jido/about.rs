@@ -1,4 +1,4 @@
-//! What people are told of JidoCode.
+//! What docs/agents.md says about JidoCode.
 
 use crate::agent::about::About;
 

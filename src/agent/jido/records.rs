@@ -260,7 +260,7 @@ fn todo(index: usize, json: &str) -> Result<(), LoadError> {
     text(active_form)?.map(drop).ok_or_else(|| refuse(Reason::InvalidActiveForm))
 }
 
-/// Tells whether `text` is an id that JidoCode takes: a UUID of version 4, in either case.
+/// Returns whether `text` is an id that JidoCode takes: a UUID of version 4, in either case.
 pub(crate) fn is_session_id(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() == 36
@@ -295,7 +295,7 @@ pub(crate) fn instant(text: &str) -> Option<Timestamp> {
     format!("{clock}.{micros}{offset}").parse().ok()
 }
 
-/// Tells whether `text` looks like `shape`, where `0` stands for a digit, `+` for a sign and `T` for itself or a space.
+/// Returns whether `text` looks like `shape`, where `0` matches a digit, `+` a sign, and `T` itself or a space.
 fn is_shaped(text: &str, shape: &str) -> bool {
     text.len() == shape.len()
         && text.bytes().zip(shape.bytes()).all(|(byte, shape)| match shape {

@@ -1,4 +1,4 @@
-//! The signature of a JidoCode session file: what is signed, with which key, and whether it fits.
+//! The signature of a JidoCode session file: the signed content, the key, and whether they match.
 //!
 //! JidoCode decodes the file, drops the top-level `signature`, encodes the rest with Jason and signs that text with
 //! HMAC-SHA256. So spaces and the order of keys do not matter, and every value does. [`canonical`] writes the same text.
@@ -50,7 +50,7 @@ pub fn derive_key(app_salt: &str, machine_secret: &str, hostname: &str) -> Key {
 pub enum SignatureCheck {
     /// One of the keys made it, over these contents.
     Valid,
-    /// There is none; JidoCode loads such a file with a warning.
+    /// The file has none; JidoCode loads it with a warning.
     Unsigned,
     /// None of the keys made it over these contents; JidoCode refuses the file.
     Wrong,

@@ -1,4 +1,4 @@
-//! What people are told of Kimi CLI.
+//! What docs/agents.md says about Kimi CLI.
 
 use crate::agent::about::About;
 

@@ -53,7 +53,7 @@ pub(super) fn listed_dirs(root: &Path) -> Result<Vec<WorkDir>, Problem> {
     }
 }
 
-/// Reads the two ends of the log and tells whether it holds a prompt.
+/// Reads the two ends of the log and returns whether it holds a prompt.
 pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<bool, PathError> {
     copy.kind = SessionKind::Empty;
     let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(false) };

@@ -88,7 +88,7 @@ impl WireRecord<'_> {
         epoch(self.timestamp, 1)
     }
 
-    /// Tells what happened.
+    /// Returns what happened.
     pub(crate) fn event(&self) -> WireEvent {
         let [kind, payload] = members(self.message, ["type", "payload"]);
         let [typed, text, function, answered] = members(payload, ["user_input", "text", "function", "return_value"]);
@@ -210,7 +210,7 @@ impl ContextRecord<'_> {
         (!text.trim().is_empty() && !text.starts_with("<system")).then_some(text)
     }
 
-    /// Tells whether the model says or calls something.
+    /// Returns whether the model says or calls something.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
             && (!plain_text(self.content).trim().is_empty() || !tool_calls(self.tool_calls).is_empty())

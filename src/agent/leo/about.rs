@@ -1,4 +1,4 @@
-//! What people are told of Leo.
+//! What docs/agents.md says about Leo.
 
 use crate::agent::about::About;
 

@@ -1,4 +1,4 @@
-//! What people are told of OpenCode.
+//! What docs/agents.md says about OpenCode.
 
 use crate::agent::about::About;
 

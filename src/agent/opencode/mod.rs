@@ -133,7 +133,7 @@ fn describe(copy: &mut Copy, title: Option<String>, [created, updated, archived]
     };
 }
 
-/// Tells whether a title is one that `--fork` makes, which is all that a fork shows of where it came from.
+/// Returns whether a title is one that `--fork` makes, which is all that a fork shows of where it came from.
 fn is_forks_title(title: &str) -> bool {
     let number = title.trim_end().strip_suffix(')').and_then(|title| title.rsplit_once(" (fork #"));
     number.is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -205,7 +205,7 @@ impl Agent for OpenCode {
     }
 }
 
-/// Tells whether a database that was named is not the usual one.
+/// Returns whether a database that was named is not the usual one.
 fn is_other_database(path: &Path, stores: &[Store]) -> bool {
     stores.iter().all(|store| path != store.root.join("opencode.db"))
 }

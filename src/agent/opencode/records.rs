@@ -63,8 +63,8 @@ pub(crate) fn model_id(json: &str) -> Option<String> {
     text_in(serde_json::from_str(json).ok(), "id").filled().map(str::to_owned)
 }
 
-/// Begins a turn from a message's record; `created` (in milliseconds) and `kind`, who speaks, stand beside the record,
-/// and count where it does not say that itself.
+/// Begins a turn from a message's record; `created` (in milliseconds) and `kind`, who speaks, are stored beside the record,
+/// and apply if the record does not say so itself.
 pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn {
     let raw: MessageData<'_> = serde_json::from_str(data).unwrap_or_default();
     let role = match raw.role.get().or(kind) {
@@ -91,7 +91,7 @@ pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn
 pub(crate) fn add_part(turn: &mut Turn, data: &str) {
     let part: PartData<'_> = serde_json::from_str(data).unwrap_or_default();
     match part.kind.get() {
-        // Files that a prompt names are put beside it as text that nobody typed.
+        // Files that a prompt names are added as text that no one typed.
         Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.say(part.text.get().unwrap_or_default()),
         Some("tool") => {
             let [input, output] = members(part.state, ["input", "output"]);

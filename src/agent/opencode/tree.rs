@@ -17,7 +17,7 @@ use crate::system::fsio;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
 
-/// Tells whether a session is a file of the tree.
+/// Returns whether a session is a file of the tree.
 pub(super) fn is_in(place: &Located) -> bool {
     place.path.extension().is_some_and(|extension| extension == "json")
 }
@@ -126,7 +126,7 @@ fn walk(place: &Located, see: &mut dyn FnMut(Turn) -> ControlFlow<()>) -> Result
     Ok(())
 }
 
-/// Returns the JSON files in a directory, by name; none when it cannot be looked into.
+/// Returns the JSON files in a directory, by name; none if the directory cannot be read.
 fn files_in(dir: &Path) -> Vec<PathBuf> {
     let entries = Found::default().entries(dir).into_iter().filter(|(_, kind)| kind.is_file());
     let mut files: Vec<PathBuf> = entries.map(|(entry, _)| entry.path()).collect();

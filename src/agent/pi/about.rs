@@ -1,4 +1,4 @@
-//! What people are told of Pi.
+//! What docs/agents.md says about Pi.
 
 use crate::agent::about::About;
 

@@ -10,9 +10,9 @@ use crate::agent::Agent as _;
 use crate::agent::pi::records::{Record, id_of_file};
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
-/// How far from the end the name is looked for, and what is read of the end at once.
+/// How far from the end the name is searched for, and how much of the end is read at once.
 pub(super) const TAIL: usize = 64 * 1024;
-/// Records near the end that are looked into for the newest time.
+/// How many records near the end are read for the newest time.
 const LAST_RECORDS: u32 = 6;
 
 /// What the two ends of a file tell.
@@ -60,7 +60,7 @@ impl Ends {
     pub(super) fn see_from_end(&mut self, line: &[u8], is_ended: bool) -> bool {
         self.bytes_from_end += line.len();
         let has_rest = self.newest.is_some() && self.records_from_end >= LAST_RECORDS;
-        // Most sessions have no name, and only that is looked for any further.
+        // Most sessions have no name, and only the name is searched for from here on.
         if has_rest && self.model.is_some() && memmem::find(line, b"session_info").is_none() {
             return self.bytes_from_end >= TAIL || self.name.is_some();
         }

@@ -64,7 +64,7 @@ impl Record<'_> {
         self.timestamp.instant()
     }
 
-    /// Tells whether it can head a file: Pi starts any other file anew when it is named to it.
+    /// Returns whether it can head a file: Pi starts any other file anew when it is named to it.
     pub(crate) fn is_header(&self) -> bool {
         self.kind.get() == Some("session") && self.id.get().is_some()
     }
@@ -80,7 +80,7 @@ impl Record<'_> {
         (body.role.get() == Some("user")).then(|| plain_text(body.content))
     }
 
-    /// Tells whether it is an answer that says or calls something, and no error of the API.
+    /// Returns whether it is an answer that says or calls something, and no error of the API.
     pub(crate) fn is_reply(&self) -> bool {
         let Some(body) = self.body().filter(|body| body.role.get() == Some("assistant")) else { return false };
         let says_something = blocks(body.content).iter().any(Block::says_something);
@@ -210,7 +210,7 @@ impl Branch {
         Ok(Self { on: on_branch(&nodes, last), lines })
     }
 
-    /// Tells whether the n-th line, counted from 0, is on it; what was written since is.
+    /// Returns whether the n-th line, counted from 0, is on it; what was written since is.
     pub(crate) fn has(&self, line: usize) -> bool {
         let after = self.on.partition_point(|lines| lines.start <= line);
         line >= self.lines || after.checked_sub(1).is_some_and(|at| self.on[at].contains(&line))
@@ -251,7 +251,7 @@ fn on_branch(nodes: &[Node], last: Option<usize>) -> Vec<Range<usize>> {
     on
 }
 
-/// Tells whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share one.
+/// Returns whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share one.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     let Some(name) = project.strip_prefix("--").and_then(|name| name.strip_suffix("--")) else { return false };
     let dir = dir.strip_prefix('/').unwrap_or(dir);
@@ -266,7 +266,7 @@ pub(crate) fn id_of_file(name: &str) -> Option<&str> {
     (is_time && is_session_id(id)).then_some(id)
 }
 
-/// Tells whether a text can be an id: most are UUIDs, but `--session-id` takes others, too.
+/// Returns whether a text can be an id: most are UUIDs, but `--session-id` takes others, too.
 pub(crate) fn is_session_id(text: &str) -> bool {
     text.len() <= 128
         && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())

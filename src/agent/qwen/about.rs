@@ -1,4 +1,4 @@
-//! What people are told of Qwen Code.
+//! What docs/agents.md says about Qwen Code.
 
 use crate::agent::about::About;
 

@@ -34,7 +34,7 @@ use records::{Registration, Runtime, is_slug_of, record};
 
 /// How far from either end the client itself looks for a title, which it repeats to keep it near the last.
 const TITLE_WINDOW: u64 = 64 * 1024;
-/// A registration and what stands beside a transcript are a few hundred bytes.
+/// A registration, or a file beside a transcript, has a few hundred bytes.
 const MAX_SMALL: u64 = 64 * 1024;
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 
@@ -292,7 +292,7 @@ fn is_archived(place: &Located) -> bool {
     place.path.parent().and_then(Path::file_name).is_some_and(|name| name == "archive")
 }
 
-/// Tells whether a file's stem is a session id by the client's own rule.
+/// Returns whether a file's stem is a session id by the client's own rule.
 fn is_session_id(text: &str) -> bool {
     (32..=36).contains(&text.len()) && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
@@ -327,7 +327,7 @@ fn runtime(place: &Located) -> Option<Vec<u8>> {
     fsio::read_if_present(&place.path.with_extension("runtime.json"), MAX_SMALL).ok().flatten()
 }
 
-/// Judges what is registered, or in a store that has no register what stands beside the transcript.
+/// Judges the registrations or, in a store without them, the file beside the transcript.
 fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime<'_>>) -> Liveness {
     let registered = claude::liveness(context.notes.live.get(&place.id).map_or(&[], Vec::as_slice));
     if registered != Liveness::Idle {
@@ -391,9 +391,9 @@ struct Ends {
     records_from_end: u32,
 }
 
-/// Records near the end that are looked into even when every field has been seen: times are not in order.
+/// How many records near the end are read even after every field was found: times are not in order.
 const LAST_RECORDS: u32 = 8;
-/// Records near the end that the branch and the model are looked for in.
+/// How many records near the end are searched for the branch and the model.
 const MAX_RECORDS: u32 = 40;
 
 impl Ends {
@@ -421,7 +421,7 @@ impl Ends {
     }
 
     fn see_from_end(&mut self, line: &[u8], is_ended: bool) {
-        // Most sessions have no title, and only that is looked for any further.
+        // Most sessions have no title, and only the title is searched for from here on.
         let is_title_wanted = self.knows_end() && self.records_from_end >= LAST_RECORDS;
         if is_title_wanted && memchr::memmem::find(line, b"custom_title").is_none() {
             return;

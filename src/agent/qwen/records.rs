@@ -88,7 +88,7 @@ impl Record<'_> {
         typed.or_else(|| (!has_texts && !parts.is_empty()).then(String::new))
     }
 
-    /// Tells whether the model says or calls something.
+    /// Returns whether the model says or calls something.
     pub(crate) fn is_reply(&self) -> bool {
         self.kind.get() == Some("assistant") && self.parts().iter().any(Block::says_something)
     }
@@ -138,7 +138,7 @@ pub(crate) struct Registration<'a> {
     pub session_id: Text<'a>,
     /// The boot's id and the start time of the process in clock ticks, with a colon between them.
     pub proc_start: Text<'a>,
-    /// The namespace in which the process has that id.
+    /// The namespace of that process id.
     pub pid_ns: Number,
 }
 
@@ -172,7 +172,7 @@ impl Number {
     }
 }
 
-/// Tells whether Qwen Code files the sessions of a directory under this project; unlike Claude Code it never cuts.
+/// Returns whether Qwen Code files the sessions of a directory under this project; unlike Claude Code it never cuts.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     slug(dir).eq(project.chars())
 }

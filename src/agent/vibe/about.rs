@@ -1,4 +1,4 @@
-//! What people are told of Vibe.
+//! What docs/agents.md says about Vibe.
 
 use crate::agent::about::About;
 

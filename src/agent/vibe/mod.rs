@@ -33,7 +33,7 @@ use records::{Meta, Runtime, id_in_head, save_dir};
 
 /// `meta.json` of an older directory holds the system prompt and every tool.
 const MAX_META: u64 = 16 * 1024 * 1024;
-/// How much of a `meta.json` is looked at for the id, which comes first.
+/// How much of a `meta.json` is searched for the id, which comes first.
 const ID_WINDOW: u64 = 4 * 1024;
 /// How much of an id the client prints, and older directories hold in their names.
 const PRINTED_ID: usize = 8;
@@ -195,7 +195,7 @@ impl Agent for Vibe {
     }
 }
 
-/// Tells whether a name can be an id, by the rule of Vibe's own lock.
+/// Returns whether a name can be an id, by the rule of Vibe's own lock.
 fn is_id(name: &str) -> bool {
     name.len() <= 128
         && name.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -236,7 +236,7 @@ fn is_unified(place: &Located) -> bool {
     place.path.parent() == Some(&place.store.root.join("unified"))
 }
 
-/// Reads `meta.json`, which both stores have, and tells whether it could be read.
+/// Reads `meta.json`, which both stores have, and returns whether it could be read.
 fn read_meta(copy: &mut Copy, env: &Env) -> bool {
     let bytes = match fsio::read_if_present(&copy.place.path.join("meta.json"), MAX_META) {
         Ok(Some(bytes)) => bytes,
@@ -300,7 +300,7 @@ fn lease_paths(place: &Located) -> [PathBuf; 2] {
     [dir.join(format!("{}.lock", place.id)), dir.join(format!("{}.lock.json", place.id))]
 }
 
-/// Tells who holds the lock of a session; both files stay behind when a client is killed.
+/// Returns who holds the lock of a session; both files stay behind when a client is killed.
 fn liveness(lock: Lock, note: &Path) -> Liveness {
     #[derive(Default, Deserialize)]
     struct Lease {

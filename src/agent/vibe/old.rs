@@ -49,7 +49,7 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
     Ok(modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime")))
 }
 
-/// Counts prompts and replies, and tells whether a line cannot be read.
+/// Counts prompts and replies, and returns whether a line cannot be read.
 pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
     let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
     each_line(&messages_path(place), &mut |line| {

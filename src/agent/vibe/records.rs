@@ -32,7 +32,7 @@ impl Current<'_> {
     }
 }
 
-/// Tells whether a name is that of a generation or of a segment of the journal: 16 digits.
+/// Returns whether a name is that of a generation or of a segment of the journal: 16 digits.
 pub(crate) fn is_number(name: &str) -> bool {
     name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -94,7 +94,7 @@ impl Meta<'_> {
         self.end_time.instant().max(self.bumped_at.instant())
     }
 
-    /// Tells whether it was put aside.
+    /// Returns whether it was put aside.
     pub(crate) fn is_archived(&self) -> bool {
         self.archived_at.filled().is_some()
     }
@@ -186,7 +186,7 @@ struct RawEntry<'a> {
 }
 
 impl Entry {
-    /// Reads an entry; `None` when it is none.
+    /// Reads an entry; `None` if it is not one.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let raw: RawEntry<'_> = serde_json::from_slice(bytes).ok()?;
         let at = epoch(raw.updated_at, 1000).or_else(|| epoch(raw.created_at, 1000));
@@ -213,7 +213,7 @@ impl Entry {
         self.said.as_ref().filter(|(kind, _)| *kind == EntryKind::Prompt).map(|(_, text)| text.as_str())
     }
 
-    /// Tells whether the model says something.
+    /// Returns whether the model says something.
     pub(crate) fn is_reply(&self) -> bool {
         self.said.as_ref().is_some_and(|(kind, _)| *kind == EntryKind::Reply)
     }
@@ -308,7 +308,7 @@ fn reserved(raw: &RawValue) -> Option<String> {
     [plain_text(message)].into_iter().chain(queued).find(|text| !text.trim().is_empty())
 }
 
-/// The journal as a whole: what it makes of the entries of the generation before it.
+/// The whole journal: how it changes the entries of the generation before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     /// Whether nothing of the generation is left.
@@ -390,7 +390,7 @@ impl OldMessage<'_> {
             .filter(|text| !text.trim().is_empty())
     }
 
-    /// Tells whether the model says or calls something.
+    /// Returns whether the model says or calls something.
     pub(crate) fn is_reply(&self) -> bool {
         self.role.get() == Some("assistant")
             && (!plain_text(self.content).trim().is_empty() || !tool_calls(self.tool_calls).is_empty())

@@ -25,7 +25,7 @@ const MAX_CURRENT: u64 = 64 * 1024;
 const MAX_STATE: u64 = 16 * 1024 * 1024;
 /// How much of a conversation a list looks through for its first prompt.
 const GLANCE: u64 = 1024 * 1024;
-/// Records near the end of a journal that are looked into for a time.
+/// How many records near the end of a journal are read for a time.
 const LAST_RECORDS: u32 = 16;
 
 /// Where a conversation is.
@@ -109,7 +109,7 @@ impl Parts {
             each_line(segment, &mut |line| {
                 match line.map(changes) {
                     Some(Some(changes)) => changes.into_iter().for_each(|change| journal.apply(change)),
-                    // Requests to the model can be longer than a line that is looked into.
+                    // Requests to the model can be longer than the longest line that is read.
                     None => {}
                     Some(None) => has_bad = true,
                 }
@@ -236,7 +236,7 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
     Ok(newest.or_else(|| modified.filter(|_| copy.active_at.is_none()).map(|at| Fact::new(at, "mtime"))))
 }
 
-/// Counts prompts and replies, and tells whether something cannot be read.
+/// Counts prompts and replies, and returns whether something cannot be read.
 pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
     let (mut prompts, mut replies) = (0, 0);
     let has_bad = Parts::of(place).conversation(&mut |entry| {

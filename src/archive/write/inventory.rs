@@ -130,7 +130,7 @@ pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Inventory, In
     }
     let mut covered: Option<(usize, PathBuf)> = None;
     for ((store, path), role) in paths {
-        // A directory stands for everything in it.
+        // A directory includes everything in it.
         if covered.as_ref().is_some_and(|(of, dir)| *of == store && path.starts_with(dir)) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Writes an archive: chunks that are not there yet, then the manifest, then away with what nobody needs any more.
+//! Writes an archive: chunks that are not there yet, then the manifest; then removes what is no longer needed.
 //!
 //! A manifest is put in place only when every blob that it names is on the disk. Whenever a run is cut off, what was
 //! archived before is whole, and the next run removes what is left over.
@@ -67,7 +67,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Tells whether every session is in the archive now.
+    /// Returns whether every session is in the archive now.
     pub(crate) fn is_whole(&self) -> bool {
         self.items.iter().all(|item| matches!(item.done, ArchiveResult::Archived | ArchiveResult::Unchanged))
     }
@@ -106,7 +106,7 @@ pub(crate) fn archive<'a>(
     let state_dir = held.or(own.as_ref()).filter(|_| !is_dry_run);
     let none = System::default();
     let disk = state_dir.map_or(&none as &dyn Disk, StateDir::disk);
-    // The archive has a lock of its own, for it may be shared.
+    // The archive has a lock of its own, because it may be shared.
     let _lock = state_dir.map(|_| lock(archive, disk, env, patience)).transpose()?;
     let mut writer = Writer::new(archive, disk, options);
     for session in sessions {

@@ -31,7 +31,7 @@ pub(super) struct Writer<'a> {
     options: ArchiveOptions,
     /// What was written for the session at hand, or would be.
     stored: u64,
-    /// Directories in which something new is not on the disk yet.
+    /// Directories with new entries that are not synced yet.
     unsynced: BTreeSet<PathBuf>,
     /// What a dry run has counted.
     counted: HashSet<String>,
@@ -252,7 +252,7 @@ fn known_files(manifest: &Manifest) -> Known<'_> {
     settled.map(|it| (manifest.original(it), KnownFile { modified: it.modified, node: &it.node })).collect()
 }
 
-/// Tells whether all that an older state held is in a newer one: each file is the same or goes on where it ended.
+/// Returns whether all that an older state held is in a newer one: each file is the same or goes on where it ended.
 fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent: &dyn Agent) -> bool {
     old.entries.iter().all(|entry| {
         let Node::File { size, sha256, chunks } = &entry.node else { return true };
@@ -266,7 +266,7 @@ fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent: &dyn Agen
     })
 }
 
-/// Tells whether a file begins with all that an older state of it held, by their chunks.
+/// Returns whether a file begins with all that an older state of it held, by their chunks.
 fn goes_on(old: &[String], new: &[String], archive: &Archive) -> bool {
     let Some((last, full)) = old.split_last() else { return true };
     let Some(same_place) = new.get(full.len()).filter(|_| new.starts_with(full)) else { return false };

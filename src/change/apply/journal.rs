@@ -70,7 +70,7 @@ pub(crate) struct ItemRecord {
     pub item: usize,
     /// What it is about, for people.
     pub label: String,
-    /// Whose session.
+    /// The agent that the session belongs to.
     pub agent: Option<AgentKind>,
     /// Its id.
     pub id: Option<String>,
@@ -245,7 +245,7 @@ impl<'a> Journal<'a> {
         written.map_err(fail)
     }
 
-    /// Tells whether everything that was to be written was.
+    /// Returns whether everything that was to be written was.
     pub(super) fn is_whole(&self) -> bool {
         !self.is_broken
     }
@@ -407,7 +407,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Tells whether an event is about what was planned, under the names that are given here.
+    /// Returns whether an event is about what was planned, under the names that are given here.
     fn knows(&self, event: &Event) -> bool {
         match event {
             Event::Begin { .. } => false,
@@ -471,12 +471,12 @@ impl Run {
         self.items.iter().filter(|(_, state)| is_so(state)).count()
     }
 
-    /// Tells whether something of it was done in part and could not be put back.
+    /// Returns whether something of it was done in part and could not be put back.
     pub(crate) fn is_stuck(&self) -> bool {
         self.count(|state| matches!(state, State::Stuck(_))) > 0
     }
 
-    /// Tells whether something that it did could still be put back.
+    /// Returns whether something that it did could still be put back.
     pub(crate) fn is_undoable(&self) -> bool {
         !self.is_purged && self.count(|state| matches!(state, State::Done | State::Begun | State::Stuck(_))) > 0
     }

@@ -53,12 +53,12 @@ impl Lock {
         let holder = Holder { pid: std::process::id(), verb: verb.to_owned(), since: now };
         let mut text = serde_json::to_vec(&holder)?;
         text.push(b'\n');
-        // The lock is held whatever the note says, so a full disk does not matter here.
+        // The lock is held without the note too, so a full disk does not matter here.
         let _ = disk.cut(&file, 0).and_then(|()| disk.add(&file, &text));
         Ok(Self { _file: file })
     }
 
-    /// Tells whether some run holds the lock; writes nothing.
+    /// Returns whether some run holds the lock; writes nothing.
     pub(crate) fn is_held(dir: &Path) -> bool {
         let Ok((file, _)) = crate::system::fsio::open_regular(&dir.join(FILE_NAME)) else { return false };
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)

@@ -47,7 +47,7 @@ impl PrivateDir {
     fn make_in(base: &Path, env: &Env) -> Result<Self, PathError> {
         let disk = System::new(env);
         let handle = disk.open_dir(base).map_err(|error| PathError::new("create", base, error))?;
-        // What is left over harms nobody.
+        // What is left over does no harm.
         let _ = clear_left(&disk, &handle);
         let mut number = 0_u64;
         loop {
@@ -65,7 +65,7 @@ impl PrivateDir {
                 // A run that removes what is left over was faster.
                 Ok(None) => {}
                 Err(error) => {
-                    // Without locks nobody could tell later that it is left over.
+                    // Without locks it could not be recognised as left over later.
                     let _ = tree::remove(&disk, (&handle, &name));
                     return Err(fail(error));
                 }

@@ -30,14 +30,14 @@ pub(crate) enum ItemResult {
 /// What a run did.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// The run's name, by which it can be undone; `None` when nothing was changed.
+    /// The run's name, for `rejoin undo`; `None` if nothing was changed.
     pub run: Option<String>,
     /// What became of each item, in the plan's order.
     pub done: Vec<ItemResult>,
 }
 
 impl Outcome {
-    /// Tells whether every item was done.
+    /// Returns whether every item was done.
     pub(crate) fn is_whole(&self) -> bool {
         self.done.iter().all(|done| *done == ItemResult::Done)
     }

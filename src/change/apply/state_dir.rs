@@ -48,9 +48,9 @@ impl StateDir {
         let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
         let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;
         let state_dir = Self { disk, path, state, runs, trash, _lock: lock };
-        // A run that was killed may have left something, and nobody else is at work now.
+        // A killed run may have left something, and no other run is active now.
         state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.path.join(READY), error))?;
-        // This is in nobody's way.
+        // It is in no one's way.
         let _ = private_dir::clear_left(&*state_dir.disk, &state_dir.state);
         Ok(state_dir)
     }
@@ -118,7 +118,7 @@ impl History {
         Self::read_on(&System::default(), &env.state_dir())
     }
 
-    /// Tells whether there is a run of this name, be it one that cannot be read.
+    /// Returns whether there is a run of this name, be it one that cannot be read.
     pub(crate) fn has(&self, run: &str) -> bool {
         let is_its = |problem: &Problem| problem.path.file_stem().is_some_and(|name| name == run);
         self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)
@@ -181,7 +181,7 @@ pub(crate) fn journal(env: &Env, run: &str) -> PathBuf {
     env.state_dir().join("runs").join(format!("{run}.jsonl"))
 }
 
-/// Tells whether a run is changing something right now.
+/// Returns whether a run is changing something right now.
 pub(crate) fn is_busy(env: &Env) -> bool {
     Lock::is_held(&env.state_dir())
 }

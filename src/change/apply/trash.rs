@@ -53,7 +53,7 @@ pub(crate) struct Purged {
 
 /// Deletes for good what runs before a time took away, or what the named runs did.
 ///
-/// What still lies in the trash afterwards is said to, whatever the reason.
+/// What is still in the trash afterwards is reported, for whatever reason.
 pub(crate) fn purge(state_dir: &StateDir, now: Timestamp, which: &Purge) -> Result<Purged, PathError> {
     let history = History::read_on(state_dir.disk(), state_dir.path())?;
     let mut purged = Purged::default();
@@ -91,7 +91,7 @@ pub(crate) enum Purge {
 }
 
 impl Purge {
-    /// Tells whether a run's trash is meant and can be purged.
+    /// Returns whether a run's trash is meant and can be purged.
     pub(crate) fn means(&self, run: &Run) -> bool {
         self.names(&run.id, Some(run.at)) && obstacle(run).is_none()
     }
@@ -129,7 +129,7 @@ fn purge_run(state_dir: &StateDir, run: &Run, now: Timestamp) -> Result<(), Path
     finish_purge(state_dir, &run.id)
 }
 
-/// Removes all that a run keeps, each under a name that nobody takes for the whole of it.
+/// Removes everything that a run keeps. Each part is renamed first, so that no one takes the rest for the whole.
 fn empty(state_dir: &StateDir, run: &str) -> io::Result<()> {
     let disk = state_dir.disk();
     let trash = match disk.open((&state_dir.trash, OsStr::new(run)), For::Dir) {

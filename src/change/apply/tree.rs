@@ -1,6 +1,6 @@
 //! Files and directories as wholes: copied to another file system with all attributes, compared, removed.
 //!
-//! Trees may be of any depth; each is gone through by handles, so that nobody can lead the way elsewhere.
+//! Trees may be of any depth; each is walked through handles, so that no one can redirect the path.
 
 use std::ffi::OsString;
 use std::io;
@@ -94,7 +94,7 @@ pub(crate) fn take_attributes(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::R
     disk.set_times(at, (look.accessed, look.modified))
 }
 
-/// Tells whether two files or directories have the same names, kinds, modes, times of files, and contents.
+/// Returns whether two files or directories have the same names, kinds, modes, times of files, and contents.
 pub(crate) fn is_same(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> {
     if let Some(is_same) = is_same_leaf(disk, one, other)? {
         return Ok(is_same);

@@ -1,4 +1,4 @@
-//! Puts runs back: whole ones when somebody asks, and what was cut off before anything else is changed.
+//! Undoes runs: whole ones on request, and interrupted ones before anything else is changed.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -205,7 +205,7 @@ fn put_back(
     Ok(())
 }
 
-/// Tells whether anything shows that an item was begun, though the journal does not say so.
+/// Returns whether anything shows that an item was begun, though the journal does not say so.
 fn is_touched(context: &StepContext<'_>, record: &ItemRecord) -> bool {
     record.steps.iter().any(|step| !matches!(context.is_touched(step), Ok(false)))
 }
@@ -215,7 +215,7 @@ fn name_of(problem: &Problem) -> &str {
     problem.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Says what is left alone because nobody knows what it is, and where that lies.
+/// Reports what is left alone because no one knows what it is, and where it is.
 fn not_understood(problem: &Problem, state_dir: &StateDir) -> String {
     let trash = state_dir.trash_of(name_of(problem));
     let path = problem.path.display();
@@ -223,7 +223,7 @@ fn not_understood(problem: &Problem, state_dir: &StateDir) -> String {
     format!("cannot read {path}: {}{rest}", problem.reason)
 }
 
-/// Tells which sessions a process holds, having looked for all of an agent's at once.
+/// Returns the sessions that processes hold; reads those of one agent at once.
 #[derive(Default)]
 struct InUse {
     places: HashMap<AgentKind, HashMap<String, Vec<Located>>>,

@@ -1,4 +1,4 @@
-//! Which session-info.json files are written, with which directory, and why.
+//! Which session-info.json files are written, which directory they get, and why.
 
 use std::path::{Path, PathBuf};
 

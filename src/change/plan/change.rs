@@ -246,7 +246,7 @@ impl Parts {
 impl Change {
     /// Returns a short digest of all that the change would do; an equal one means an equal change.
     pub(crate) fn fingerprint(&self) -> String {
-        /// So many items are digested by one thread at a time.
+        /// How many items one thread digests at a time.
         const PART: usize = 1024;
         let digest = |items: &[Item]| {
             let mut parts = Parts::default();

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::session::{AgentKind, CLOCK_SKEW, Liveness, SessionKind};
 
-/// What was changed this recently may still be in use, whatever else is known of it.
+/// What was changed this recently may still be in use, even if nothing else says so.
 pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is asked of a cleanup.
@@ -23,7 +23,7 @@ pub(crate) struct Policy {
     pub is_relative: bool,
     /// How many sessions of each project stay, newest first.
     pub keep_last: usize,
-    /// The oldest go until the rest has at most so many bytes.
+    /// The oldest go until the rest has at most this many bytes.
     pub max_total: Option<u64>,
     /// Only sessions without a prompt and without a reply go.
     pub only_empty: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Policy {
 /// What a decision needs to know of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate<'a> {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
@@ -46,7 +46,7 @@ pub(crate) struct Candidate<'a> {
     pub project: Option<&'a str>,
     /// The newest time inside any copy of it.
     pub active_at: Option<Timestamp>,
-    /// The newest change of a file that it grows in; `None` when nobody looked.
+    /// The newest change of a file that it grows in; `None` if it was not checked.
     pub modified_at: Option<Timestamp>,
     /// All copies with all that belongs to them, in bytes.
     pub size_bytes: u64,
@@ -174,7 +174,7 @@ impl Family {
         self.members[0]
     }
 
-    /// Tells whether it goes.
+    /// Returns whether it goes.
     pub(crate) fn goes(&self) -> bool {
         matches!(self.verdict, Verdict::Goes(_))
     }
@@ -253,7 +253,7 @@ fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
     families
 }
 
-/// Returns the strongest reason for which a session stays whatever the others do.
+/// Returns the strongest reason why a session stays, regardless of the others.
 fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
     let times = || [one.active_at, one.modified_at].into_iter().flatten();
     let is_recent = |at: Timestamp| policy.now.duration_since(at) < RECENT;
@@ -278,13 +278,13 @@ fn keep_last(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Pol
     let mut by_project: HashMap<(AgentKind, Option<&str>), Vec<usize>> = HashMap::new();
     for (at, family) in families.iter().enumerate() {
         let root = &candidates[family.root()];
-        // Empty sessions would take the places of what somebody wants to go on with.
+        // Empty sessions would take the places of sessions that someone wants to continue.
         if root.kind != SessionKind::Empty {
             by_project.entry((root.agent, root.project)).or_default().push(at);
         }
     }
     for mut of_project in by_project.into_values() {
-        // What claims to come later takes nobody's place.
+        // A session with a time in the future takes no other's place.
         let is_to_come =
             |at: usize| families[at].active_at.is_some_and(|time| time.duration_since(policy.now) > CLOCK_SKEW);
         of_project.sort_by_key(|at| (is_to_come(*at), std::cmp::Reverse(families[*at].active_at), *at));
@@ -355,7 +355,7 @@ pub(crate) enum Guard {
 }
 
 impl Guard {
-    /// Tells whether it counts sessions. Sessions that are safe elsewhere do not count.
+    /// Returns whether it counts sessions. Sessions that are safe elsewhere do not count.
     pub(crate) fn counts_sessions(&self) -> bool {
         !matches!(self, Self::Clock { .. })
     }
@@ -363,7 +363,7 @@ impl Guard {
 
 /// Returns what makes a plan look like a mistake; `archived` sessions are safe elsewhere, so they count as kept.
 ///
-/// Sub-agents and sessions without a prompt and a reply do not count: nobody misses them.
+/// Sub-agents and sessions without a prompt and a reply do not count: no one misses them.
 pub(crate) fn guards(
     families: &[Family],
     candidates: &[Candidate<'_>],

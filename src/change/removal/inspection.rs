@@ -1,4 +1,4 @@
-//! The closer look at what would go: everything that belongs to it, when that changed, and whether somebody has it open.
+//! A closer look at what would go: everything that belongs to it, when that changed, and whether a process has it open.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -16,7 +16,7 @@ use crate::system::fsio::{Kind, Look};
 use crate::system::process::OpenFiles;
 use crate::system::stamp;
 
-/// A directory that was looked at.
+/// A directory that was inspected.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     /// Where it is, without links.
@@ -102,7 +102,7 @@ impl Summaries {
                 held = Some(path());
             }
         };
-        // What somebody writes to need not be there, nor belong to it.
+        // A file that a process writes to need not exist, nor belong to it.
         for file in self.growing(at).iter().filter(|file| !paths.iter().any(|path| file.starts_with(path))) {
             if let Some(look) = Look::at(file).ok().filter(|look| look.kind == Kind::File) {
                 see(&|| file.clone(), &look);
@@ -137,12 +137,12 @@ impl Summaries {
         Inspection { modified_at, is_unparsable, steps: steps.into(), blocker }
     }
 
-    /// Tells whether a directory really lies in the store of a copy.
+    /// Returns whether a directory really lies in the store of a copy.
     fn is_in_store(&self, dir: &Resolved, place: &Located) -> bool {
         self.resolved(&place.store.root).is_some_and(|root| dir.path.starts_with(&root.path))
     }
 
-    /// Returns the files that change when somebody goes on with a session; not all of them need to be files, or there.
+    /// Returns the paths that change when a session continues; some may be missing, or not be files.
     fn growing(&self, at: usize) -> Vec<PathBuf> {
         let mut files = Vec::new();
         for copy in self.copies(at) {

@@ -14,7 +14,7 @@ use crate::change::removal::summary::Summary;
 /// A session that goes, with its sub-agents.
 #[derive(Debug)]
 pub(crate) struct Removal {
-    /// Whose it is, and its id.
+    /// Its agent, and its id.
     pub about: About,
     /// What people call it.
     pub title: Option<Box<str>>,

@@ -39,13 +39,13 @@ pub(crate) struct Summaries {
     copies: Vec<Box<Summary>>,
     /// Where the copies of each session begin, and the end of all.
     starts: Vec<usize>,
-    /// What the closer look gave, by session; shorter where nobody looked.
+    /// The results of the closer look, by session; shorter than the list if not all were inspected.
     inspection: Vec<Option<Box<Inspection>>>,
     /// The directories of sessions that others keep records for.
     recorded_dirs: BTreeSet<(AgentKind, PathBuf)>,
     /// Directories with their links resolved, and what they are.
     resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
-    /// Who is told how many sessions were looked at.
+    /// Receives how many sessions were inspected.
     watcher: Watcher,
     /// What could not be read.
     pub problems: Vec<Problem>,
@@ -54,7 +54,7 @@ pub(crate) struct Summaries {
 impl Summaries {
     /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `sizes`
     /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
-    /// `watcher` is told how many copies were read, and later how many sessions were looked at.
+    /// `watcher` receives how many copies were read, and later how many sessions were inspected.
     pub(crate) fn read(env: &Env, agents: &[AgentKind], filter: &Filter, sizes: bool, watcher: Watcher) -> Self {
         let recorded: Vec<AgentKind> =
             agent::all().iter().filter(|agent| agent.cwd_records().is_some()).map(|agent| agent.kind()).collect();
@@ -116,7 +116,7 @@ impl Summaries {
         self.copies(at).iter().map(|copy| copy.size_bytes).sum()
     }
 
-    /// Tells whether a sub-agent lies in what belongs to its session, whose size counts it.
+    /// Returns whether a sub-agent lies in what belongs to its session, whose size counts it.
     fn is_inside_parent(&self, at: usize) -> bool {
         let (agent, _, parent) = self.copies(at)[0].key();
         let Some(parent) = parent else { return false };
@@ -130,7 +130,7 @@ impl Summaries {
         self.inspection.get(at)?.as_deref()
     }
 
-    /// Returns why only its agent can remove a session, once somebody looked.
+    /// Returns why only its agent can remove a session, if it was inspected.
     pub(crate) fn its_agents(&self, at: usize) -> Option<&Arc<str>> {
         self.inspection(at)?.its_agents()
     }
@@ -190,7 +190,7 @@ impl Summaries {
         roots.iter().map(family).collect()
     }
 
-    /// Looks closer at sessions that somebody names, and returns why the first that cannot be removed cannot.
+    /// Inspects named sessions, and returns why the first obstacle prevents their removal.
     pub(crate) fn obstacle(&mut self, sessions: &[usize], pins: &Pins) -> Option<String> {
         let unknown: Vec<usize> = sessions.iter().copied().filter(|at| self.inspection(*at).is_none()).collect();
         self.look_closer(&unknown);
@@ -254,7 +254,7 @@ impl Summaries {
 
     /// Returns the names that may be ids of sessions with an unreadable copy.
     pub(crate) fn unread(&self) -> HashSet<String> {
-        /// The length of a UUID, with which many files' names end.
+        /// The length of a UUID; many file names end with one.
         const UUID: usize = 36;
         let mut names = HashSet::new();
         for name in self.problems.iter().flat_map(|problem| problem.path.iter()).filter_map(|name| name.to_str()) {
@@ -279,7 +279,7 @@ pub(crate) fn day(at: Timestamp) -> Date {
     at.to_zoned(TimeZone::UTC).date()
 }
 
-/// Tells whether a person who typed this means a session, or any whose id begins so.
+/// Returns whether a person who typed this means a session, or any whose id begins so.
 fn means(selector: &Selector, agent: AgentKind, id: &str) -> bool {
     match selector {
         Selector::Id { agent: named, text } => {

@@ -12,7 +12,7 @@ use crate::format::jsonl::each_line;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Health, Liveness, Located, SessionKind};
 
-/// A title is shown up to so many characters.
+/// How many characters of a title are shown.
 const TITLE: usize = 60;
 /// What stands in the way of understanding a session at all.
 const UNPARSABLE: [Health; 4] =
@@ -33,7 +33,7 @@ pub(crate) struct Summary {
     pub(super) later: Option<Box<Timestamp>>,
     pub(super) size_bytes: u64,
     pub(super) transcript_bytes: u64,
-    /// `None` when nobody uses it.
+    /// `None` if no process uses it.
     pub(super) liveness: Option<Box<Liveness>>,
     pub(super) is_unparsable: bool,
     pub(super) title: Option<Box<str>>,
@@ -83,7 +83,7 @@ impl Summary {
         self.later.as_deref().copied().or(self.active_at)
     }
 
-    /// Tells whether a copy holds something that cannot be understood.
+    /// Returns whether a copy holds something that cannot be understood.
     pub(super) fn is_garbage(&self) -> bool {
         if !self.is_dated_by_file || self.kind != SessionKind::Empty || self.transcript_bytes == 0 {
             return false;

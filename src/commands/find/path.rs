@@ -54,7 +54,7 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
     Ok(Target::Session(Box::new(session)))
 }
 
-/// Tells whether a path is a copy, or something that belongs to it.
+/// Returns whether a path is a copy, or something that belongs to it.
 pub(super) fn holds(place: &Located, path: &Path) -> bool {
     let Ok(root) = place.store.root.canonicalize() else { return false };
     let resolved = |inside: &Path| inside.strip_prefix(&place.store.root).map(|rest| root.join(rest)).ok();

@@ -38,7 +38,7 @@ pub(crate) enum Answer {
     Left(Exit),
 }
 
-/// Tells whether a person can be asked to pick: at a terminal that can show a list.
+/// Returns whether a person can be asked to pick: at a terminal that can show a list.
 pub(crate) fn can_pick(env: &Env) -> bool {
     env.stdin_is_terminal && env.stderr_is_terminal && !is_dumb(env)
 }

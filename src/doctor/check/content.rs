@@ -99,7 +99,7 @@ fn planted(session: &Session) -> Option<Finding> {
 fn future(session: &Session, survey: &Survey) -> Option<Finding> {
     let copy = session.copy();
     let times = [&copy.created_at, &copy.active_at].into_iter().flatten();
-    // The time of its file is none that it holds.
+    // The time of its file is not a time in the session.
     let newest = times.filter(|at| at.source != "mtime").map(|at| at.value).max();
     let newest = newest.filter(|newest| newest.duration_since(survey.now) > CLOCK_SKEW)?;
     let evidence = format!(

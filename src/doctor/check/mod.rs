@@ -37,7 +37,7 @@ pub(crate) struct Finding {
     pub expected: String,
     /// What to type, or what to do in the agent.
     pub remedy: String,
-    /// What `doctor --fix` does about it; `None` when somebody has to decide.
+    /// What `doctor --fix` does about it; `None` if a person has to decide.
     pub repair: Option<Repair>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Finding {
 pub(crate) enum Repair {
     /// The session-info.json of a session is written from evidence.
     Backfill {
-        /// Whose session it is.
+        /// The agent that the session belongs to.
         agent: AgentKind,
         /// The full id.
         id: String,
@@ -143,7 +143,7 @@ impl<'a> Scope<'a> {
         Self { filter, sessions }
     }
 
-    /// Tells whether a finding is about one of the agents and one of the directories.
+    /// Returns whether a finding is about one of the agents and one of the directories.
     fn has(&self, finding: &Finding) -> bool {
         let Filter { agents, dirs, .. } = self.filter;
         let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));

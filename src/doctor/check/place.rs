@@ -21,7 +21,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Tells whether somebody would start an agent for it.
+/// Returns whether a person would resume it.
 fn is_launched(session: &Session) -> bool {
     !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
 }
@@ -85,7 +85,7 @@ fn unknown(session: &Session) -> Option<Finding> {
     )
 }
 
-/// Tells whether its agent records the directory in a file that `backfill` writes.
+/// Returns whether its agent records the directory in a file that `backfill` writes.
 fn has_session_info(session: &Session) -> bool {
     let health = &session.copy().health;
     health.contains(&Health::SessionInfoMissing) || health.contains(&Health::SessionInfoInvalid)

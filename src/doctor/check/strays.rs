@@ -35,7 +35,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Tells whether a session that was not read is there all the same, so that nothing of it counts as left behind.
+/// Returns whether a session that was not read is there all the same, so that nothing of it counts as left behind.
 fn is_unread(survey: &Survey, id: &str) -> bool {
     let is_of = |name: &std::ffi::OsStr| {
         name.to_str().is_some_and(|name| name == id || name.strip_suffix(".jsonl") == Some(id))

@@ -60,7 +60,7 @@ fn only_here(agent: &dyn Agent, paths: &[PathBuf], copy: &Copy, chosen: &Copy) -
     None
 }
 
-/// Tells whether a file is the beginning of another, or the same.
+/// Returns whether a file is the beginning of another, or the same.
 fn is_beginning_of(a: &Path, b: &Path) -> bool {
     let (Ok((mut ours, our)), Ok((mut theirs, their))) = (fsio::open_regular(a), fsio::open_regular(b)) else {
         return false;

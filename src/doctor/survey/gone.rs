@@ -55,7 +55,7 @@ fn unmounted() -> Vec<PathBuf> {
     points.map(PathBuf::from).filter(|point| point.is_absolute() && is_unmounted(point)).collect()
 }
 
-/// Tells whether a directory lies in the same file system as the one above it, or is not there at all.
+/// Returns whether a directory lies in the same file system as the one above it, or is not there at all.
 fn is_unmounted(point: &Path) -> bool {
     let Some(parent) = point.parent() else { return false };
     match (point.metadata(), parent.metadata()) {

@@ -12,9 +12,9 @@ use crate::format::jsonl::Jsonl;
 
 /// Transcripts up to this many bytes are read whole even without being asked to.
 pub(crate) const READ_WHOLE: u64 = 256 * 1024;
-/// How much is looked at of either end of a larger one.
+/// How much of either end of a larger one is read.
 const END: usize = 32 * 1024;
-/// More numbers than these help nobody.
+/// More numbers than these help no one.
 const MAX_NUMBERS: usize = 20;
 
 /// A line's number, counted from 1.
@@ -22,7 +22,7 @@ const MAX_NUMBERS: usize = 20;
 pub(crate) enum LineNumber {
     /// From the start of the file.
     FromStart(u64),
-    /// From its end, where nobody counted the lines before.
+    /// From its end, if the lines before were not counted.
     FromEnd(u64),
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Lines {
     pub lost_count: u64,
     /// How the last line ends.
     pub last: LastLine,
-    /// Whether every line was looked at.
+    /// Whether every line was read.
     pub is_whole: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum LastLine {
 }
 
 impl Lines {
-    /// Tells whether there is nothing to report.
+    /// Returns whether there is nothing to report.
     pub(crate) fn is_sound(&self) -> bool {
         self.bad_count == 0 && self.lost_count == 0 && self.last == LastLine::Ended
     }
@@ -69,7 +69,7 @@ impl Lines {
     }
 }
 
-/// Tells whether a transcript is one record a line; what is compressed or a single document is not.
+/// Returns whether a transcript is one record a line; what is compressed or a single document is not.
 pub(super) fn is_line_wise(path: &Path) -> bool {
     let is_jsonl = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
     is_jsonl(path)
@@ -100,7 +100,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
         while let Some(line) = lines.next_line()? {
             match line.bytes {
                 Some(bytes) => chain.see(bytes, line.number, line.is_ended),
-                // It may be a record all the same, but one that nobody looks into.
+                // It may still be a record, but one that is never read.
                 None => chain.is_complete = false,
             }
         }

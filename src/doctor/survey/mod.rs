@@ -30,10 +30,10 @@ pub(crate) use copies::CopyFacts;
 pub(crate) use gone::Gone;
 pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};
 
-/// What is looked at.
+/// What the survey collects.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// Which checks will be made; what only others ask for is not looked at.
+    /// Which checks will run; facts that only other checks need are not collected.
     pub codes: BTreeSet<Code>,
     /// Whether every transcript is read whole, however large it is.
     pub deep: bool,
@@ -52,7 +52,7 @@ impl Wanted {
 pub(crate) struct Survey {
     /// The sessions of all agents, pointers tied to them.
     pub scan: Scan,
-    /// Every store that was looked into.
+    /// Every store that was read.
     pub stores: Vec<Store>,
     /// The time that counts as now.
     pub now: Timestamp,
@@ -96,7 +96,7 @@ pub(crate) struct InterruptedRun {
     pub journal: PathBuf,
 }
 
-/// Looks at everything that the wanted checks ask for; `watcher` is told of each copy and each transcript.
+/// Collects everything that the wanted checks need; `watcher` receives each copy and each transcript.
 pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
@@ -248,7 +248,7 @@ impl Survey {
 
     /// Finds what a killed `save` or `hook` left in directories that are no store: those of projects and of apps.
     fn own_temporaries(&self, env: &Env) -> Vec<Stray> {
-        // Directories that cannot be looked into are other checks' business.
+        // Other checks report directories that cannot be read.
         let mut found = Found::default();
         let mut dirs: Vec<(AgentKind, PathBuf)> = Vec::new();
         for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {

@@ -40,7 +40,7 @@ pub(crate) struct Launch {
     pub dir: PathBuf,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The git remote of the directory, by which it can be found again after it was moved.
+    /// The git remote of the directory, to find it again after a move.
     #[serde(default)]
     pub git_remote: Option<String>,
 }
@@ -56,7 +56,7 @@ impl Launch {
     }
 }
 
-/// Tells whether a newer version of this program wrote a line, which must then stay as it is.
+/// Returns whether a newer version of this program wrote a line, which must then stay as it is.
 pub(crate) fn is_newer(line: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Version {
@@ -109,7 +109,7 @@ pub(crate) struct TooMany {
     pub wait_seconds: i64,
 }
 
-/// Tells whether one more launch of a session would be too many in a minute.
+/// Returns whether one more launch of a session would be too many in a minute.
 pub(crate) fn limit(launches: &[Launch], agent: AgentKind, id: &str, now: Timestamp) -> Option<TooMany> {
     // One that began to wait before this one began may have been noted with a later time; a clock that was set back may
     // have put others further away.

@@ -9,7 +9,7 @@ use crate::format::text::hex;
 use crate::save::jido::Signed;
 use crate::system::fsio::{self, Access, Saving};
 
-/// Returns the secret of the machine; where there is none it is made, as JidoCode does when it first starts.
+/// Returns the secret of the machine; creates it if there is none, as JidoCode does when it first starts.
 pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
     let path = root.join(SECRET_FILE);
     let fail = |error| PathError::new("use", &path, error);
@@ -26,7 +26,7 @@ pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
     machine_secret(root).ok_or_else(|| fail(io::Error::other("it is not a secret that JidoCode would use")))
 }
 
-/// Says where a session is saved already, whatever the case of its id.
+/// Returns where a session is saved already; the case of its id does not matter.
 pub(crate) fn in_use(root: &Path, id: &str) -> Option<PathBuf> {
     let path = file_of(root, id);
     let name = path.file_name()?.to_ascii_lowercase();

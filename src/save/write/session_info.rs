@@ -35,8 +35,8 @@ pub fn write_session_info(session_dir: &Path, working_dir: &Path, created_at: Ti
 
 /// Reads the working directory that was recorded for a session.
 ///
-/// `None` when there is none: a missing file is logged at debug level, an unusable one as a
-/// warning. Whether the directory exists is not looked at.
+/// `None` if there is none: a missing file is logged at debug level, an unusable one as a
+/// warning. Whether the directory exists is not checked.
 pub fn read_working_dir(session_dir: &Path) -> Option<PathBuf> {
     let path = session_dir.join(FILE_NAME);
     let bytes = match fsio::read_if_present(&path, MAX_BYTES) {

@@ -1,4 +1,4 @@
-//! One look at a path, an entry of a directory or what is open, which also tells whether something is mounted there.
+//! One look at a path, an entry of a directory or what is open, which also shows whether something is mounted there.
 
 use std::ffi::CStr;
 use std::io;
@@ -128,7 +128,7 @@ impl Look {
     }
 }
 
-/// Tells whether the directory above a directory lies on another device, and so something is mounted between them.
+/// Returns whether the directory above a directory lies on another device, and so something is mounted between them.
 ///
 /// The directory that is open goes without a name.
 fn has_other_device_above(dir: impl AsFd, name: &CStr, device: u64) -> io::Result<bool> {

@@ -67,7 +67,7 @@ impl Locks {
         read
     }
 
-    /// Tells whether a file is locked in any way; `None` if the table does not tell.
+    /// Returns whether a file is locked in any way; `None` if the table does not tell.
     pub(crate) fn knows(&self, metadata: &Metadata) -> Option<bool> {
         match self.held.contains_key(&identity(metadata)) {
             true => Some(true),
@@ -75,7 +75,7 @@ impl Locks {
         }
     }
 
-    /// Tells who holds the lock of a file (`flock`); that the file exists says nothing.
+    /// Returns who holds the lock of a file (`flock`); that the file exists says nothing.
     ///
     /// The table is asked first, because it names the process. A lock that it does not show is tried only where the
     /// table may lack it, shared and for an instant; an agent that wants the lock in that instant finds it taken.
@@ -100,7 +100,7 @@ impl Locks {
     }
 }
 
-/// Tells whether some process keeps a file locked; `None` when there is no such file, or no such locks here.
+/// Returns whether some process keeps a file locked; `None` when there is no such file, or no such locks here.
 ///
 /// The system's table of locks is asked where it is whole ([`Locks`]). Where it is not, as in a container, the only way to
 /// ask is to try: the lock is taken for an instant and let go, and an agent that tries in that instant finds it taken.

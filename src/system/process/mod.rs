@@ -44,14 +44,14 @@ trait Table {
         LockTable::default()
     }
 
-    /// Returns what processes that may be looked into have open; `None` when the system does not tell.
+    /// Returns the files that accessible processes have open; `None` if the system does not provide them.
     ///
     /// With names it may leave out files of other names, because a look at them may take long.
     fn open_files(&self, _names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
         None
     }
 
-    /// Tells whether a file was opened for writing.
+    /// Returns whether a file was opened for writing.
     fn is_written(&self, _open: &OpenFile) -> bool {
         false
     }
@@ -88,7 +88,7 @@ pub(crate) fn pid_namespace() -> Option<u64> {
     native().pid_namespace()
 }
 
-/// Tells whether the process that was noted with an id, and with its start if that is known, still runs.
+/// Returns whether the process that was noted with an id, and with its start if that is known, still runs.
 pub(crate) fn presence(pid: u32, noted: Option<StartTime>) -> Presence {
     presence_in(&native(), pid, noted)
 }
@@ -98,7 +98,7 @@ fn presence_in(table: &impl Table, pid: u32, noted: Option<StartTime>) -> Presen
     Sighting { started: table.start_time(pid), exists: exists(pid), own }.is_of(noted)
 }
 
-/// Tells whether some process has this id now.
+/// Returns whether some process has this id now.
 pub(crate) fn exists(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     match rustix::process::test_kill_process(pid) {
@@ -112,7 +112,7 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Returns which of these files a process has open for writing, among those that may be looked into, and which process.
+/// Returns which of these files a process has open for writing, among accessible processes, and which process.
 ///
 /// `None` when the system does not tell.
 pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
@@ -151,12 +151,12 @@ impl OpenFiles {
         Self(table.open_files(None).map(|files| files.into_iter().map(|open| open.identity).collect()))
     }
 
-    /// Tells whether the system tells at all.
+    /// Returns whether the system tells at all.
     pub(crate) fn is_known(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Tells whether some process is known to have a file open, by its device and its number there.
+    /// Returns whether some process is known to have a file open, by its device and its number there.
     pub(crate) fn has(&self, identity: (u64, u64)) -> bool {
         self.0.as_ref().is_some_and(|open| open.contains(&identity))
     }

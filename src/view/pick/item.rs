@@ -62,7 +62,7 @@ fn marks(session: &Session) -> Vec<Mark> {
     marks::Mark::of(session).into_iter().zip(marks::words(session)).map(mark).collect()
 }
 
-/// Tells whether `resume` refuses a session for that, unless a person overrules it.
+/// Returns whether `resume` refuses a session for that, unless a person overrules it.
 fn is_in_the_way(mark: marks::Mark) -> bool {
     use Health::{MisfiledSession, MissingDirectory, Planted, SessionInfoMismatch, UnknownDirectory};
     match mark {

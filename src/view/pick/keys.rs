@@ -43,7 +43,7 @@ pub(super) enum Key {
 const KEY_PATIENCE: Duration = Duration::from_millis(50);
 /// How long pasted text may pause before its end counts as lost.
 const PASTE_PATIENCE: Duration = Duration::from_secs(2);
-/// The longest sequence that a key sends; a longer one is none.
+/// The longest sequence that a key sends.
 const MAX_SEQUENCE: usize = 32;
 /// More of what is pasted nobody looks for.
 const MAX_PASTED: usize = 4096;

@@ -89,7 +89,7 @@ impl Line {
     }
 }
 
-/// Breaks text into lines of a width, at most so many; the last one shows that something is missing.
+/// Breaks text into a limited number of lines of a width; the last one shows that something is missing.
 pub(super) fn wrapped(words: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = words;

@@ -95,7 +95,7 @@ impl State {
         &self.rows[self.top..end]
     }
 
-    /// Tells whether the cursor stands on this one of those that match.
+    /// Returns whether the cursor stands on this one of those that match.
     pub(super) fn is_here(&self, at: usize) -> bool {
         at == self.cursor
     }

@@ -8,7 +8,7 @@ use crate::format::text;
 use crate::session::{Liveness, Role, Session};
 use crate::system::env::Env;
 
-/// A larger transcript is not read only to be looked at in passing.
+/// A larger transcript is not read for a preview.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Nobody scrolls further up than this in a preview; a pager shows all.
 const MAX_MESSAGES: usize = 60;

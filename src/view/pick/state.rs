@@ -208,7 +208,7 @@ impl State {
         self.match_again(None);
     }
 
-    /// Does what a key stands for.
+    /// Carries out the action of a key.
     pub(super) fn press(&mut self, key: Pressed) -> Step {
         self.note = None;
         if key == Pressed::Redraw {

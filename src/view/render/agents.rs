@@ -1,4 +1,4 @@
-//! What people are told of an agent, as a part of docs/agents.md.
+//! The table of an agent in docs/agents.md.
 
 use crate::agent;
 use crate::session::AgentKind;

@@ -147,7 +147,7 @@ impl<'a, T> List<'a, T> {
         Self::counted(items.len(), move |at| item(&items[at]))
     }
 
-    /// Makes so many items.
+    /// Makes a list of `count` items.
     pub(crate) fn counted(count: usize, item: impl Fn(usize) -> T + Sync + 'a) -> Self {
         Self { count, item: Box::new(item) }
     }
@@ -155,7 +155,7 @@ impl<'a, T> List<'a, T> {
 
 impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        /// So many are held at once; fewer are not worth a thread.
+        /// How many are held at once; fewer are not worth a thread.
         const PART: usize = 4096;
         const FEW: usize = 64;
         if self.count <= FEW {

@@ -22,7 +22,7 @@ pub(crate) struct Report<'a> {
     pub is_dry_run: bool,
     /// Each planned item with what became of it.
     pub entries: &'a [Entry],
-    /// The run that wrote something, by which it can be undone.
+    /// The run that wrote something, for `rejoin undo`.
     pub run: Option<&'a str>,
     /// What could not be read.
     pub problems: &'a [Problem],

@@ -1,4 +1,4 @@
-//! What a cleanup would remove or removed, and what it left and why.
+//! What a cleanup removed or would remove, what it left, and why.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use crate::view::ui::Styles;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct LeftToAgent {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: Box<str>,
@@ -73,9 +73,9 @@ pub(crate) struct Report<'a> {
     pub cutoff: Option<Timestamp>,
     /// What was purged from the trash, or would be.
     pub purged: &'a Purged,
-    /// Whether another run was at work, so that nothing was looked at.
+    /// Whether another run was active, so that nothing was checked.
     pub is_locked: bool,
-    /// Whether nobody watches, so that one line says what was done, if anything was.
+    /// Whether no one is watching; then one line says what was done, if anything.
     pub is_quiet: bool,
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct CleanupSummary<'a> {
     pub refused: Option<&'a str>,
     /// Whether another rejoin was changing something, so that nothing was done.
     pub locked: bool,
-    /// The run, by which it can be undone; `null` when nothing was changed, or for good.
+    /// The run, for `rejoin undo`; `null` if nothing was changed, or permanently.
     pub run: Option<&'a str>,
 }
 
@@ -316,7 +316,7 @@ fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
     (has_done || !summary.errors.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
-/// Writes the one line of a run that nobody watches, if something happened.
+/// Writes one line for a run that no one is watching, if something happened.
 fn line(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
     let summary = report.summary();
     let Some(sentence) = sentence(&summary) else { return Ok(()) };

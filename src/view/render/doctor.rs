@@ -13,7 +13,7 @@ use crate::view::render::answer::{Answer, List};
 use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson, DoctorJson, FindingJson};
 use crate::view::ui::Styles;
 
-/// Of what is only worth knowing, so many of one code are shown unless the code was asked for.
+/// How many findings of severity info are shown for each code, unless the code was asked for.
 const FEW: usize = 3;
 /// Paths of one finding that are shown to people.
 const MAX_PATHS: usize = 6;
@@ -23,9 +23,9 @@ const MAX_PATHS: usize = 6;
 pub(crate) struct Report<'a> {
     /// What was found, in order.
     pub findings: &'a [Finding],
-    /// How many sessions were looked at.
+    /// How many sessions were checked.
     pub sessions: usize,
-    /// How many transcripts were looked at only at both ends.
+    /// How many transcripts were read only at both ends.
     pub read_at_both_ends: usize,
     /// Whether every finding is shown to people, however many there are.
     pub shows_all: bool,

@@ -30,7 +30,7 @@ pub(super) fn heading(field: Field) -> &'static str {
     }
 }
 
-/// Tells whether a column holds numbers, which stand at its right edge.
+/// Returns whether a column holds numbers, which stand at its right edge.
 pub(super) fn is_number(field: Field) -> bool {
     matches!(field, Field::Size | Field::Prompts | Field::Replies | Field::Copies)
 }

@@ -26,11 +26,11 @@ pub(crate) struct Change<'a> {
     pub path: &'a Path,
     /// What it held; `None` when there was none.
     pub old: &'a Option<String>,
-    /// What it holds; `None` when there is none any more.
+    /// Its contents; `None` if there is no file any more.
     pub new: &'a Option<String>,
     /// The command that is called for an event, where hooks are put in.
     pub command: Option<&'a str>,
-    /// The run that changed it, by which it can be undone.
+    /// The run that changed it, for `rejoin undo`.
     pub run: Option<&'a str>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct HookStatusJson {
     pub agent: &'static str,
     /// Whether one of the files has all of them.
     pub installed: bool,
-    /// Every file that was looked at.
+    /// Every file that was checked.
     pub scopes: Vec<HookScopeJson>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct HookScopeJson {
     pub scope: &'static str,
     /// The settings.json.
     pub path: String,
-    /// Whether there is one.
+    /// Whether it exists.
     pub exists: bool,
     /// Whether this program is called for every event that it needs.
     pub installed: bool,

@@ -50,13 +50,13 @@ impl Layout {
 
 /// What `list` answers.
 pub(crate) struct Listing<'a> {
-    /// Where the agents are looked for.
+    /// Where agents are searched for.
     pub env: &'a Env,
     /// How it is written.
     pub layout: Layout,
     /// The sessions in the order that was asked for.
     pub sessions: Vec<Session>,
-    /// How many sessions there are in the stores that were looked into.
+    /// How many sessions there are in the stores that were read.
     pub read: usize,
     /// Where was looked, if nothing was found there.
     pub looked_in: Vec<PathBuf>,

@@ -32,9 +32,9 @@ pub(crate) fn write_lines(
     count: usize,
     line: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
-    /// So many lines are held at once.
+    /// How many lines are held at once.
     const PART: usize = 8192;
-    /// So many are put in words by one thread at a time.
+    /// How many lines one thread formats at a time.
     const CHUNK: usize = 256;
     let lines = |range: Range<usize>| {
         let mut text = Vec::new();

@@ -15,7 +15,7 @@ use crate::view::ui::Styles;
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Pin<'a> {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,

@@ -44,7 +44,7 @@ pub(crate) struct Planned<'a> {
     pub resume: &'a Resume,
     /// What it would be refused for.
     pub refusals: &'a [Refusal],
-    /// Where the agents are looked for.
+    /// Where agents are searched for.
     pub env: &'a Env,
 }
 

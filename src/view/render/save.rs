@@ -61,7 +61,7 @@ impl Answer for Saved {
         ("save-outcome", fields)
     }
 
-    /// People are told beside the answer.
+    /// People see it beside the answer.
     fn table(&self, _: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Sessions in which a text was found, each with the messages that have it.
+//! Sessions that contain a text, each with the messages that have it.
 
 use std::io::{self, Write};
 
@@ -20,26 +20,26 @@ const KIND: &str = "search";
 
 /// How many columns the longest word for who speaks has.
 const ROLE: usize = 9;
-/// A title is cut to so many columns.
+/// How many columns a title may have.
 const WIDEST_TITLE: usize = 60;
 
-/// A session in which the text was found.
+/// A session that contains the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Match<'a> {
     /// The session.
     pub session: &'a Session,
-    /// The number of its state in the archive, if it was looked for there.
+    /// The number of its state in the archive, if that was searched.
     pub state: Option<u64>,
     /// Where the text is.
     pub found: Found,
 }
 
-/// What is said when everything was looked through.
+/// What is reported when everything was searched.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct Summary<'a> {
-    /// How many sessions were looked through.
+    /// How many sessions were searched.
     pub searched: usize,
-    /// How many passed the filters but are not looked through without `--all`.
+    /// How many passed the filters but are not searched without `--all`.
     pub hidden: usize,
     /// Whether there is or may be more, because `--limit` was reached.
     #[serde(rename = "limit_reached")]
@@ -52,9 +52,9 @@ pub(crate) struct Summary<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Search", deny_unknown_fields)]
 pub(crate) struct SearchJson<'a> {
-    /// What was looked for.
+    /// The text that was searched for.
     pub text: &'a str,
-    /// Whether capital and small letters were told apart.
+    /// Whether case mattered.
     pub case_sensitive: bool,
     /// The sessions that have it, in the order that was asked for.
     pub sessions: Vec<MatchJson<'a>>,
@@ -66,7 +66,7 @@ pub(crate) struct SearchJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Match", deny_unknown_fields)]
 pub(crate) struct MatchJson<'a> {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
@@ -80,7 +80,7 @@ pub(crate) struct MatchJson<'a> {
     pub launch_dir: Option<PathJson<'a>>,
     /// The newest time inside it.
     pub active_at: Option<Timestamp>,
-    /// The number of the archived state that was looked through; `null` when it was the session itself.
+    /// The number of the archived state that was searched; `null` if it was the session itself.
     pub state: Option<u64>,
     /// Whether the title has the text, or the first prompt where there is no title.
     pub in_title: bool,
@@ -100,7 +100,7 @@ pub(crate) struct HitJson {
     pub role: Role,
     /// When.
     pub at: Option<Timestamp>,
-    /// The text as it stands there, with what is around it; an ellipsis stands for what is left out.
+    /// The match as it is written there, with the text around it; an ellipsis marks what is left out.
     pub excerpt: String,
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn excerpt(hit: &Hit, width: usize) -> [String; 3] {
     fit(words(hit), width)
 }
 
-/// Cuts what is around the text, so that a line has at most so many columns.
+/// Cuts the text around a match, so that a line fits into a number of columns.
 fn fit([before, within, after]: [String; 3], width: usize) -> [String; 3] {
     let room = width.saturating_sub(within.width());
     // What comes before the text tells less than what comes after it.

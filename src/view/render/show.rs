@@ -142,7 +142,7 @@ impl<W: Write> Page<'_, W> {
         let Some(fact) = fact else { return Ok(()) };
         let at = local(fact.value, self.env);
         let ago = text::ago(Some(fact.value), self.env.now);
-        // An old time is said as its date, which stands there already.
+        // An old time is shown as its date, which is there already.
         let ago = if at.starts_with(&ago) { String::new() } else { format!(", {ago}") };
         self.line(name, &format!("{at}{ago}  ({})", fact.source))
     }

@@ -54,7 +54,7 @@ pub(crate) struct AgentListJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Store", deny_unknown_fields)]
 pub(crate) struct StoreJson<'a> {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// What its makers call that agent.
     pub name: &'a str,

@@ -35,9 +35,9 @@ pub(crate) struct TrashEntryJson<'a> {
     pub verb: &'a str,
     /// When that run began.
     pub at: Timestamp,
-    /// Whose session it is about; `null` when it is about none.
+    /// The agent that the session belongs to; `null` if it is about no session.
     pub agent: Option<AgentKind>,
-    /// The session's full id; `null` when it is about none.
+    /// The session's full id; `null` if it is about no session.
     pub id: Option<&'a str>,
     /// The stable name of the reason.
     pub code: &'a str,

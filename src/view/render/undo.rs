@@ -50,9 +50,9 @@ pub(crate) struct UndoSummary<'a> {
 pub(crate) struct UndoItemJson<'a> {
     /// Its number in the run.
     pub item: usize,
-    /// Whose session it is about; `null` when it is about none.
+    /// The agent that the session belongs to; `null` if it is about no session.
     pub agent: Option<AgentKind>,
-    /// The session's full id; `null` when it is about none.
+    /// The session's full id; `null` if it is about no session.
     pub id: Option<&'a str>,
     /// The paths.
     pub paths: Vec<String>,

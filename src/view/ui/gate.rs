@@ -1,4 +1,4 @@
-//! The last gate before a stream: whatever a renderer forgot, a terminal and the lines of a pipe get only text.
+//! The last gate before a stream: even if a renderer forgets to escape, a terminal and the lines of a pipe get only text.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ impl<W: Write> Write for Gate<W> {
     }
 }
 
-/// Shows as escapes whatever could command a terminal, except lines, tabs and, where they are wanted, own colours.
+/// Escapes everything that could command a terminal, except lines, tabs and, where they are wanted, own colours.
 pub(super) fn guarded(text: &str, has_colors: bool) -> Cow<'_, str> {
     if text.split(['\n', '\t']).all(text::is_harmless) {
         return Cow::Borrowed(text);

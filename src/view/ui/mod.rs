@@ -88,17 +88,17 @@ impl Ui {
         &mut self.out
     }
 
-    /// Tells whether nothing but the answer is wanted.
+    /// Returns whether nothing but the answer is wanted.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Begins to show how far something is, if somebody watches.
+    /// Begins to show progress, if someone is watching.
     pub(crate) fn progress(&self, what: &'static str, total: usize) -> Progress {
         Progress::new(what, total, self.pauses, self.is_watched())
     }
 
-    /// Begins to show how far threads are, if somebody watches and they take long. It goes away with the value, which
+    /// Begins to show the progress of threads, if someone is watching and they take long. It goes away with the value, which
     /// must be before anything else is said.
     pub(crate) fn watch(&self, what: &'static str) -> Showing {
         Showing::new(what, self.pauses, self.is_watched())

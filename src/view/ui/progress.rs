@@ -17,9 +17,9 @@ const ERASE: &str = "\r\x1b[K";
 /// How long nothing is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
-    /// Before the first line of what is usually done before anybody wonders.
+    /// Before the first line; most work is done before anyone wonders.
     first: Duration,
-    /// Between two lines, because nobody reads faster.
+    /// Between two lines, because no one reads faster.
     next: Duration,
 }
 
@@ -179,7 +179,7 @@ impl<W: Write> Line<W> {
     }
 
     fn write(&mut self, text: &str) {
-        // A line that cannot be shown is missed by nobody.
+        // No one misses a line that cannot be shown.
         let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
     }
 }

@@ -62,7 +62,7 @@ fn in_the_way(path: &Path) -> StepError {
     StepError::Changed(format!("{} exists again and is newer", path.display()))
 }
 
-/// Tells whether a call failed for one of these reasons.
+/// Returns whether a call failed for one of these reasons.
 fn is(error: &io::Error, reasons: &[Errno]) -> bool {
     reasons.iter().any(|reason| error.raw_os_error() == Some(reason.raw_os_error()))
 }
@@ -87,7 +87,7 @@ type NoteMade<'n> = dyn FnMut(&str, At<'_>) -> io::Result<()> + 'n;
 /// Notes what a step is about to put in place, so that a later run knows it again.
 pub(super) type Note<'n> = dyn FnMut((u64, u64)) -> io::Result<()> + 'n;
 
-/// Where a step works: its directory is held open, so that it stays the one that was looked at.
+/// Where a step works: its directory is held open, so that it stays the same one.
 struct Spot<'p> {
     dir: Handle,
     /// What the directory was.
@@ -162,7 +162,7 @@ pub(super) fn record(disk: &dyn Disk, step: &Step, item: usize, number: usize) -
     })
 }
 
-/// Tells whether the record of a step is made of the step alone, and so of nothing that may change in the meantime.
+/// Returns whether the record of a step is made of the step alone, and so of nothing that may change in the meantime.
 pub(super) fn is_plain(step: &Step) -> bool {
     matches!(step, Step::Trash { .. } | Step::MakeDir { .. })
 }
@@ -228,25 +228,25 @@ impl<'a> StepContext<'a> {
         Ok(look_if_present(self.disk, at)?.is_some())
     }
 
-    /// Tells whether something is what was stamped, in the very directory that it was in.
+    /// Returns whether something is what was stamped, in the very directory that it was in.
     fn is_as_planned(&self, spot: &Spot<'_>, stamp: &Stamp) -> bool {
         stamp::take_on(self.disk, spot.at(), spot.path).is_ok_and(|found| found == *stamp)
     }
 
-    /// Tells whether something is the very thing that was stamped, wherever it lies now.
+    /// Returns whether something is the very thing that was stamped, wherever it lies now.
     fn is_as(&self, at: At<'_>, stamp: &Stamp) -> bool {
         let found = stamp::take_on(self.disk, at, Path::new(at.1));
         found.is_ok_and(|found| Stamp { parent: stamp.parent, ..found } == *stamp)
     }
 
-    /// Tells whether something has the size and time of what was stamped; a copy has another inode.
+    /// Returns whether something has the size and time of what was stamped; a copy has another inode.
     fn is_like(&self, at: At<'_>, stamp: &Stamp) -> bool {
         let found = stamp::take_on(self.disk, at, Path::new(at.1));
         found
             .is_ok_and(|found| (found.is_dir, found.size, found.modified) == (stamp.is_dir, stamp.size, stamp.modified))
     }
 
-    /// Tells whether a file is one that a step has made, with all that was written to it and no more.
+    /// Returns whether a file is one that a step has made, with all that was written to it and no more.
     fn is_made(&self, at: At<'_>, kept: &str, sha256: &str) -> io::Result<bool> {
         if self.made(kept).is_none() || self.identity(at)? != self.made(kept) {
             return Ok(false);
@@ -291,11 +291,11 @@ impl<'a> StepContext<'a> {
         disk.sync(to.0).map_err(&fail)?;
         disk.rename_to_free(from, gone).map_err(&fail)?;
         if !tree::is_same(disk, gone, to).map_err(&fail)? {
-            // What somebody has written there meanwhile stays where it is.
+            // What another program has written there in the meantime stays.
             let _ = disk.rename_to_free(gone, from);
             return Err(changed(path));
         }
-        // From now on a part of it is of no use to anybody.
+        // From now on a part of it is useless.
         let rest = (from.0, OsStr::new(rest));
         disk.rename_to_free(gone, rest).map_err(&fail)?;
         disk.sync(from.0).map_err(&fail)?;

@@ -116,7 +116,7 @@ impl StepContext<'_> {
     fn make_dir(&self, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot create", path);
         let spot = Spot::of(self.disk, path).map_err(&fail)?;
-        // It is noted before it is in place, so that no moment leaves a directory that nobody is known to have made.
+        // It is noted before it is in place, so that every directory that was made here is known.
         let name = self.temporary(kept, "tmp");
         let temporary = spot.beside(&name);
         self.disk.make_dir(temporary).map_err(&fail)?;

@@ -11,7 +11,7 @@ use crate::change::apply::tree;
 use crate::system::disk::{self, At, look_if_present};
 use crate::system::stamp::Stamp;
 
-/// How the disk looks to somebody who wants to take a step back.
+/// The state of the disk when a step is to be undone.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::change::apply) enum StepState {
     /// As before the step, but for what it left half done elsewhere.
@@ -78,7 +78,7 @@ impl StepContext<'_> {
         })
     }
 
-    /// Tells whether what a step that was done has kept is gone, so that it cannot be taken back.
+    /// Returns whether what a step that was done has kept is gone, so that it cannot be taken back.
     pub(in crate::change::apply) fn has_lost(&self, record: &StepRecord) -> bool {
         match record {
             StepRecord::Trash { path, kept, stamp } | StepRecord::Write { path, kept, stamp: Some(stamp), .. } => {
@@ -89,7 +89,7 @@ impl StepContext<'_> {
         }
     }
 
-    /// Takes a step back, from whatever it stands at.
+    /// Undoes a step, however far it got.
     pub(in crate::change::apply) fn revert(&self, record: &StepRecord) -> Result<(), StepError> {
         let path = record.path();
         let fail = failed("cannot put back", path);
@@ -199,7 +199,7 @@ impl StepContext<'_> {
         tree::remove(disk, self.kept(kept)).map_err(&fail)
     }
 
-    /// Tells whether anything shows that a step was begun.
+    /// Returns whether anything shows that a step was begun.
     pub(in crate::change::apply) fn is_touched(&self, record: &StepRecord) -> io::Result<bool> {
         let kept = record.kept();
         for ending in ["partial", "gone", "rest"] {
@@ -255,7 +255,7 @@ impl StepContext<'_> {
         self.remove_copied(temporary, [self.kept(kept), spot.at()], spot.path)
     }
 
-    /// Removes something that has a copy at one of these places; anything else is somebody's only one.
+    /// Removes something that has a copy at one of these places; anything else may be the only copy.
     fn remove_copied(&self, at: At<'_>, copies: [At<'_>; 2], path: &Path) -> io::Result<bool> {
         if !self.exists(at)? {
             return Ok(false);

@@ -53,7 +53,7 @@ pub(crate) struct ArchiveListJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Archived", deny_unknown_fields)]
 pub(crate) struct ArchivedJson<'a> {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,

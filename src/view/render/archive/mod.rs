@@ -22,7 +22,7 @@ pub(crate) use list::*;
 pub(crate) use show::*;
 pub(crate) use verify::*;
 
-/// A title takes at most so many columns.
+/// How many columns a title may have.
 const TITLE: usize = 60;
 
 /// The answer of `archive`.
@@ -41,7 +41,7 @@ pub(crate) struct ArchiveJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ArchiveItem", deny_unknown_fields)]
 pub(crate) struct ArchiveItemJson<'a> {
-    /// Whose session it is.
+    /// The agent that the session belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
@@ -89,7 +89,7 @@ pub(crate) struct Archiving<'a> {
     pub report: &'a Report<'a>,
     /// Whether nothing was written.
     pub is_dry_run: bool,
-    /// Whether nobody watches, so that one line says what was done, if anything was.
+    /// Whether no one is watching; then one line says what was done, if anything.
     pub is_quiet: bool,
 }
 
@@ -186,7 +186,7 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
     format!("{line}. {} new in {}.", text::size(stored_bytes), text::one_line(&dir))
 }
 
-/// Writes the one line of a run that nobody watches, if something happened.
+/// Writes one line for a run that no one is watching, if something happened.
 fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
     let has_news =
         report.items.iter().any(|item| matches!(item.done, ArchiveResult::Archived | ArchiveResult::Failed(_)));

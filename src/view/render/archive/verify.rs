@@ -43,7 +43,7 @@ pub(crate) struct VerifyJson<'a> {
     pub unneeded_files: usize,
 }
 
-/// Something in the archive that is not what it was.
+/// Something in the archive that has changed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ArchiveFault", deny_unknown_fields)]
 pub(crate) struct FaultJson<'a> {
@@ -61,7 +61,7 @@ pub(crate) struct FaultJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Hurt", deny_unknown_fields)]
 pub(crate) struct HurtJson<'a> {
-    /// Whose session.
+    /// The agent that the session belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,

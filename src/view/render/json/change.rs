@@ -13,9 +13,9 @@ use crate::view::render::json::doctor::FindingJson;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ChangeItem", deny_unknown_fields)]
 pub(crate) struct ChangeItemJson<'a> {
-    /// Whose session it is about; `null` when it is about none.
+    /// The agent that the session belongs to; `null` if it is about no session.
     pub agent: Option<AgentKind>,
-    /// The session's full id; `null` when it is about none.
+    /// The session's full id; `null` if it is about no session.
     pub id: Option<&'a str>,
     /// The stable name of the reason.
     pub code: &'a str,
@@ -56,7 +56,7 @@ pub(crate) struct ChangeSummary<'a> {
     pub failed: usize,
     /// The bytes that went to the trash, or would; with `--permanent` for good.
     pub freed_bytes: u64,
-    /// The run, by which it can be undone; `null` when nothing was changed, or for good.
+    /// The run, for `rejoin undo`; `null` if nothing was changed, or permanently.
     pub run: Option<&'a str>,
 }
 

@@ -17,12 +17,12 @@ use crate::view::render::json::PathJson;
 pub(crate) struct DoctorJson<'a> {
     /// What was found: the worst first, then in the order of the codes, sessions and paths.
     pub findings: List<'a, FindingJson<'a>>,
-    /// How much was found and looked at.
+    /// How much was checked and found.
     #[serde(flatten)]
     pub counts: DoctorCountsJson,
 }
 
-/// How much was found and looked at.
+/// How much was checked and found.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 #[schemars(rename = "DoctorCounts")]
 pub(crate) struct DoctorCountsJson {
@@ -34,9 +34,9 @@ pub(crate) struct DoctorCountsJson {
     pub infos: usize,
     /// How many findings `doctor --fix` repairs.
     pub repairable: usize,
-    /// How many sessions were looked at, sub-agents and empty ones too.
+    /// How many sessions were checked, including sub-agents and empty ones.
     pub sessions: usize,
-    /// How many transcripts were looked at only at both ends, because they are large; none with `--deep`.
+    /// How many large transcripts were read only at both ends; none with `--deep`.
     pub read_at_both_ends: usize,
 }
 
@@ -60,9 +60,9 @@ pub(crate) struct FindingJson<'a> {
     pub measured: &'a str,
     /// What should be.
     pub expected: &'a str,
-    /// What to type, or what to do in the agent. `DIR` and `COPY` stand for what somebody has to decide.
+    /// What to type, or what to do in the agent. A person has to fill in `DIR` and `COPY`.
     pub remedy: &'a str,
-    /// What `doctor --fix` does about it; `null` when somebody has to decide.
+    /// What `doctor --fix` does about it; `null` if a person has to decide.
     pub repair: Option<RepairJson<'a>>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct FindingJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionId", deny_unknown_fields)]
 pub(crate) struct SessionIdJson<'a> {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,

@@ -31,7 +31,7 @@ pub(crate) struct LaunchDirJson<'a> {
     /// Which source says so: `session-info`, `metadata`, `events`, `pointer`, `project`, `transcript`,
     /// `relocated`, `last-directory`, `session`, `caller` or `option`.
     pub source: &'a str,
-    /// Whether the directory exists on this machine now; `null` when nobody looked.
+    /// Whether the directory exists on this machine now; `null` if it was not checked.
     pub exists: Option<bool>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct ResumeJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Session", deny_unknown_fields)]
 pub(crate) struct SessionJson<'a> {
-    /// Whose it is.
+    /// The agent that it belongs to.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
@@ -250,7 +250,7 @@ pub(crate) struct SessionDetailsJson<'a, M> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ResumePlan", deny_unknown_fields)]
 pub(crate) struct ResumePlanJson<'a> {
-    /// Whose session it is.
+    /// The agent that the session belongs to.
     pub agent: AgentKind,
     /// The full id; `null` for a new session.
     pub id: Option<&'a str>,
@@ -326,7 +326,7 @@ impl<'a> From<&'a Refusal> for RefusalJson<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "BackfillReport", deny_unknown_fields)]
 pub(crate) struct BackfillJson<'a> {
-    /// Every session that was looked at.
+    /// Every session that was checked.
     pub items: List<'a, BackfillItemJson<'a>>,
     /// How many files were written, or would be.
     pub written: usize,
@@ -336,7 +336,7 @@ pub(crate) struct BackfillJson<'a> {
     pub refused: usize,
     /// How many could not be written.
     pub failed: usize,
-    /// The run, by which it can be undone; `null` when nothing was written.
+    /// The run, for `rejoin undo`; `null` if nothing was written.
     pub run: Option<&'a str>,
     /// What could not be read.
     pub problems: &'a [Problem],

@@ -46,7 +46,7 @@ pub(super) fn fitted(sessions: &[Session], env: &Env, look: &Look, width: usize)
     columns
 }
 
-/// Tells whether a column is a path, which is cut in its middle.
+/// Returns whether a column is a path, which is cut in its middle.
 fn is_path(field: Field) -> bool {
     matches!(field, Field::Dir | Field::Path | Field::Project)
 }
