@@ -48,6 +48,9 @@ macro_rules! kinds {
         }
 
         impl AgentKind {
+            /// Every program that only points to sessions.
+            pub(crate) const POINTERS: &'static [Self] = &[$(Self::$pointer),*];
+
             /// Returns the name that is typed and printed.
             pub(crate) fn name(self) -> &'static str {
                 match self {

@@ -30,7 +30,7 @@ impl Mark {
         Self::Kind(SessionKind::Subagent),
         Self::Kind(SessionKind::Archived),
         Self::Health(Health::EmptySession),
-        Self::Pointer(AgentKind::Leo),
+        Self::Pointer(AgentKind::POINTERS[0]),
         Self::Health(Health::MissingDirectory),
         Self::Health(Health::UnknownDirectory),
         Self::Health(Health::DuplicateSession),
@@ -162,6 +162,13 @@ mod tests {
         let words: BTreeSet<&str> = Mark::ALL.iter().map(|mark| mark.word()).collect();
         assert_eq!((letters.len(), words.len()), (Mark::ALL.len(), Mark::ALL.len()));
         assert!(letters.iter().all(char::is_ascii_graphic));
+    }
+
+    #[test]
+    fn every_program_that_points_to_sessions_has_a_mark() {
+        for agent in AgentKind::POINTERS {
+            assert!(Mark::ALL.contains(&Mark::Pointer(*agent)), "{agent}");
+        }
     }
 
     #[test]
