@@ -48,8 +48,10 @@ macro_rules! kinds {
         }
 
         impl AgentKind {
-            /// Every program that only points to sessions.
-            pub(crate) const POINTERS: &'static [Self] = &[$(Self::$pointer),*];
+            /// Returns every program that only points to sessions.
+            pub(crate) const fn pointers() -> &'static [Self] {
+                &[$(Self::$pointer),*]
+            }
 
             /// Returns the name that is typed and printed.
             pub(crate) fn name(self) -> &'static str {

@@ -30,7 +30,7 @@ impl Mark {
         Self::Kind(SessionKind::Subagent),
         Self::Kind(SessionKind::Archived),
         Self::Health(Health::EmptySession),
-        Self::Pointer(AgentKind::POINTERS[0]),
+        Self::Pointer(AgentKind::pointers()[0]),
         Self::Health(Health::MissingDirectory),
         Self::Health(Health::UnknownDirectory),
         Self::Health(Health::DuplicateSession),
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_program_that_points_to_sessions_has_a_mark() {
-        for agent in AgentKind::POINTERS {
+        for agent in AgentKind::pointers() {
             assert!(Mark::ALL.contains(&Mark::Pointer(*agent)), "{agent}");
         }
     }
