@@ -164,6 +164,18 @@ pub(crate) struct Candidate {
     pub differs: Option<String>,
     /// What to type to mean just this one.
     pub select: String,
+    /// What of it is shown to people as it is in a list.
+    #[serde(skip)]
+    pub row: Row,
+}
+
+/// Words of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// The launch directory, shortened, or a question mark.
+    pub dir: String,
+    /// When it was last active.
+    pub active: String,
 }
 
 impl Refusal {

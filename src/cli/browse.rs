@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 
 use crate::cli::options::{FilterArgs, FormatArgs};
 use crate::session::Role;
-use crate::session::select::{CopySelector, Selector};
+use crate::session::select::CopySelector;
 
 /// Arguments of `search`.
 #[derive(Args, Debug)]
@@ -58,10 +58,10 @@ pub(crate) struct SearchArgs {
 /// Arguments of `show`.
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// Which session: an id or the start of one, AGENT:ID, `latest`, its number in the list, its title, its
-    /// file or directory, or the directory of an app that Leo built
-    #[arg(value_name = "SESSION")]
-    pub session: Selector,
+    /// Which session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, its number in the
+    /// list, words of its title or directory, its file or directory, or the directory of an app that Leo built
+    #[arg(value_name = "SESSION", required = true)]
+    pub session: Vec<String>,
 
     #[command(flatten)]
     pub filter: FilterArgs,

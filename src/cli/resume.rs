@@ -6,16 +6,16 @@ use clap::Args;
 use clap::builder::ValueHint;
 
 use crate::cli::options::FilterArgs;
-use crate::session::select::{CopySelector, Selector};
+use crate::session::select::CopySelector;
 
 /// Arguments of `resume`.
 #[derive(Args, Debug)]
 pub(crate) struct ResumeArgs {
-    /// Which session: an id or the start of one, AGENT:ID, `latest`, its number in the list, its title, its
-    /// file or directory, or the directory of an app that Leo built; without it, a terminal shows a list to pick
-    /// from
+    /// Which session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, its number in the
+    /// list, words of its title or directory, its file or directory, or the directory of an app that Leo built;
+    /// without it, a terminal opens the picker
     #[arg(value_name = "SESSION")]
-    pub session: Option<Selector>,
+    pub session: Vec<String>,
 
     #[command(flatten)]
     pub filter: FilterArgs,

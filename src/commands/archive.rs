@@ -175,7 +175,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
 pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.from.as_deref());
     let holdings = archive.holdings();
-    let states = find::archived(&args.session, filter, &holdings, env)?;
+    let states = find::archived(&super::selector(&args.session)?, filter, &holdings, env)?;
     let state = find::state(states, args.state)?;
     let shown = Shown { archive: &archive, states, state };
     let styles = ui.styles;

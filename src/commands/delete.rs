@@ -16,7 +16,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if !args.removal.change.dry_run {
         super::recover_first("delete", args.removal.change.lock, env, ui)?;
     }
-    let named = find::all_named(&args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
+    let named = find::all_named("delete", &args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
     let change = removal::plan(&named, env)?;
     change::check_fingerprint(&change, &args.removal.change)?;
     removal::ask(change.items.len(), change.freed_bytes(), &args.removal, env, ui)?;

@@ -101,6 +101,11 @@ fn confirm_or_refuse(question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<(
     Err(Refusal::new(Exit::Interrupted, "declined", "nothing was changed").into())
 }
 
+/// Understands the words that name one session.
+fn selector(words: &[String]) -> Result<Selector, Refusal> {
+    words.join(" ").parse().map_err(|why: String| Refusal::new(Exit::Usage, "usage", why))
+}
+
 /// A place in the list may mean another session by the time that it is changed.
 fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {

@@ -23,7 +23,7 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         ui.answer(args.format, env, &Answer { kind: "pin-list", sessions })?;
         return Ok(Exit::Ok);
     }
-    let named = find::all_named(&args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
+    let named = find::all_named("pin", &args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
     let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id)).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.now)).collect::<Vec<_>>()

@@ -36,15 +36,24 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         has_terminal: env.stdin_is_terminal || args.print || args.json,
     };
     let mut copy = args.copy.clone();
-    let target = match &args.session {
-        Some(selector) => find::one(selector, &filter, Wanted::RESUME, env, ui)?,
-        None => {
-            find::needs_a_picker(env)?;
-            let purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
+    // A session, or what to begin with in the picker.
+    let found = if args.session.is_empty() {
+        find::needs_a_picker(env)?;
+        Err(String::new())
+    } else {
+        let selector = super::selector(&args.session)?;
+        match find::one(&selector, &filter, Wanted::RESUME, env, ui) {
+            Ok(target) => Ok(target),
+            Err(error) => Err(find::words_to_pick(&error, &selector, env).ok_or(error)?),
+        }
+    };
+    let target = match found {
+        Ok(target) => target,
+        Err(words) => {
             let wish = Wish {
                 filter: &filter,
-                purpose,
-                words: "",
+                purpose: Purpose { verb: "resume", takes_several: false, is_checked: true },
+                words: &words,
                 options: &options,
                 request: &request,
                 copy: copy.as_ref(),

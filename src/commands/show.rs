@@ -27,7 +27,9 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     let wants_all_only = args.transcript && args.format.is_table();
     let wanted = Wanted { counts: !wants_all_only, ..Wanted::THOROUGH };
-    let found = match find::one_in_stores(&args.session, &filter, wanted, env, ui) {
+    let selector = super::selector(&args.session)?;
+    let found = find::one_in_stores(&selector, &filter, wanted, env, ui);
+    let found = match find::or_picked(found, "show", &selector, &filter, wanted, env, ui) {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
             // It may be in the archive alone; if it is not, what is said of the stores counts.
             return match super::archive::show(args, &filter, env, ui) {

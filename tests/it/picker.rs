@@ -446,3 +446,24 @@ fn nothing_is_written_by_looking() {
     assert_eq!(differences(&before, &picture_of_stores(&world.home())), Vec::<String>::new());
     assert!(!Path::new(&world.home()).join(".local").exists());
 }
+
+#[test]
+fn words_that_match_several_sessions_open_the_picker_with_them() {
+    let world = many_sessions();
+    let mut seat = shell(&world, "resume look page");
+    seat.shows("\n30 of 61 sessions");
+    seat.types(" 17");
+    seat.shows("\n1 of 61 sessions");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(world.launched().expect("a launch").argv[2], id(17));
+    // What is picked for another verb is not resumed.
+    let mut seat = shell(&world, "show table");
+    seat.shows("\n30 of 61 sessions");
+    assert!(seat.shows("enter show").contains("> table"));
+    seat.types(" 39\r");
+    let (status, rest) = seat.ends();
+    assert_eq!(status, Some(0), "{rest}");
+    assert!(rest.contains(&format!("amplifier \u{1b}[36m{}", id(89))), "{rest}");
+    assert!(world.launched().is_none());
+}

@@ -173,3 +173,46 @@ fn the_file_of_a_sub_agent_names_the_sub_agent() {
     let shown: contract::Details = world.rejoin(["show", path.to_str().expect("a path"), "--json"]).code(0).json();
     assert_eq!(shown.session.id, "agent-a");
 }
+
+#[test]
+fn words_name_a_session_and_several_that_match_are_a_short_table() {
+    let world = World::with_agents();
+    let (shop, site) = (world.dir("shop"), world.dir("site"));
+    world.add(Claude::session(id(1)).in_dir(&shop).turn("Empty the basket after a login", "Done."));
+    world.add(Claude::session(id(2)).in_dir(&site).turn("Write about the basket", "Done."));
+    world.add(Amplifier::session(id(3)).in_dir(&site).named("Deploy").turn("Deploy the site", "Done."));
+    assert_eq!(shown(&world, "basket shop").1, id(1), "of the title and of the directory");
+    assert_eq!(shown(&world, "amplifier site").1, id(3));
+    let words: contract::Details = world.rejoin(["show", "about", "basket", "--json"]).code(0).json();
+    assert_eq!(words.session.id, id(2), "words need no quotes");
+    for verb in ["show", "resume", "delete", "pin"] {
+        let answer = world.rejoin([verb, "basket"]).code(if verb == "delete" { 2 } else { 6 });
+        if verb != "delete" {
+            let error = answer.stderr();
+            let lines: Vec<&str> = error.lines().collect();
+            assert_eq!(lines[0], "error: 2 sessions match \"basket\"");
+            assert!(lines[1].starts_with(&format!("  claude  {}  Empty the basket", id(1))), "{error}");
+            assert!(lines[1].contains("/shop") && lines[1].ends_with("2026-02-01"), "{error}");
+            assert_eq!(lines[3], "hint: use the id of one of them, or type more words");
+            assert_eq!(lines.len(), 4, "{error}");
+        }
+    }
+    world.rejoin(["show", "basket nowhere"]).code(5);
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_dot_means_the_newest_session_here() {
+    let world = World::with_agents();
+    let (shop, site) = (world.dir("shop"), world.dir("site"));
+    world.add(Claude::session(id(1)).in_dir(&shop).turn("First", "Done."));
+    world.add(Claude::session(id(2)).in_dir(&shop).at("2026-02-02T10:00:00Z").turn("Second", "Done."));
+    world.add(Claude::session(id(3)).in_dir(&site).at("2026-02-03T10:00:00Z").turn("Third", "Done."));
+    world.from(&shop).rejoin(["resume", "."]).code(0);
+    assert_eq!(world.launched().expect("a launch").argv[2], id(2));
+    let error = world.from(world.dir("empty")).rejoin(["resume", "."]).code(5).stderr();
+    assert!(
+        error.starts_with(&format!("error: no session worked in {} or below it", world.dir("empty").display())),
+        "{error}"
+    );
+}

@@ -51,7 +51,7 @@ pub(crate) fn archived<'h>(
             let is_at = |session: &&Session| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
             sessions.iter().find(is_at).map(|session| (session.agent, session.id.clone()))
         }
-        Selector::Id { agent, text } => by_text(*agent, text, &sessions)?,
+        Selector::Id { agent, text } => by_text(*agent, text, &sessions, env)?,
     };
     let snapshots = found.and_then(|key| holdings.sessions.get(&key));
     snapshots.map(Vec::as_slice).ok_or_else(|| {
@@ -81,14 +81,20 @@ pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifes
     })
 }
 
-fn by_text(agent: Option<AgentKind>, text: &str, sessions: &[Session]) -> Result<Option<(AgentKind, String)>, Refusal> {
+fn by_text(
+    agent: Option<AgentKind>,
+    text: &str,
+    sessions: &[Session],
+    env: &Env,
+) -> Result<Option<(AgentKind, String)>, Refusal> {
     let names = sessions.iter().map(|session| Name {
         agent: session.agent,
         id: &session.id,
         is_subagent: session.copy().kind == SessionKind::Subagent,
     });
     let several = |found: &mut dyn Iterator<Item = &Session>, names_agent: bool| {
-        let found: Vec<_> = found.flat_map(|session| candidates(session, names_agent).into_iter().take(1)).collect();
+        let found: Vec<_> =
+            found.flat_map(|session| candidates(session, names_agent, env).into_iter().take(1)).collect();
         let message = format!("{text} matches {} archived sessions", found.len());
         Refusal::new(Exit::Ambiguous, "ambiguous", message).hint("type more of it, or use AGENT:ID").candidates(found)
     };

@@ -1,14 +1,15 @@
 //! Copies as candidates, and the one that a person names.
 
 use super::path::holds;
-use crate::error::{Candidate, Exit, Refusal};
+use crate::error::{Candidate, Exit, Refusal, Row};
 use crate::format::shell;
 use crate::session::select::CopySelector;
 use crate::session::{Copy, Session};
 use crate::system::env::Env;
+use crate::view::render::table;
 
 /// Lists the copies of a session as candidates; what to type names the agent where the id alone does not.
-pub(crate) fn candidates(session: &Session, names_agent: bool) -> Vec<Candidate> {
+pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec<Candidate> {
     let id = if names_agent { format!("{}:{}", session.agent, session.id) } else { session.id.clone() };
     let several = session.copies.len() > 1;
     let candidate = |(at, copy): (usize, &Copy)| Candidate {
@@ -22,6 +23,10 @@ pub(crate) fn candidates(session: &Session, names_agent: bool) -> Vec<Candidate>
         messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
         copy: several.then_some(at + 1),
         differs: session.choice.comparisons.get(at).copied().flatten().map(|comparison| comparison.to_string()),
+        row: Row {
+            dir: session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir)),
+            active: table::active(session, env),
+        },
         select: if several { format!("{id} --copy {}", at + 1) } else { id.clone() },
     };
     session.copies.iter().enumerate().map(candidate).collect()
@@ -43,7 +48,7 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
             copies => format!("{copies} copies"),
         };
         let message = format!("session {} has no copy {wanted}; it has {count}", session.id);
-        return Err(Refusal::new(Exit::NotFound, "not-found", message).candidates(candidates(session, false)));
+        return Err(Refusal::new(Exit::NotFound, "not-found", message).candidates(candidates(session, false, env)));
     };
     session.put_first(at);
     Ok(())
@@ -67,5 +72,5 @@ pub(crate) fn with_a_chosen_copy(
     let name = shell::word(&format!("{agent}:{id}")).into_owned();
     let refusal =
         refusal.hint(format!("choose one with --copy N, or keep just one with `rejoin dedupe {name} --keep N`"));
-    Err(refusal.candidates(candidates(&session, false)))
+    Err(refusal.candidates(candidates(&session, false, env)))
 }

@@ -6,6 +6,7 @@ mod desk;
 mod path;
 mod pick;
 
+use std::cmp::Reverse;
 use std::path::Path;
 
 pub(crate) use archived::{archived, state};
@@ -13,11 +14,13 @@ use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
 pub(crate) use desk::options_with;
 use path::by_path;
-pub(crate) use pick::{Answer, Wish, needs_a_picker, picked};
+pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_pick};
 
 use crate::agent::Depth;
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Places, Scan, Wanted};
+use crate::session::marks;
+use crate::session::matching::{Matching, Query, Rank, Subject};
 use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
@@ -25,7 +28,7 @@ use crate::system::watch::Watcher;
 use crate::view::ui::Ui;
 
 /// More candidates than these help nobody.
-const MAX_CANDIDATES: usize = 20;
+const MAX_CANDIDATES: usize = 12;
 
 /// A UUID without its hyphens; what is shorter may be the beginning of an id.
 const SHORTEST_FULL_ID: usize = 32;
@@ -54,6 +57,7 @@ impl Target {
 
 /// Finds every session that is named for a change, of these agents or of any.
 pub(crate) fn all_named(
+    verb: &'static str,
     selectors: &[Selector],
     agents: &[AgentKind],
     wanted: Wanted,
@@ -64,7 +68,8 @@ pub(crate) fn all_named(
     let mut named = Vec::with_capacity(selectors.len());
     for selector in selectors {
         super::refuse_number(selector)?;
-        named.push(one(selector, &filter, wanted, env, ui)?.session()?);
+        let found = one(selector, &filter, wanted, env, ui);
+        named.push(or_picked(found, verb, selector, &filter, wanted, env, ui)?.session()?);
     }
     Ok(named)
 }
@@ -91,6 +96,7 @@ pub(crate) fn one_in_stores(
 ) -> anyhow::Result<Target> {
     match selector {
         Selector::Latest => Ok(Target::Session(Box::new(latest(filter, wanted, env, ui)?))),
+        Selector::Path(path) if path == Path::new(".") => here(filter, wanted, env, ui),
         Selector::Path(path) => by_path(&env.absolute(path), filter, wanted, env, ui),
         Selector::Id { agent, text } => by_text(agent.map(AgentKind::session_owner), text, filter, wanted, env, ui),
     }
@@ -158,7 +164,11 @@ fn by_text(
             return by_path(&path, filter, wanted, env, ui);
         }
     }
-    match titled.as_slice() {
+    if let [only] = titled.as_slice() {
+        return Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?)));
+    }
+    let named = by_words(text, &scan.sessions, env);
+    match if named.is_empty() { titled } else { named }.as_slice() {
         [only] => Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?))),
         [] => {
             crate::commands::warn_of_problems(ui, &scan.problems);
@@ -168,12 +178,33 @@ fn by_text(
             Err(refusal.hint("run `rejoin list --all` to see every session").into())
         }
         many => {
-            let candidates = many.iter().take(MAX_CANDIDATES).flat_map(|at| candidates(&scan.sessions[*at], false));
-            let message = format!("{} sessions have {text:?} in their titles", many.len());
+            let shown = many.iter().take(MAX_CANDIDATES);
+            let candidates = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
+            let message = format!("{} sessions match {text:?}", many.len());
             let refusal = Refusal::new(Exit::Ambiguous, "ambiguous", message).candidates(candidates.collect());
-            Err(refusal.hint("use the id of one of them, or type more of its title").into())
+            let more = many.len().saturating_sub(MAX_CANDIDATES);
+            let hint = "use the id of one of them, or type more words";
+            let hint = if more > 0 { format!("{hint}; {more} more are not shown") } else { hint.to_owned() };
+            Err(refusal.hint(hint).into())
         }
     }
+}
+
+/// Finds the sessions that have every word of a text somewhere, the newest first.
+fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
+    let query = Query::parse(text, |_| None);
+    let mut matching = Matching::default();
+    let mut found: Vec<usize> = (0..sessions.len())
+        .filter(|at| {
+            let session = &sessions[*at];
+            let dir = session.launch_dir().map(|dir| env.tilde(dir)).unwrap_or_default();
+            let subject = Subject::of(session, session.label().unwrap_or_default(), &dir, &marks::words(session));
+            let is_meant = matching.rank(&query, &subject).is_some_and(|rank| rank < Rank::Loose);
+            session.copy().kind.is_listed() && is_meant
+        })
+        .collect();
+    found.sort_by_key(|at| Reverse(sessions[*at].recency()));
+    found
 }
 
 /// Reads the session of a full id straight away, where that leaves nothing open.
@@ -250,6 +281,25 @@ fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Ses
     again(&newest.ok_or_else(nothing_passes)?, wanted, env)
 }
 
+/// Takes what the current directory itself stands for, or else the newest session that worked there.
+fn here(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
+    let dir = env.cwd.clone().unwrap_or_else(|| Path::new(".").to_owned());
+    let found = by_path(&dir, filter, wanted, env, ui);
+    let is_missing =
+        |error: &anyhow::Error| error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound);
+    match found {
+        Err(error) if is_missing(&error) => {
+            let place = crate::commands::place_filter(&filter.agents, Some(&dir), env);
+            let filter = Filter { dirs: place.dirs, is_respelled: place.is_respelled, ..filter.clone() };
+            latest(&filter, wanted, env, ui).map(|session| Target::Session(Box::new(session))).map_err(|refusal| {
+                let message = format!("no session worked in {} or below it", dir.display());
+                if refusal.exit == Exit::NotFound { Refusal { message, ..refusal }.into() } else { refusal.into() }
+            })
+        }
+        found => found,
+    }
+}
+
 fn nothing_passes() -> Refusal {
     let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes the filters");
     refusal.hint("run `rejoin list` to see the sessions")
@@ -270,6 +320,7 @@ fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) 
         0 => "type more of the id".to_owned(),
         _ => format!("type more of the id; {more} more are not shown"),
     };
-    let candidates = scan.sessions.iter().flat_map(|session| candidates(session, by_agent)).collect();
+    let candidates = scan.sessions.iter().flat_map(|session| candidates(session, by_agent, env));
+    let candidates = candidates.collect();
     Refusal::new(Exit::Ambiguous, "ambiguous", message).hint(hint).candidates(candidates)
 }

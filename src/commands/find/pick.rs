@@ -5,11 +5,13 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use super::desk::Office;
+use super::{Target, again};
 use crate::agent::command::Request;
 use crate::error::{Exit, Refusal};
 use crate::launch::resume::Options;
+use crate::scan::Wanted;
 use crate::session::Session;
-use crate::session::select::{CopySelector, Filter};
+use crate::session::select::{CopySelector, Filter, Selector};
 use crate::system::env::Env;
 use crate::view::pick::{self, Desk, How, Picked, Purpose};
 use crate::view::ui::Ui;
@@ -39,7 +41,7 @@ pub(crate) enum Answer {
 }
 
 /// Returns whether a person can be asked to pick: at a terminal that can show a list.
-pub(crate) fn can_pick(env: &Env) -> bool {
+fn can_pick(env: &Env) -> bool {
     env.stdin_is_terminal && env.stderr_is_terminal && !is_dumb(env)
 }
 
@@ -74,5 +76,44 @@ pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<A
         Picked::Sessions(sessions, how) => Ok(Answer::Sessions(sessions, how)),
         Picked::Left(exit) => Ok(Answer::Left(exit)),
         Picked::Nothing => Err(super::nothing_passes().into()),
+    }
+}
+
+/// Returns what to type in the picker where a selector means several sessions and a person can choose.
+pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, env: &Env) -> Option<String> {
+    let is_ambiguous = error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == "ambiguous");
+    match selector {
+        Selector::Id { agent, text } if is_ambiguous && can_pick(env) && env.stdout_is_terminal => {
+            Some(agent.map(|agent| format!("agent:{agent} ")).unwrap_or_default() + text)
+        }
+        _ => None,
+    }
+}
+
+/// Returns what was found, or what a person picks where a selector means several sessions.
+pub(crate) fn or_picked(
+    found: anyhow::Result<Target>,
+    verb: &'static str,
+    selector: &Selector,
+    filter: &Filter,
+    wanted: Wanted,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Target> {
+    let error = match found {
+        Err(error) => error,
+        found => return found,
+    };
+    let Some(words) = words_to_pick(&error, selector, env) else { return Err(error) };
+    let purpose = Purpose { verb, takes_several: false, is_checked: false };
+    let (options, request) = (Options::default(), Request::default());
+    let wish =
+        Wish { filter, purpose, words: &words, options: &options, request: &request, copy: None, is_started: false };
+    match picked(wish, env, ui)? {
+        Answer::Sessions(sessions, _) => {
+            let session = sessions.first().context("nothing was picked")?;
+            Ok(Target::Session(Box::new(again(session, wanted, env)?)))
+        }
+        Answer::Left(exit) => Err(Refusal::new(exit, "nothing-picked", "nothing was picked").into()),
     }
 }

@@ -1,5 +1,6 @@
 //! The terminal: answers go to standard output, the conversation to standard error.
 
+mod candidates;
 mod gate;
 pub(crate) mod progress;
 
@@ -19,6 +20,7 @@ use progress::{Pauses, Progress, Showing};
 pub(crate) struct Ui {
     out: Gate<BufWriter<Stdout>>,
     quiet: bool,
+    columns: usize,
     pauses: Pauses,
     /// How things look on standard output; plain unless it wants colours.
     pub styles: Styles,
@@ -72,6 +74,7 @@ impl Ui {
         Self {
             out: Gate::new(BufWriter::with_capacity(64 * 1024, io::stdout()), is_colored),
             quiet,
+            columns: env.and_then(|env| env.width).map_or(candidates::DEFAULT_WIDTH, usize::from),
             pauses: env.map(Pauses::from_env).unwrap_or_default(),
             styles: styles(is_colored),
             err_styles: styles(wants(io::stderr().is_terminal())),
@@ -138,7 +141,11 @@ impl Ui {
         let style = self.err_styles.error;
         self.say(format_args!("{style}error:{style:#} {}", indented(&format!("{error:#}"))));
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
-        for candidate in &refusal.candidates {
+        if refusal.code == "ambiguous" {
+            let columns = self.columns;
+            candidates::table(&refusal.candidates, columns).iter().for_each(|line| self.say(format_args!("{line}")));
+        }
+        for candidate in refusal.candidates.iter().filter(|_| refusal.code != "ambiguous") {
             let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
             let at = candidate.active_at.as_deref().unwrap_or("time unknown");
             let title = candidate.title.as_deref().map(text::one_line).unwrap_or_default();
