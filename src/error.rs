@@ -55,10 +55,13 @@ impl Exit {
     }
 }
 
+/// The code of the refusal that is none: a person answered no.
+pub(crate) const DECLINED: &str = "declined";
+
 /// Every exit code with its meaning, in the words of `rejoin help exit-codes` and of the man pages.
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done; an empty list is success"),
-    (1, "failed"),
+    (1, "failed, or you answered no and nothing was changed"),
     (2, "wrong usage, or a removal without --yes and without a terminal to ask on"),
     (3, "partly done: some items failed or were refused, the rest were done"),
     (

@@ -79,6 +79,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         return commands::hook::event(event, &mut Ui::new(None, cli.global.quiet, cli.global.color));
     }
     let env = Env::read(cli.global.home.as_deref());
+    let env = env.map(|mut env| {
+        env.words = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        env
+    });
     let mut ui = Ui::new(env.as_ref().ok(), cli.global.quiet, cli.global.color);
     let outcome = env.map_err(anyhow::Error::from).and_then(|env| dispatch(&cli.command, &env, &mut ui));
     match outcome {

@@ -13,7 +13,13 @@ use crate::session::select::{CopySelector, Selector};
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
-    /// Fix what can be fixed without losing anything, and list what needs a decision
+    /// Only findings about these sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or
+    /// directories
+    #[arg(value_name = "SESSION", conflicts_with = "list_checks")]
+    pub sessions: Vec<Selector>,
+
+    /// Fix what can be fixed without losing anything, and list what needs a decision; on a terminal, show the plan and
+    /// ask first
     #[arg(long, conflicts_with_all = ["list_checks", "strict"])]
     pub fix: bool,
 
@@ -24,6 +30,10 @@ pub(crate) struct DoctorArgs {
     /// With --fix: carry out the plan only if it still has this fingerprint
     #[arg(long, value_name = "FINGERPRINT", requires = "fix", conflicts_with = "dry_run")]
     pub apply: Option<String>,
+
+    /// With --fix: do not ask for confirmation
+    #[arg(long, short, requires = "fix")]
+    pub yes: bool,
 
     #[command(flatten)]
     pub lock: LockArgs,
@@ -47,6 +57,10 @@ pub(crate) struct DoctorArgs {
     /// End with exit code 4 on any finding, even one of severity info
     #[arg(long)]
     pub strict: bool,
+
+    /// Show every finding with all that is known of it, not just three examples
+    #[arg(long)]
+    pub all_findings: bool,
 
     /// Read every transcript to its end, however large it is
     #[arg(long)]

@@ -16,6 +16,10 @@ pub(crate) struct UndoArgs {
     #[arg(long, short, conflicts_with = "run")]
     pub list: bool,
 
+    /// Do not ask which run is meant when none is named
+    #[arg(long, short)]
+    pub yes: bool,
+
     #[command(flatten)]
     pub lock: LockArgs,
 

@@ -6,6 +6,7 @@ use crate::change::apply::run::{self, Outcome};
 use crate::change::plan::change::Change;
 use crate::cli::{ChangeArgs, FormatArgs};
 use crate::error::{Exit, Refusal};
+use crate::format::command_line;
 use crate::system::env::Env;
 use crate::view::render::json::change::Report;
 use crate::view::ui::Ui;
@@ -36,29 +37,31 @@ pub(super) fn print(
 
 /// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.
 pub(super) fn apply(change: &Change, args: &ChangeArgs, env: &Env) -> anyhow::Result<Option<Outcome>> {
-    apply_with(change, args, |patience| run::run(change, env, patience))
+    apply_with(change, args, env, |patience| run::run(change, env, patience))
 }
 
 /// Applies a change as [`apply`] does, in a way of its own.
 pub(super) fn apply_with(
     change: &Change,
     args: &ChangeArgs,
+    env: &Env,
     run: impl FnOnce(Duration) -> anyhow::Result<Outcome>,
 ) -> anyhow::Result<Option<Outcome>> {
     if args.dry_run {
         return Ok(None);
     }
-    check_fingerprint(change, args)?;
+    check_fingerprint(change, args, env)?;
     Ok(Some(run(args.lock.lock_timeout)?))
 }
 
 /// Refuses a change that is not the one that was shown.
-pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs) -> Result<(), Refusal> {
+pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs, env: &Env) -> Result<(), Refusal> {
     let found = change.fingerprint();
     match &args.apply {
         Some(expected) if *expected != found => {
             let message = format!("the plan has changed since it was shown; its fingerprint is now {found}");
-            Err(Refusal::new(Exit::Refused, "plan-changed", message).hint("check the new plan with --dry-run"))
+            let plan = command_line::again(env, &["--apply=", "--yes", "-y"], &["--dry-run"]);
+            Err(Refusal::new(Exit::Refused, "plan-changed", message).hint(format!("see the new plan with `{plan}`")))
         }
         _ => Ok(()),
     }

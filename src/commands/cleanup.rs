@@ -19,6 +19,7 @@ use crate::change::plan::retention::{Family, Guard, Keep, Policy, Verdict};
 use crate::change::removal::{Summaries, cwd_records, day};
 use crate::cli::{Age, CleanupArgs};
 use crate::error::{Exit, PathError, Refusal};
+use crate::format::command_line;
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
 use crate::view::render::cleanup::{Archived, LeftToAgent, Report};
@@ -29,14 +30,18 @@ use crate::view::ui::Ui;
 const DEFAULT_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    removal::needs_somebody(&args.removal, env)?;
+    if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
+        // What is refused anyway is no matter of a yes.
+        let refusal = plan(args, env, ui)?.refusal(args, env);
+        return Err(refusal.unwrap_or(nobody).into());
+    }
     match clean_up(args, env, ui) {
         // Whoever holds the lock is at work; a cron job has nothing to add, and its next run comes.
         Err(error) if is_locked(&error) => {
             ui.note(&format!("{error:#}. Nothing was done."));
             let plan = Planned::default();
             let purged = Purged::default();
-            ui.answer(args.format, env, &Report { is_locked: true, ..plan.report(args, None, &purged, ui) })?;
+            ui.answer(args.format, env, &Report { is_locked: true, ..plan.report(args, None, &purged, env, ui) })?;
             Ok(Exit::Ok)
         }
         outcome => outcome,
@@ -53,10 +58,10 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         super::recover_first("cleanup", removal.change.lock, env, ui)?;
     }
     let mut plan = plan(args, env, ui)?;
-    let refusal = plan.refusal(args);
+    let refusal = plan.refusal(args, env);
     if removal.change.dry_run {
         let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
-        plan.print(args, &plan.report(args, None, &purged, ui), env, ui)?;
+        plan.print(args, &plan.report(args, None, &purged, env, ui), env, ui)?;
         let has_findings = !plan.change.items.is_empty() || !purged.runs.is_empty();
         // Giving back the memory of each session by itself takes longer than it is worth.
         std::mem::forget(plan);
@@ -69,9 +74,9 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if let Some(refusal) = refusal {
         return Err(refusal.into());
     }
-    change::check_fingerprint(&plan.change, &removal.change)?;
+    change::check_fingerprint(&plan.change, &removal.change, env)?;
     if !plan.change.items.is_empty() {
-        removal::ask(plan.change.items.len(), plan.change.freed_bytes(), removal, env, ui)?;
+        removal::ask(&plan.change, removal, env, ui)?;
     }
     let (mut outcome, mut purged) = (Outcome::default(), Purged::default());
     let mut is_permanent = removal.permanent;
@@ -93,7 +98,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
             purged.failed.append(&mut failed);
         }
     }
-    let mut report = plan.report(args, Some(&outcome), &purged, ui);
+    let mut report = plan.report(args, Some(&outcome), &purged, env, ui);
     report.change.is_permanent = is_permanent;
     plan.print(args, &report, env, ui)?;
     let has_failed = report.change.summary().failed > 0 || !plan.unplanned.is_empty() || !purged.failed.is_empty();
@@ -252,7 +257,7 @@ impl Planned {
     }
 
     /// Says why the plan looks like a mistake.
-    fn refusal(&self, args: &CleanupArgs) -> Option<Refusal> {
+    fn refusal(&self, args: &CleanupArgs, env: &Env) -> Option<Refusal> {
         if args.allow_all || self.change.items.is_empty() {
             return None;
         }
@@ -269,7 +274,12 @@ impl Planned {
                 ("more-than-half", format!("this would remove {going} of {all} sessions, more than half"))
             }
         };
-        let hint = "check the plan with --dry-run; keep some of each project with --keep-last N, or remove them with --allow-all";
+        let all = command_line::again(env, &["--dry-run", "-n", "--exit-code"], &["--allow-all"]);
+        let plan = command_line::again(env, &["--yes", "-y"], &["--dry-run", "--allow-all"]);
+        let hint = match args.removal.change.dry_run {
+            true => format!("if they are all to go, run `{all}`"),
+            false => format!("see the plan with `{plan}`; if they are all to go, run `{all}`"),
+        };
         Some(Refusal::new(Exit::Refused, code, message).hint(hint))
     }
 
@@ -278,6 +288,7 @@ impl Planned {
         args: &CleanupArgs,
         outcome: Option<&'a Outcome>,
         purged: &'a Purged,
+        env: &Env,
         ui: &Ui,
     ) -> Report<'a> {
         Report {
@@ -289,7 +300,7 @@ impl Planned {
             kept: &self.kept,
             its_agents: &self.its_agents,
             unplanned: &self.unplanned,
-            refused: self.refusal(args),
+            refused: self.refusal(args, env),
             cutoff: self.cutoff,
             purged,
             is_locked: false,

@@ -12,14 +12,20 @@ use crate::view::render::json::change::Report;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    removal::needs_somebody(&args.removal, env)?;
+    args.sessions.iter().try_for_each(removal::refuse_latest)?;
+    if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
+        // What is refused anyway is no matter of a yes.
+        let named = find::all_named("delete", &args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
+        removal::plan(&named, env)?;
+        return Err(nobody.into());
+    }
     if !args.removal.change.dry_run {
         super::recover_first("delete", args.removal.change.lock, env, ui)?;
     }
     let named = find::all_named("delete", &args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
     let change = removal::plan(&named, env)?;
-    change::check_fingerprint(&change, &args.removal.change)?;
-    removal::ask(change.items.len(), change.freed_bytes(), &args.removal, env, ui)?;
+    change::check_fingerprint(&change, &args.removal.change, env)?;
+    removal::ask(&change, &args.removal, env, ui)?;
 
     let (mut outcome, mut failed) = (None, Vec::new());
     if !args.removal.change.dry_run {

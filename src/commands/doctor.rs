@@ -4,17 +4,20 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
+use crate::agent;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir::{self, History};
 use crate::cli::{ChangeArgs, DoctorArgs};
+use crate::commands::find;
 use crate::doctor::check::{self, Finding};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
 use crate::doctor::survey::{self, InterruptedRun, Survey, Wanted};
 use crate::error::{Exit, PathError};
+use crate::scan;
 use crate::system::env::Env;
 use crate::view::render::change::Fix;
-use crate::view::render::doctor::{Checks, Report};
+use crate::view::render::doctor::{Checks, Detail, Report};
 use crate::view::render::json::change::Report as ChangeReport;
 use crate::view::ui::Ui;
 
@@ -37,14 +40,24 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut survey = survey::collect(env, &wanted, &showing.watcher());
     drop(showing);
     survey.interrupted = interrupted(env, ui)?;
-    let findings = check::all(&survey, &codes, &filter);
+    let mut findings = check::all(&survey, &codes, &filter);
+    if !args.sessions.is_empty() {
+        let named = find::all_named("doctor", &args.sessions, &args.agent, scan::Wanted::GLANCE, env, ui)?;
+        findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
+    }
 
     if args.fix {
         return fix(args, findings, &survey, env, ui);
     }
     let sessions = survey.scan.sessions.iter().filter(|session| filter.matches(session)).count();
-    let shows_all = !args.check.is_empty();
-    let report = Report { findings: &findings, sessions, read_at_both_ends: survey.read_at_both_ends, shows_all };
+    let detail = match (args.all_findings, args.check.is_empty() && args.sessions.is_empty()) {
+        (true, _) => Detail::All,
+        (false, false) => Detail::Chosen,
+        (false, true) => Detail::Letter,
+    };
+    let looked_in = if survey.scan.sessions.is_empty() { agent::roots(env, &args.agent) } else { Vec::new() };
+    let read_at_both_ends = survey.read_at_both_ends;
+    let report = Report { findings: &findings, sessions, read_at_both_ends, detail, looked_in: &looked_in };
     ui.answer(args.format, env, &report)?;
     let counts = |severity| severity != Severity::Info || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));
@@ -57,6 +70,12 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let repairs = repair::of_findings(&findings, survey);
     let change = ChangeArgs { dry_run: args.dry_run, apply: args.apply.clone(), lock: args.lock };
+    super::change::check_fingerprint(&repairs.change, &change, env)?;
+    let asks = env.stdin_is_terminal && env.stderr_is_terminal;
+    if asks && !args.yes && !args.dry_run && args.apply.is_none() && !repairs.change.items.is_empty() {
+        let plan = ChangeReport { change: &repairs.change, outcome: None, is_permanent: false };
+        super::confirm_or_refuse(&plan.lines(env), "Do this?", env, ui)?;
+    }
     let outcome = super::change::apply(&repairs.change, &change, env)?;
     let mut undecided = findings;
     undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Info);

@@ -28,7 +28,8 @@ pub(crate) mod undo;
 
 use crate::change::pins::Pins;
 use crate::cli::{FilterArgs, LockArgs};
-use crate::error::{Exit, Refusal};
+use crate::error::{DECLINED, Exit, Refusal};
+use crate::format::command_line;
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem, Session};
 use crate::system::env::Env;
@@ -89,16 +90,19 @@ fn note_recovered(ui: &mut Ui, recovered: &[String]) {
     }
 }
 
-/// Asks before a change that is large or cannot be undone; refuses if there is no terminal.
-fn confirm_or_refuse(question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+/// Says what a question is about and asks it, before something that cannot be undone or is large; refuses where nobody
+/// can be asked.
+fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if !env.stdin_is_terminal || !env.stderr_is_terminal {
         let message = "this needs confirmation, but there is no terminal to ask on";
-        return Err(Refusal::new(Exit::Usage, "needs-yes", message).hint("pass --yes to confirm").into());
+        return Err(Refusal::new(Exit::Usage, "needs-yes", message)
+            .hint(format!("run `{}` to confirm", command_line::again(env, &[], &["--yes"])))
+            .into());
     }
-    if ui.confirm(question)? {
+    if ui.confirm(about, question)? {
         return Ok(());
     }
-    Err(Refusal::new(Exit::Interrupted, "declined", "nothing was changed").into())
+    Err(Refusal::new(Exit::Failure, DECLINED, "nothing was changed").into())
 }
 
 /// Understands the words that name one session.
@@ -111,7 +115,8 @@ fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {
         Selector::Id { text, .. } if select::list_number(text).is_some() => {
             let message = format!("{text} is a number in the list, and the list may change at any moment");
-            Err(Refusal::new(Exit::Usage, "usage", message).hint("use the id of the session"))
+            Err(Refusal::new(Exit::Usage, "usage", message)
+                .hint("see the ids with `rejoin list`, and use that of the session"))
         }
         _ => Ok(()),
     }

@@ -12,34 +12,57 @@ use crate::change::plan::change::{About, Change};
 use crate::change::removal::Summaries;
 use crate::cli::RemovalArgs;
 use crate::error::{Exit, PathError, Refusal};
-use crate::format::text;
-use crate::session::Session;
-use crate::session::select::Filter;
+use crate::format::{command_line, text};
+use crate::scan::{Places, Wanted};
+use crate::session::select::{Filter, Selector};
+use crate::session::{Located, Session};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
+use crate::view::render::confirm;
 use crate::view::ui::Ui;
 
-/// Refuses at once if confirmation is needed and there is no terminal: a cron job should fail on its first day.
+/// The newest session may be another one by the time that it is removed, as a place in the list may.
+pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
+    if *selector != Selector::Latest {
+        return Ok(());
+    }
+    let message = "latest may mean another session at any moment, so it names none that is removed";
+    Err(Refusal::new(Exit::Usage, "usage", message).hint("see which it is with `rejoin show latest`, and use its id"))
+}
+
+/// Refuses at once where a yes will be needed and nobody can be asked: a cron job should fail on its first day.
 pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusal> {
     let is_agreed = args.yes || args.change.dry_run || args.change.apply.is_some();
     if is_agreed || (env.stdin_is_terminal && env.stderr_is_terminal) {
         return Ok(());
     }
     let message = "removing sessions needs confirmation, but there is no terminal to ask on";
-    Err(Refusal::new(Exit::Usage, "needs-yes", message).hint("check the plan with --dry-run, then pass --yes"))
+    let plan = command_line::again(env, &[], &["--dry-run"]);
+    let agreed = command_line::again(env, &[], &["--yes"]);
+    Err(Refusal::new(Exit::Usage, "needs-yes", message)
+        .hint(format!("see the plan with `{plan}`, then run `{agreed}`")))
 }
 
-/// Asks before sessions are removed, unless --yes was given.
-pub(super) fn ask(sessions: usize, bytes: u64, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+/// Shows what is to be removed and asks, unless that was agreed to already.
+pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
     }
-    let (what, size) = (text::count(sessions, "session"), text::size(bytes));
+    let places = change.items.iter().filter_map(|item| item.seen.first()).map(|seen| Located::clone(&seen.place));
+    let scan = Places { places: places.collect(), ..Places::default() }.read_all(env, Wanted::GLANCE);
+    let sessions: Vec<&Session> = scan.sessions.iter().filter(|session| is_meant(change, session)).collect();
+    let about = confirm::removal(&sessions, env);
+    let (what, size) = (text::count(change.items.len(), "session"), text::size(change.freed_bytes()));
     let question = match args.permanent {
         true => format!("Delete {what} ({size}) for good?"),
         false => format!("Move {what} ({size}) to the trash?"),
     };
-    super::confirm_or_refuse(&question, env, ui)
+    super::confirm_or_refuse(&about, &question, env, ui)
+}
+
+/// Returns whether an item is about this very session, and not about what goes with it.
+fn is_meant(change: &Change, session: &Session) -> bool {
+    change.items.iter().any(|item| item.about.session() == Some((session.agent, session.id.as_str())))
 }
 
 /// Deletes for good what a run has just taken away; one that keeps something in the trash can still be undone.

@@ -12,6 +12,7 @@ use crate::archive::unpacked::damaged;
 use crate::archive::{Archive, Manifest};
 use crate::cli::RestoreArgs;
 use crate::error::{Exit, Refusal};
+use crate::format::{command_line, shell};
 use crate::session::select::Filter;
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
@@ -47,7 +48,8 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
             ui.warn(&format!("a sub-agent is left out: {error:#}"));
         }
     }
-    let outcome = super::change::apply_with(&restore.change, &args.change, |patience| restore.apply(env, patience))?;
+    let outcome =
+        super::change::apply_with(&restore.change, &args.change, env, |patience| restore.apply(env, patience))?;
     if is_missing {
         let is_left_out = roots.iter().any(Option::is_none);
         say(manifest, retention.as_ref(), now.is_some(), is_left_out, env, ui);
@@ -113,7 +115,8 @@ fn roots(
         let recorded = manifest.stores.first().map(|root| root.0.display().to_string()).unwrap_or_default();
         let message = format!("{} does not look in {recorded}, where the session was stored", manifest.agent);
         let usual = stores.iter().find(|store| store.is_default).map(|store| store.root.display().to_string());
-        let hint = format!("choose a store with --to-store {}", usual.unwrap_or_else(|| "DIR".to_owned()));
+        let usual = usual.unwrap_or_else(|| env.home.display().to_string());
+        let hint = format!("restore it with `{}`", command_line::again(env, &[], &["--to-store", &usual]));
         return Err(Refusal::new(Exit::Refused, "unknown-store", message).hint(hint));
     };
     let first = Arc::new((*first).clone());
@@ -123,7 +126,8 @@ fn roots(
 fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
     let message = format!("{agent} session {id} was not restored, because files are in the way: {}", taken.join("; "));
-    Refusal::new(Exit::Refused, "in-the-way", message).hint("restore it elsewhere with --to-store DIR")
+    Refusal::new(Exit::Refused, "in-the-way", message)
+        .hint(format!("see what is there with `rejoin show {}`", shell::word(&format!("{agent}:{id}"))))
 }
 
 /// Says what is not as a person would expect.

@@ -8,6 +8,7 @@ use crate::agent::command::Request;
 use crate::cli::{Format, ResumeArgs};
 use crate::commands::find::{self, Answer, Target, Wish};
 use crate::error::{Exit, Refusal};
+use crate::format::command_line;
 use crate::launch;
 use crate::launch::log;
 use crate::launch::resume::{Options, Resume};
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         Target::LostApp(pointer) => {
             let message = format!("cannot find the session that {} points to", pointer.path.display());
             return Err(Refusal::new(Exit::NotFound, "not-found", message)
-                .hint("start a new session in the app's directory with --fresh")
+                .hint(format!("start a new session there with `{}`", command_line::again(env, &[], &["--fresh"])))
                 .into());
         }
     };
@@ -98,7 +99,11 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         if resume.plan.shell_line(env).is_none() {
             let message = "the command cannot be printed: a part of it holds control characters or is not UTF-8";
             return Err(Refusal::new(Exit::Refused, "not-printable", message)
-                .hint("leave out --print to run it, or take it from --json")
+                .hint(format!(
+                    "run it with `{}`, or read it with `{}`",
+                    command_line::again(env, &["--print", "-p"], &[]),
+                    command_line::again(env, &["--print", "-p"], &["--json"])
+                ))
                 .into());
         }
         ui.answer(Format::Table, env, &Planned { resume: &resume, refusals: &[], env })?;

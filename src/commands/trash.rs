@@ -6,6 +6,7 @@ use crate::change::apply::undo::{self, Which};
 use crate::cli::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs};
 use crate::error::{Candidate, Exit, Refusal};
 use crate::system::env::Env;
+use crate::view::render::confirm;
 use crate::view::render::trash as render;
 use crate::view::ui::Ui;
 
@@ -91,10 +92,11 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
             .hint("run `rejoin undo --list` to see the runs")
             .into());
     }
-    let doomed = history.runs.iter().filter(|run| which.means(run)).count();
-    if doomed > 0 && !args.yes {
-        let runs = crate::format::text::count(doomed, "run");
-        super::confirm_or_refuse(&format!("Delete what {runs} removed for good?"), env, ui)?;
+    let doomed: Vec<_> = history.runs.iter().filter(|run| which.means(run)).collect();
+    if !doomed.is_empty() && !args.yes {
+        let about: Vec<String> = doomed.iter().flat_map(|run| confirm::undo(run, env)).collect();
+        let runs = crate::format::text::count(doomed.len(), "run");
+        super::confirm_or_refuse(&about, &format!("Delete what {runs} removed for good?"), env, ui)?;
     }
     let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env.now, &which)?;
     ui.answer(args.format, env, &purged)?;

@@ -8,6 +8,7 @@ use crate::cli::UndoArgs;
 use crate::doctor::survey::sweeps;
 use crate::error::Exit;
 use crate::system::env::Env;
+use crate::view::render::confirm;
 use crate::view::render::undo::Runs;
 use crate::view::ui::Ui;
 
@@ -15,12 +16,25 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if args.list {
         return list(args, env, ui);
     }
-    let which = args.run.clone().map_or(Which::Newest, Which::Named);
+    let which = match &args.run {
+        Some(run) => Which::Named(run.clone()),
+        None => newest(args, env, ui)?,
+    };
     let mut report = undo::undo(&which, |_| true, env, args.lock.lock_timeout)?;
     super::note_recovered(ui, &report.recovered);
     warn_of_sweeps(&mut report, env, ui);
     ui.answer(args.format, env, &report)?;
     Ok(exit(&report))
+}
+
+/// Says which run is the newest that can be undone, and asks where somebody is there to answer.
+fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
+    let history = History::read(env)?;
+    let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
+    if !args.yes && env.stdin_is_terminal && env.stderr_is_terminal {
+        super::confirm_or_refuse(&confirm::undo(run, env), "Undo this run?", env, ui)?;
+    }
+    Ok(Which::Named(run.id.clone()))
 }
 
 /// Says which of the sessions that were put back their agent would delete at once.

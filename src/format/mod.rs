@@ -1,5 +1,6 @@
 //! Bytes to values: what the files of the agents contain.
 
+pub(crate) mod command_line;
 pub(crate) mod compare;
 pub(crate) mod content;
 pub(crate) mod elements;

@@ -10,6 +10,16 @@ use crate::launch::log::{self, Launch, TooMany};
 use crate::session::{Liveness, Session};
 use crate::system::env::Env;
 
+/// Returns the name that means just this session, for a shell.
+pub(crate) fn name(session: &Session) -> String {
+    shell::word(&format!("{}:{}", session.agent, session.id)).into_owned()
+}
+
+/// Returns the command that resumes just this session.
+pub(crate) fn resume(session: &Session) -> String {
+    format!("rejoin resume {}", name(session))
+}
+
 /// Refuses to take over a session that a running process holds.
 pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusal> {
     match &session.copy().liveness {
@@ -17,7 +27,8 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
         Liveness::Maybe { why } => Ok(Some(format!("the session may be in use: {why}"))),
         Liveness::Live { pid } => {
             let message = format!("{} session {} is in use by process {pid}", session.agent, session.id);
-            Err(Refusal::new(Exit::Refused, "live", message).hint("end it there first, or resume anyway with --force"))
+            Err(Refusal::new(Exit::Refused, "live", message)
+                .hint(format!("end it there first, or resume it anyway with `{} --force`", resume(session))))
         }
     }
 }
@@ -34,9 +45,9 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
         session.id,
         copy.place.path.display()
     );
+    let name = name(session);
     let hint = format!(
-        "read it with `rejoin show {agent}:{} --transcript`; if you know where it comes from, pass --trust",
-        session.id
+        "read it with `rejoin show {name} --transcript`; if you know where it comes from, run `rejoin resume {name} --trust`"
     );
     Err(Refusal::new(Exit::Refused, "planted", message).hint(hint))
 }
@@ -53,8 +64,11 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
         session.id,
         dir.value.display()
     );
-    let name = shell::word(&format!("{}:{}", session.agent, session.id)).into_owned();
-    let hint = format!("check it with `rejoin show {name}`; start there with --trust, or elsewhere with --dir DIR");
+    let name = name(session);
+    let hint = format!(
+        "check it with `rejoin show {name}`; start there with `rejoin resume {name} --trust`, or in the directory that you \
+         are in with `rejoin resume {name} --dir .`"
+    );
     Err(Refusal::new(Exit::Refused, "untrusted-directory", message).hint(hint))
 }
 
@@ -74,7 +88,7 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
     if has_terminal {
         return Ok(Some(message));
     }
-    let hint = "run it in a terminal; see the command with --print";
+    let hint = format!("run it in a terminal; see the command with `{} --print`", resume(session));
     Err(Refusal::new(Exit::Refused, "needs-terminal", format!("{message}, and there is no terminal")).hint(hint))
 }
 
@@ -84,22 +98,29 @@ pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> 
     let TooMany { count, of_one, wait_seconds } = too_many;
     let what = if of_one { format!("session {} was", session.id) } else { "sessions were".to_owned() };
     let message = format!("{what} resumed {count} times in the last minute");
-    let hint = format!("wait {wait_seconds} s, or pass --no-limit; something may be resuming in a loop");
+    let hint =
+        format!("wait {wait_seconds} s, or run `{} --no-limit`; something may be resuming in a loop", resume(session));
     Err(Refusal::new(Exit::Refused, "too-many-resumes", message).hint(hint))
 }
 
 /// Checks that the launch directory can be entered.
-pub(crate) fn check_dir(dir: &Path) -> Result<(), Refusal> {
+pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Refusal> {
+    let elsewhere = |hint: &str| match session {
+        Some(session) => format!("{hint} `{} --dir .`", resume(session)),
+        None => "make the directory, then try again".to_owned(),
+    };
     let refuse =
         |code, why: &str| Refusal::new(Exit::Refused, code, format!("the launch directory {} {why}", dir.display()));
     match dir.metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(refuse("not-a-directory", "is not a directory").hint("start elsewhere with --dir DIR")),
+        Ok(_) => Err(refuse("not-a-directory", "is not a directory")
+            .hint(elsewhere("start it in the directory that you are in:"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(refuse("missing-directory", "does not exist").hint("name its new path with --dir DIR if it was moved"))
+            Err(refuse("missing-directory", "does not exist")
+                .hint(elsewhere("if it was moved, go to where it is now and run")))
         }
         Err(error) => Err(refuse("missing-directory", &format!("cannot be entered: {}", crate::error::reason(&error)))
-            .hint("start elsewhere with --dir DIR")),
+            .hint(elsewhere("start it in the directory that you are in:"))),
     }
 }
 

@@ -47,15 +47,20 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
         Program::Found(path) => Ok(path),
         Program::NotExecutable(path) => {
             let message = format!("cannot run {}: it is not executable", path.display());
-            Err(Refusal::new(Exit::CannotRun, "cannot-run", message)
-                .hint("make it executable with chmod +x, or remove it from PATH"))
+            Err(Refusal::new(Exit::CannotRun, "cannot-run", message).hint(format!(
+                "make it executable with `chmod +x {}`",
+                crate::format::shell::word(&path.to_string_lossy())
+            )))
         }
         Program::Missing => {
             let message = format!("cannot find the program {name} on PATH");
             let hint = match &plan.then_type {
                 // It may be started in ways of its own, such as from a checkout.
                 Some(words) => format!("start it as usual, and type there: {words}"),
-                None => format!("install {name}, or add its directory to PATH; see the command with --print"),
+                None => format!(
+                    "install {name}, or add its directory to PATH; see the command with `{}`",
+                    crate::format::command_line::again(env, &["--wait"], &["--print"])
+                ),
             };
             Err(Refusal::new(Exit::ProgramNotFound, "program-not-found", message).hint(hint))
         }

@@ -7,7 +7,7 @@ use super::{Plan, Request};
 use crate::agent;
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::error::{Exit, PathError, Refusal};
-use crate::format::shell;
+use crate::format::{command_line, shell};
 use crate::launch::checks::{self, Identity};
 use crate::launch::log::append::Held;
 use crate::launch::log::{self, Launch};
@@ -147,7 +147,8 @@ impl Resume {
         }
         if let Some(words) = self.plan.then_type.as_ref().filter(|_| !options.has_terminal) {
             let message = format!("you resume the session by typing {words} to the agent, but there is no terminal");
-            let hint = "run it in a terminal; see the command with --print";
+            let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
+            let hint = format!("run it in a terminal; see the command with `{command} --print`");
             refusals.push(Refusal::new(Exit::Refused, "needs-terminal", message).hint(hint));
         }
         if let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) {
@@ -158,16 +159,16 @@ impl Resume {
         }
         self.identity = self.plan.dir.as_deref().and_then(Identity::of);
         match &self.plan.dir {
-            Some(dir) => match checks::check_dir(dir) {
+            Some(dir) => match checks::check_dir(self.session.as_ref(), dir) {
                 Ok(()) => refusals.extend(self.check_start().err()),
                 Err(refusal) => refusals.push(refusal),
             },
             None => {
                 let id = self.session.as_ref().map_or("", |session| session.id.as_str());
                 let message = format!("the directory of session {id} is unknown");
-                refusals.push(
-                    Refusal::new(Exit::Refused, "unknown-directory", message).hint("name the directory with --dir DIR"),
-                );
+                let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
+                let hint = format!("go to the directory where it belongs and run `{command} --dir .`");
+                refusals.push(Refusal::new(Exit::Refused, "unknown-directory", message).hint(hint));
             }
         }
         refusals
@@ -200,12 +201,13 @@ impl Resume {
         if found.is_empty() {
             return refusal;
         }
+        let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
         let lines = found.iter().map(|found| {
             let dir = found.dir.to_string_lossy();
-            format!("\n      --dir {}  ({})", shell::word(&dir), found.why)
+            format!("\n      `{command} --dir {}`  ({})", shell::word(&dir), found.why)
         });
         let hint = format!(
-            "name its new path with --dir DIR if it was moved; it may be one of these:{}",
+            "if it was moved, go to where it is now and run `{command} --dir .`; it may be one of these:{}",
             lines.collect::<String>()
         );
         refusal.hint(hint)

@@ -37,6 +37,8 @@ pub(crate) struct Env {
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
+    /// The words of this run's command line after the program's name.
+    pub words: Vec<String>,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -86,6 +88,7 @@ impl Env {
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: stdout.is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+            words: Vec::new(),
             variables,
         })
     }
@@ -247,6 +250,7 @@ pub(crate) mod tests {
             stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_is_terminal: false,
+            words: Vec::new(),
             variables: BTreeMap::new(),
         }
     }

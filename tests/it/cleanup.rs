@@ -176,7 +176,7 @@ would remove  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old:
 would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
 Kept: 6 newer.
 3 sessions with 3 sub-agents would be removed, 4.5 KiB to the trash. Nothing was changed.
-Pass --apply [..] to do exactly this.
+`rejoin cleanup --apply [..]` does exactly this.
 
 "#]]);
     world.rejoin(["cleanup", "--dry-run", "--exit-code"]).code(4);
@@ -189,7 +189,7 @@ Nothing to do.
     ]]);
     world.rejoin(["cleanup"]).code(2).stderr_eq(snapbox::str![[r#"
 error: removing sessions needs confirmation, but there is no terminal to ask on
-hint: check the plan with --dry-run, then pass --yes
+hint: see the plan with `rejoin cleanup --dry-run`, then run `rejoin cleanup --yes`
 
 "#]]);
     world.rejoin(["cleanup", "--yes"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -342,7 +342,7 @@ fn what_looks_like_a_mistake_is_refused() {
     later.stderr_eq(snapbox::str![[r#"
 warning: the trash was not purged: no session was active since its contents were removed, so the clock may be wrong
 error: no session was active since 2026-02-20, so all of them count as old; the clock of this machine may be wrong
-hint: check the plan with --dry-run; keep some of each project with --keep-last N, or remove them with --allow-all
+hint: see the plan with `rejoin cleanup --dry-run --allow-all`; if they are all to go, run `rejoin cleanup --yes --allow-all`
 
 "#]]);
     world.rejoin(["undo"]).code(0);

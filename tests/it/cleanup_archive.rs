@@ -57,7 +57,7 @@ would remove  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old:
 would remove  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
 Kept: 6 newer.
 3 sessions with 3 sub-agents would be removed, 4.5 KiB to the trash, archived first. Nothing was changed.
-Pass --apply [..] to do exactly this.
+`rejoin cleanup --archive --apply [..]` does exactly this.
 
 "#]]);
     world.rejoin(["cleanup", "--archive", "--yes", "--quiet"]).code(0).stdout_eq(snapbox::str![[r#"

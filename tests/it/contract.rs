@@ -271,6 +271,13 @@ pub(crate) struct AgentList {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct Remedy {
+    pub(crate) command: String,
+    pub(crate) effect: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Store {
     pub(crate) agent: Agent,
     pub(crate) name: String,
@@ -464,6 +471,7 @@ pub(crate) struct Finding {
     pub(crate) measured: String,
     pub(crate) expected: String,
     pub(crate) remedy: String,
+    pub(crate) remedies: Vec<Remedy>,
     #[serde(deserialize_with = "nullable")]
     pub(crate) repair: Option<Repair>,
 }

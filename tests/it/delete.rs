@@ -85,7 +85,7 @@ fn what_cannot_be_meant_or_removed_is_refused_before_anything_is_changed() {
     world.rejoin(["delete"]).code(2);
     world.rejoin(["delete", &id(1)]).code(2).stderr_eq(snapbox::str![[r#"
 error: removing sessions needs confirmation, but there is no terminal to ask on
-hint: check the plan with --dry-run, then pass --yes
+hint: see the plan with `rejoin delete 00000001-aaaa-4aaa-8aaa-000000000001 --dry-run`, then run `rejoin delete 00000001-aaaa-4aaa-8aaa-000000000001 --yes`
 
 "#]]);
     world.rejoin(["delete", "1", "--yes"]).code(2);

@@ -368,7 +368,7 @@ docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: t
 docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes
 docs/release.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
-docs/reliability.md: # every pair of faults, and so many drawn schedules of each larger change: it takes hours
+docs/reliability.md: .ci/explore                # a million schedules: it builds, and plays for a minute
 docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
 "#]]
     );

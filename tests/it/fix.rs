@@ -153,9 +153,9 @@ would fold  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: 
       ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
 These need a decision:
   duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.
-      rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1
+      rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1  keeps [ROOT]/home/.claude/projects/-usr-bin/00000005-aaaa-4aaa-8aaa-000000000005.jsonl
 7 to do, 2.3 KiB to the trash. Nothing was changed.
-Pass --apply [..] to do exactly this.
+`rejoin doctor --fix --apply [..]` does exactly this.
 
 "#]]);
     world.rejoin(["doctor", "--fix"]).code(4).stdout_eq(snapbox::str![[r#"
@@ -176,7 +176,7 @@ folded  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  (duplicate-session: only
       ~/.amplifier/projects/-newer/sessions/00000002-aaaa-4aaa-8aaa-000000000002  (to the trash, 126 B)
 These need a decision:
   duplicate-session  claude session 00000005-aaaa-4aaa-8aaa-000000000005 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.
-      rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1
+      rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1  keeps [ROOT]/home/.claude/projects/-usr-bin/00000005-aaaa-4aaa-8aaa-000000000005.jsonl
 7 done, 2.3 KiB to the trash.
 `rejoin undo 20260301-120000` undoes this.
 

@@ -40,6 +40,7 @@ mod hostile_text;
 mod jido;
 mod kimi;
 mod launches;
+mod letter;
 mod list;
 mod listing;
 #[cfg(target_os = "linux")]
@@ -56,6 +57,7 @@ mod properties;
 mod qwen;
 mod read_only;
 mod regression;
+mod remedies;
 mod resume;
 mod rooms;
 mod save;

@@ -119,15 +119,26 @@ fn the_picture_of_the_list_is_what_it_prints() {
 #[test]
 fn the_screens_of_every_width_are_what_they_were() {
     let world = sample_home();
-    let screens: [(&str, &[&str], u16); 3] = [
-        ("list", &["list"], 30),
-        ("list-grouped", &["list", "--group", "project", "--wide"], 40),
-        ("agents", &["agents"], 20),
+    let grouped: &[&str] = &["list", "--group", "project", "--wide"];
+    let screens: [(&str, &[&str], u16, Option<&str>); 8] = [
+        ("list", &["list"], 30, None),
+        ("list-grouped", grouped, 40, None),
+        ("agents", &["agents"], 20, None),
+        ("doctor", &["doctor"], 60, None),
+        ("doctor-check", &["doctor", "--check", "duplicate-session", "--all-findings"], 30, None),
+        ("doctor-fix", &["doctor", "--fix"], 40, Some("n\n")),
+        ("delete", &["delete", "licence"], 20, Some("n\n")),
+        ("cleanup", &["cleanup", "--all", "--allow-all"], 30, Some("n\n")),
     ];
-    for (name, args, rows) in screens {
+    for (name, args, rows, keys) in screens {
         for columns in [60, 80, 120, 200] {
             let size = Size { columns, rows };
-            let (_, sent) = at_terminal(&world, size, args).ends();
+            let mut seat = at_terminal(&world, size, args);
+            if let Some(keys) = keys {
+                seat.sees("[y/N] ");
+                seat.types(keys);
+            }
+            let (_, sent) = seat.ends();
             let command = format!("$ rejoin {}\n", args.join(" "));
             assert_picture(&format!("tests/it/screens/{name}-{columns}.svg"), &world, size, &command, &sent);
         }

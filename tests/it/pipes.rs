@@ -125,7 +125,7 @@ fn the_exit_codes_are_documented_where_users_look() {
 The exit status of rejoin tells a script what happened:
 
     0  done; an empty list is success
-    1  failed
+    1  failed, or you answered no and nothing was changed
     2  wrong usage, or a removal without --yes and without a terminal to ask on
     3  partly done: some items failed or were refused, the rest were done
     4  `doctor` found an error or a warning, `archive --verify` found damage, or `cleanup --dry-run --exit-code` found something to do

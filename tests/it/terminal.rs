@@ -393,7 +393,7 @@ fn a_no_changes_nothing_and_is_no_error() {
     seat.sees("Move 1 session");
     seat.types("n\r");
     let (status, output) = seat.ends();
-    assert_eq!(status, Some(130), "{output}");
+    assert_eq!(status, Some(1), "{output}");
     assert!(output.contains("Nothing was changed.") && !output.contains("error"), "{output}");
     assert!(path.exists(), "{output}");
 }

@@ -22,6 +22,7 @@ use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::jsonl::Jsonl;
+use crate::format::shell;
 use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -186,8 +187,8 @@ impl Agent for Gemini {
     fn warning(&self, copy: &Copy) -> Option<String> {
         // Measured on 0.61.0: a resume leaves a second file of the same id, and the next start deletes the real one.
         Some(format!(
-            "Gemini CLI may delete this session at a later start if you resume it; to be safe, copy {} elsewhere first",
-            copy.place.path.display()
+            "Gemini CLI may delete this session at a later start if you resume it; to be safe, run `rejoin archive {}` first",
+            shell::word(&format!("{}:{}", AgentKind::Gemini, copy.place.id))
         ))
     }
 }

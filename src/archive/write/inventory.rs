@@ -6,8 +6,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::archive::manifest::{CopyAt, Role};
+use crate::format::shell;
 use crate::session::Session;
 use crate::system::stamp::modified;
 
@@ -109,7 +110,12 @@ pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Inventory, In
     let mut paths: BTreeMap<(usize, PathBuf), Role> = BTreeMap::new();
     for copy in &session.copies {
         let place = &copy.place;
-        let belongings = agent.belongings(place).map_err(InventoryError::Refused)?;
+        let belongings = agent.belongings(place).map_err(|_| {
+            let name = shell::word(&format!("{}:{}", place.agent(), place.id)).into_owned();
+            let owner = agent::about(place.agent()).title;
+            let why = format!("it is in {owner}'s database, and an archive holds only files");
+            InventoryError::Refused(format!("{why}; `rejoin show {name} --transcript` prints it"))
+        })?;
         let root = &place.store.root;
         let store = inventory.stores.iter().position(|store| store == root).unwrap_or_else(|| {
             inventory.stores.push(root.clone());

@@ -70,7 +70,9 @@ pub(crate) fn with_a_chosen_copy(
     let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
     let refusal = Refusal::new(Exit::Ambiguous, "ambiguous-copy", message);
     let name = shell::word(&format!("{agent}:{id}")).into_owned();
-    let refusal =
-        refusal.hint(format!("choose one with --copy N, or keep just one with `rejoin dedupe {name} --keep N`"));
+    let refusal = refusal.hint(format!(
+        "look at one with `rejoin show {name} --copy 1`, resume one with `rejoin resume {name} --copy 1`, or keep one \
+         alone with `rejoin dedupe {name} --keep 1`; the other numbers mean the other copies"
+    ));
     Err(refusal.candidates(candidates(&session, false, env)))
 }

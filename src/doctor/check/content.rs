@@ -45,11 +45,16 @@ fn empty(session: &Session) -> Option<Finding> {
         _ => "no conversation",
     };
     let evidence = format!("{} has neither a prompt nor a reply: {what}.", name(session));
-    Some(
-        Finding::about(session, Code::EmptySession, Severity::Info, evidence)
-            .measured(what, "a prompt or a reply")
-            .remedy("rejoin cleanup --empty"),
-    )
+    let finding =
+        Finding::about(session, Code::EmptySession, Severity::Info, evidence).measured(what, "a prompt or a reply");
+    let selector = selector(session);
+    Some(match copy.size() {
+        // Only its agent removes a row of its database.
+        None => finding.remedy(format!("rejoin show {selector}"), "shows what is known of it"),
+        Some(_) => finding
+            .remedy(format!("rejoin delete {selector}"), "moves it to the trash")
+            .remedy("rejoin cleanup --empty --all", "moves every empty session to the trash"),
+    })
 }
 
 fn refused(session: &Session) -> Vec<Finding> {
@@ -67,14 +72,15 @@ fn refused(session: &Session) -> Vec<Finding> {
             Health::Oversize => format!("{} bytes", copy.size_bytes),
             _ => health.code().replace('-', " "),
         };
-        let remedy = match health {
+        let finding =
+            Finding::about(session, Code::of(*health), Severity::Error, evidence).measured(measured, *expected);
+        match health {
             // It can be read, only not loaded.
-            Health::SignatureInvalid => format!("rejoin show {} --transcript", selector(session)),
-            _ => format!("rejoin show {}", selector(session)),
-        };
-        Finding::about(session, Code::of(*health), Severity::Error, evidence)
-            .measured(measured, *expected)
-            .remedy(remedy)
+            Health::SignatureInvalid => {
+                finding.remedy(format!("rejoin show {} --transcript", selector(session)), "shows what was said in it")
+            }
+            _ => finding.remedy(format!("rejoin show {}", selector(session)), "shows what its agent rejects"),
+        }
     })
     .collect()
 }
@@ -92,7 +98,7 @@ fn planted(session: &Session) -> Option<Finding> {
     copy.is_planted().then(|| {
         Finding::about(session, Code::Planted, Severity::Warning, evidence)
             .measured("not registered", "registered by its agent")
-            .remedy(format!("rejoin show {} --transcript", selector(session)))
+            .remedy(format!("rejoin show {} --transcript", selector(session)), "shows what was said in it")
     })
 }
 
@@ -109,7 +115,7 @@ fn future(session: &Session, survey: &Survey) -> Option<Finding> {
     Some(
         Finding::about(session, Code::FutureTime, Severity::Warning, evidence)
             .measured(newest.to_string(), format!("at most {}", survey.now))
-            .remedy(format!("rejoin show {}", selector(session))),
+            .remedy(format!("rejoin show {}", selector(session)), "shows its times and where each was read"),
     )
 }
 
@@ -123,7 +129,7 @@ fn unsigned(session: &Session) -> Option<Finding> {
         );
         Finding::about(session, Code::Unsigned, Severity::Info, evidence)
             .measured("no signature", "a signature")
-            .remedy(format!("rejoin resume {}", selector(session)))
+            .resumed(session)
     })
 }
 
@@ -156,7 +162,7 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
     Some(
         transcript(session, Code::TornTranscript, severity, evidence)
             .measured(measured, "a newline at the end")
-            .remedy(format!("rejoin resume {}", selector(session))),
+            .resumed(session),
     )
 }
 
@@ -182,7 +188,7 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
     Some(
         transcript(session, Code::BadLines, Severity::Warning, evidence)
             .measured(measured, "one record per line, each after its parent")
-            .remedy(format!("rejoin show {} --transcript", selector(session))),
+            .remedy(format!("rejoin show {} --transcript", selector(session)), "shows every record that can be read"),
     )
 }
 

@@ -1,5 +1,6 @@
 //! One id in several places: copies, agents, and short forms that fit more than one session.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,6 +12,9 @@ use crate::doctor::survey::{CopyFacts, Survey};
 use crate::format::text;
 use crate::format::text::count;
 use crate::session::{Comparison, Copy, Liveness, Session, SessionKind};
+
+/// So many sessions of one id are offered to be resumed.
+const FEW: usize = 3;
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = duplicates(survey);
@@ -96,7 +100,6 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
     {
         evidence.push_str(&format!(" Only copy {} has {}.", at + 1, inside(path, copy)));
     }
-    let keep = if is_decided { "1".to_owned() } else { "COPY".to_owned() };
     let finding = Finding::new(Code::DuplicateSession, severity, evidence)
         .session(session)
         .path(&chosen.place.path)
@@ -104,8 +107,14 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
         .measured(measured, "one copy");
     match (repair, &facts.belongings) {
         (Some(repair), _) => finding.repaired_by(repair),
-        (None, Err(why)) => finding.remedy(why.clone()),
-        (None, Ok(_)) => finding.remedy(format!("rejoin dedupe {} --keep {keep}", selector(session))),
+        (None, Err(why)) => finding.remedy(format!("rejoin show {}", selector(session)), format!("shows both; {why}")),
+        (None, Ok(_)) => {
+            let kept = 1..=if is_decided { 1 } else { session.copies.len() };
+            kept.fold(finding, |finding, copy| {
+                let path = session.copies[copy - 1].place.path.display();
+                finding.remedy(format!("rejoin dedupe {} --keep {copy}", selector(session)), format!("keeps {path}"))
+            })
+        }
     }
 }
 
@@ -147,8 +156,9 @@ fn shared_ids(survey: &Survey) -> Vec<Finding> {
         let evidence =
             format!("{} each have a session with the id {id}, so the id alone is ambiguous.", text::list(&agents));
         let finding = Finding::new(Code::SharedId, Severity::Warning, evidence)
-            .measured(format!("sessions of {} agents", sessions.len()), "a session of one agent")
-            .remedy(format!("rejoin resume {}", selector(newest(sessions))));
+            .subject(id)
+            .measured(format!("sessions of {} agents", sessions.len()), "a session of one agent");
+        let finding = newest_first(sessions).into_iter().take(FEW).fold(finding, Finding::resumed);
         sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
     };
     shared.map(finding).collect()
@@ -177,8 +187,9 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
             sessions.len()
         );
         let finding = Finding::new(Code::AmbiguousPrefix, Severity::Warning, evidence)
-            .measured(format!("{} session ids start with {short}", sessions.len()), "one")
-            .remedy(format!("rejoin resume {}", selector(newest(&sessions))));
+            .subject(short)
+            .measured(format!("{} session ids start with {short}", sessions.len()), "one");
+        let finding = newest_first(&sessions).into_iter().take(FEW).fold(finding, Finding::resumed);
         sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
     };
     ambiguous.map(finding).collect()
@@ -189,8 +200,10 @@ fn own_sessions(survey: &Survey) -> impl Iterator<Item = &Session> {
     survey.scan.sessions.iter().filter(|session| session.copy().kind != SessionKind::Subagent)
 }
 
-fn newest<'s>(sessions: &[&'s Session]) -> &'s Session {
-    sessions.iter().copied().max_by_key(|session| session.recency()).unwrap_or(sessions[0])
+fn newest_first<'s>(sessions: &[&'s Session]) -> Vec<&'s Session> {
+    let mut sessions = sessions.to_vec();
+    sessions.sort_by_key(|session| Reverse(session.recency()));
+    sessions
 }
 
 #[cfg(test)]
@@ -254,7 +267,8 @@ mod tests {
         session.choice.is_decided = false;
         let finding = found(session, facts());
         assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Error, false));
-        assert_eq!(finding.remedy, "rejoin dedupe claude:a --keep COPY");
+        let commands: Vec<&str> = finding.remedies.iter().map(|remedy| remedy.command.as_str()).collect();
+        assert_eq!(commands, ["rejoin dedupe claude:a --keep 1", "rejoin dedupe claude:a --keep 2"]);
     }
 
     #[test]
@@ -270,7 +284,8 @@ mod tests {
     fn an_agent_that_alone_can_remove_a_copy_is_named() {
         let own = CopyFacts { belongings: Err("remove it with `agent delete a`".to_owned()), ..facts() };
         let finding = found(two(Some(Comparison::Identical)), own);
-        assert_eq!((finding.repair, finding.remedy.as_str()), (None, "remove it with `agent delete a`"));
+        assert!(finding.repair.is_none());
+        assert_eq!(finding.remedies[0].effect, "shows both; remove it with `agent delete a`");
     }
 
     #[test]

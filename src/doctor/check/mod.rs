@@ -14,7 +14,7 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
 use crate::format::shell;
 use crate::session::select::Filter;
-use crate::session::{AgentKind, Session};
+use crate::session::{AgentKind, Liveness, Session};
 
 /// One thing that is not as it should be, or worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +35,23 @@ pub(crate) struct Finding {
     pub measured: String,
     /// What should be.
     pub expected: String,
-    /// What to type, or what to do in the agent.
-    pub remedy: String,
-    /// What `doctor --fix` does about it; `None` if a person has to decide.
+    /// What it is about in a few words, where that is not just its session or its first path.
+    pub subject: Option<String>,
+    /// What people call its session.
+    pub title: Option<String>,
+    /// What to type: complete commands, the best first, each with what it does.
+    pub remedies: Vec<Remedy>,
+    /// What `doctor --fix` does about it; `None` when somebody has to decide.
     pub repair: Option<Repair>,
+}
+
+/// A command that does something about a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Remedy {
+    /// The whole command, for a shell.
+    pub command: String,
+    /// What it does, as a sentence without its subject: "resumes it".
+    pub effect: String,
 }
 
 /// A repair that loses nothing.
@@ -79,9 +92,18 @@ impl Finding {
             evidence: evidence.into(),
             measured: String::new(),
             expected: String::new(),
-            remedy: String::new(),
+            subject: None,
+            title: None,
+            remedies: Vec::new(),
             repair: None,
         }
+    }
+
+    /// Returns whether it is about this session, or about something in its place.
+    pub(crate) fn is_about(&self, session: &Session) -> bool {
+        let is_named = self.sessions.iter().any(|(agent, id)| *agent == session.agent && *id == session.id);
+        let lies_there = |path: &PathBuf| session.copies.iter().any(|copy| path.starts_with(&copy.place.path));
+        is_named || self.paths.iter().any(lies_there)
     }
 
     /// Begins a finding about the chosen copy of a session.
@@ -89,8 +111,14 @@ impl Finding {
         Self::new(code, severity, evidence).session(session).path(&session.copy().place.path)
     }
 
-    fn session(self, session: &Session) -> Self {
+    fn session(mut self, session: &Session) -> Self {
+        self.title = self.title.or_else(|| session.label().map(str::to_owned));
         self.id(session.agent, &session.id)
+    }
+
+    fn subject(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
+        self
     }
 
     fn id(mut self, agent: AgentKind, id: &str) -> Self {
@@ -114,16 +142,34 @@ impl Finding {
         self
     }
 
-    fn remedy(mut self, remedy: impl Into<String>) -> Self {
-        self.remedy = remedy.into();
+    /// Adds a command and what it does.
+    fn remedy(mut self, command: impl Into<String>, effect: impl Into<String>) -> Self {
+        self.remedies.push(Remedy { command: command.into(), effect: effect.into() });
         self
+    }
+
+    /// Adds the command that goes on with a session, or as near to that as it can come.
+    fn resumed(self, session: &Session) -> Self {
+        let copy = session.copy();
+        let selector = selector(session);
+        let is_clear = session.choice.is_decided || session.copies.len() == 1;
+        let can_resume = is_clear && copy.kind.is_listed() && copy.liveness == Liveness::Idle && !copy.is_planted();
+        match session.launch_dir_exists {
+            Some(true) if can_resume && copy.is_filed_right => {
+                self.remedy(format!("rejoin resume {selector}"), "resumes it")
+            }
+            Some(false) | None if can_resume => {
+                self.remedy(format!("rejoin resume {selector} --dir ."), "resumes it in the directory that you are in")
+            }
+            _ => self.remedy(format!("rejoin show {selector}"), "shows what is known of it"),
+        }
     }
 
     /// Says that `doctor --fix` repairs it.
     fn repaired_by(mut self, repair: Repair) -> Self {
-        self.remedy = format!("rejoin doctor --fix --check {}", self.code.name());
         self.repair = Some(repair);
-        self
+        let command = format!("rejoin doctor --fix --check {}", self.code.name());
+        self.remedy(command, "fixes all of these that lose nothing by it")
     }
 }
 
@@ -230,7 +276,7 @@ pub(crate) mod tests {
     fn an_interrupted_run_is_an_error_that_undo_mends() {
         let findings = all(&damaged(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
         let [finding] = findings.as_slice() else { panic!("one finding: {findings:?}") };
-        assert_eq!((finding.severity, finding.remedy.as_str()), (Severity::Error, "rejoin undo r7"));
+        assert_eq!((finding.severity, finding.remedies[0].command.as_str()), (Severity::Error, "rejoin undo r7"));
         assert_eq!(finding.measured, "2 of 5 steps");
         assert_eq!(finding.paths, [PathBuf::from("/state/runs/r7.jsonl")]);
     }

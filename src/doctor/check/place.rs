@@ -46,15 +46,18 @@ fn misfiled(session: &Session, survey: &Survey) -> Option<Finding> {
         .map(|(_, dir)| dir)
         .collect();
     // Where its neighbours are started, this one would be found as well.
-    let remedy = match dirs.first() {
-        Some(dir) if dirs.len() == 1 => format!("rejoin resume {} --dir {}", selector(session), word(dir)),
-        _ => format!("rejoin show {}", selector(session)),
+    let is_there = |dir: &Path| {
+        let mut started_there = survey.scan.sessions.iter().filter(|session| session.launch_dir() == Some(dir));
+        started_there.any(|session| session.launch_dir_exists == Some(true))
     };
-    Some(
-        Finding::about(session, Code::MisfiledSession, Severity::Warning, evidence)
-            .measured(format!("project {project}"), format!("the project of {}", dir.display()))
-            .remedy(remedy),
-    )
+    let finding = Finding::about(session, Code::MisfiledSession, Severity::Warning, evidence)
+        .measured(format!("project {project}"), format!("the project of {}", dir.display()));
+    let only = dirs.first().filter(|dir| dirs.len() == 1 && is_there(dir));
+    let finding = only.into_iter().fold(finding, |finding, dir| {
+        let command = format!("rejoin resume {} --dir {}", selector(session), word(dir));
+        finding.remedy(command, "resumes it where the others of its project are started")
+    });
+    Some(finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for either directory"))
 }
 
 fn unknown(session: &Session) -> Option<Finding> {
@@ -77,18 +80,14 @@ fn unknown(session: &Session) -> Option<Finding> {
         ),
     };
     let evidence = format!("It is unknown where {} was started. {detail}", name(session));
-    let verb = if copy.place.project.is_some() && has_session_info(session) { "backfill" } else { "resume" };
+    let finding = Finding::about(session, Code::UnknownDirectory, Severity::Warning, evidence)
+        .measured(measured, "one directory of its project");
+    let selector = selector(session);
     Some(
-        Finding::about(session, Code::UnknownDirectory, Severity::Warning, evidence)
-            .measured(measured, "one directory of its project")
-            .remedy(format!("rejoin {verb} {} --dir DIR", selector(session))),
+        finding
+            .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
+            .remedy(format!("rejoin resume {selector} --dir ."), "resumes it in the directory that you are in"),
     )
-}
-
-/// Returns whether its agent records the directory in a file that `backfill` writes.
-fn has_session_info(session: &Session) -> bool {
-    let health = &session.copy().health;
-    health.contains(&Health::SessionInfoMissing) || health.contains(&Health::SessionInfoInvalid)
 }
 
 /// Reports each launch directory that is gone once, with all its sessions.
@@ -118,17 +117,34 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     for instead in &gone.instead {
         evidence.push_str(&format!(" There is {}, {}.", instead.dir.display(), instead.why));
     }
-    let remedy = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.is_same_work)) {
-        (Some(point), _) => format!("mount {}", word(point)),
-        (None, _) if !is_movable(newest) => format!("mkdir -p {}", word(dir)),
-        (None, Some(instead)) => format!("rejoin resume {} --dir {}", selector(newest), word(&instead.dir)),
-        (None, None) => format!("rejoin resume {} --dir DIR", selector(newest)),
-    };
     let measured = if gone.is_no_directory { "no directory" } else { "missing" };
+    let mut said = vec![count(sessions.len(), "session")];
+    // The best candidate of all that is left of it.
+    said.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
+    let best = gone.instead.first().filter(|_| gone.unmounted.is_none());
+    said.extend(best.map(|best| format!("best: {} ({})", best.dir.display(), best.why)));
     let finding = Finding::new(Code::MissingDirectory, Severity::Warning, evidence)
+        .subject(format!("{}: {}", dir.display(), said.join("; ")))
         .path(dir)
-        .measured(measured, "a directory")
-        .remedy(remedy);
+        .measured(measured, "a directory");
+    let selector = selector(newest);
+    let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.is_same_work)) {
+        (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts what it lies on"),
+        (None, _) if gone.is_no_directory || !is_movable(newest) => finding,
+        (None, Some(instead)) => finding.remedy(
+            format!("rejoin resume {selector} --dir {}", word(&instead.dir)),
+            "resumes the newest of its sessions there",
+        ),
+        (None, None) => finding.remedy(
+            format!("rejoin resume {selector} --dir ."),
+            "resumes the newest of its sessions in the directory that you are in",
+        ),
+    };
+    let finding = match gone.is_no_directory || gone.unmounted.is_some() {
+        true => finding,
+        false => finding.remedy(format!("mkdir -p {}", word(dir)), "makes it anew, empty"),
+    };
+    let finding = finding.remedy(format!("rejoin list --dir {}", word(dir)), "lists its sessions");
     Some(sessions.iter().fold(finding, |finding, session| finding.session(session)))
 }
 
@@ -157,7 +173,7 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
             .measured(count(dirs.len(), "directory"), "one directory");
         let sessions: Vec<&Session> = survey.scan.sessions.iter().filter(is_of).collect();
         let newest = sessions.iter().copied().max_by_key(|session| session.recency());
-        finding = finding.remedy(newest.map_or_else(String::new, |newest| format!("rejoin resume {}", selector(newest))));
+        finding = newest.into_iter().fold(finding.subject(project), Finding::resumed);
         finding = sessions.iter().fold(finding, |finding, session| finding.session(session));
         dirs.keys().fold(finding, |finding, dir| finding.path(dir))
     })

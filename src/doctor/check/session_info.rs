@@ -1,5 +1,7 @@
 //! The working directory that Amplifier's sessions carry with them.
 
+use std::path::Path;
+
 use crate::agent::amplifier::session_info::FILE_NAME;
 use crate::change::plan::backfill::{self, Action};
 use crate::doctor::check::{Finding, Repair, name, selector, word};
@@ -18,7 +20,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         } else if has(Health::SessionInfoInvalid) {
             Some(unusable(session, Health::SessionInfoInvalid, Severity::Warning))
         } else if has(Health::SessionInfoMismatch) {
-            Some(mismatch(session))
+            Some(mismatch(session, survey))
         } else {
             None
         }
@@ -54,13 +56,16 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
             path: copy.place.path.to_path_buf(),
         }),
         (false, Action::Refuse { wants_dir: true }) => {
-            finding.remedy(format!("rejoin backfill {} --dir DIR", selector(session)))
+            let selector = selector(session);
+            finding
+                .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
+                .remedy(format!("rejoin resume {selector} --dir ."), "resumes it in the directory that you are in")
         }
-        _ => finding.remedy(format!("rejoin backfill {}", selector(session))),
+        _ => finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for its directory"),
     }
 }
 
-fn mismatch(session: &Session) -> Finding {
+fn mismatch(session: &Session, survey: &Survey) -> Finding {
     let copy = session.copy();
     let said = copy.evidence.iter().find(|evidence| evidence.source == "session-info");
     let said = said.map_or_else(|| "another directory".to_owned(), |said| said.dir.display().to_string());
@@ -75,11 +80,15 @@ fn mismatch(session: &Session) -> Finding {
         None => ("but the session is outside every project".to_owned(), "a place in a project".to_owned()),
     };
     let evidence = format!("The {FILE_NAME} of {} says {said}, {place}.{other}", name(session));
-    let remedy = match better {
-        Some(better) => format!("rejoin resume {} --dir {}", selector(session), word(&better.dir)),
-        None => format!("rejoin show {}", selector(session)),
+    let finding =
+        Finding::about(session, Code::SessionInfoMismatch, Severity::Warning, evidence).measured(said, expected);
+    let is_there = |dir: &Path| {
+        let mut started_there = survey.scan.sessions.iter().filter(|session| session.launch_dir() == Some(dir));
+        started_there.any(|session| session.launch_dir_exists == Some(true))
     };
-    Finding::about(session, Code::SessionInfoMismatch, Severity::Warning, evidence)
-        .measured(said, expected)
-        .remedy(remedy)
+    let finding = better.filter(|better| is_there(&better.dir)).into_iter().fold(finding, |finding, better| {
+        let command = format!("rejoin resume {} --dir {}", selector(session), word(&better.dir));
+        finding.remedy(command, "resumes it in the directory of its project")
+    });
+    finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for either directory")
 }

@@ -72,12 +72,16 @@ fn belongings(stray: &Stray, survey: &Survey) -> Option<Finding> {
     let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&stray.path));
     Some(match (elsewhere, conversation) {
         // What a sub-agent said may be all that is left of the session.
-        (None, Some(subagent)) => finding.remedy(format!("rejoin show {} --transcript", selector(subagent))),
+        (None, Some(subagent)) => finding
+            .remedy(format!("rejoin show {} --transcript", selector(subagent)), "shows what a sub-agent said in it"),
         (None, None) => finding.repaired_by(Repair::Trash { paths: vec![stray.path.clone()] }),
         (Some(session), _) => {
             let copy = &session.copy().place.path;
             let into = copy.parent().unwrap_or(copy);
-            finding.remedy(format!("mv -n {} {}", word(&stray.path), word(&into.join(""))))
+            finding.remedy(
+                format!("mv -n {} {}", word(&stray.path), word(&into.join(""))),
+                "moves it beside the transcript",
+            )
         }
     })
 }
@@ -109,7 +113,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
         );
         let finding = Finding::new(Code::OrphanBelongings, Severity::Info, evidence)
             .measured("no session of that id", "the session that made them")
-            .remedy(format!("rejoin show {}", selector(sessions[0])));
+            .remedy(format!("rejoin show {}", selector(sessions[0])), "shows the first of them");
         sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
     };
     by_parent.into_iter().map(finding).collect()
@@ -160,7 +164,7 @@ fn dangling(pointer: &Pointer) -> Finding {
         .agent(pointer.agent)
         .path(&pointer.path)
         .measured(measured, "the id of an existing session")
-        .remedy(format!("rejoin resume {}", word(&pointer.dir)))
+        .remedy(format!("rejoin resume {} --fresh", word(&pointer.dir)), "starts a new session there")
 }
 
 /// Finds pointers whose session lies where the pointer's program does not look.
@@ -189,7 +193,7 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
                     .session(session)
                     .path(&pointer.path)
                     .measured(format!("project {project}"), format!("project {expected}"))
-                    .remedy(format!("rejoin resume {}", word(&pointer.dir))),
+                    .resumed(session),
             );
         }
     }

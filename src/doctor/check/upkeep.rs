@@ -38,12 +38,19 @@ fn expiries(survey: &Survey) -> Vec<Finding> {
     found
         .filter_map(|((root, day), sessions)| {
             let (agent, retention) = survey.retentions.get(root)?;
-            Some(expiry_finding(*agent, retention, day.map(|day| day.to_string()), &sessions))
+            let within_days = survey.expires_within.as_hours() / 24;
+            Some(expiry_finding(*agent, retention, day.map(|day| day.to_string()), &sessions, within_days))
         })
         .collect()
 }
 
-fn expiry_finding(agent: AgentKind, retention: &Retention, day: Option<String>, sessions: &[&Session]) -> Finding {
+fn expiry_finding(
+    agent: AgentKind,
+    retention: &Retention,
+    day: Option<String>,
+    sessions: &[&Session],
+    within_days: i64,
+) -> Finding {
     let days = retention.period.as_hours() / 24;
     let (file, key) = &retention.setting;
     let since = "since its file was last changed";
@@ -54,15 +61,18 @@ fn expiry_finding(agent: AgentKind, retention: &Retention, day: Option<String>, 
         None => "when it next starts".to_owned(),
     };
     let evidence = format!(
-        "{agent} deletes {} {when}: it keeps a session for {days} days {since} ({setting}).",
-        count(sessions.len(), "session")
+        "{agent} deletes {} {when}: it keeps a session for {days} days {since} ({setting}). To keep them longer, set {key} \
+         in {}.",
+        count(sessions.len(), "session"),
+        file.display()
     );
     // A store that the agent does not use by itself is a backup, or one that is rarely swept.
     let is_default = sessions.iter().any(|session| session.copy().place.store.is_default);
     let severity = if is_default { Severity::Warning } else { Severity::Info };
     let finding = Finding::new(Code::ExpiresSoon, severity, evidence)
         .measured(day.map_or_else(|| "overdue".to_owned(), |day| format!("deleted from {day} on")), "kept")
-        .remedy(format!("set \"{key}\" to more days in {}", file.display()));
+        .subject(format!("{} of {agent}", count(sessions.len(), "session")))
+        .remedy(format!("rejoin archive --expiring {within_days}"), "copies them to the archive, out of its reach");
     sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
 }
 
@@ -72,7 +82,7 @@ fn unreadable(problem: &Problem, survey: &Survey) -> Finding {
     let finding = Finding::new(Code::Unreadable, Severity::Error, evidence)
         .path(path)
         .measured(reason.clone(), "a file or directory that can be read")
-        .remedy(format!("ls -ld {}", word(path)));
+        .remedy(format!("ls -ld {}", word(path)), "shows whose it is and who may read it");
     let stores = survey.stores.iter().filter(|store| is_in(path, &store.root));
     stores.fold(finding, |finding, store| finding.agent(store.agent))
 }
@@ -90,7 +100,8 @@ fn interrupted(run: &InterruptedRun) -> Finding {
     Finding::new(Code::InterruptedRun, Severity::Error, evidence)
         .path(journal)
         .measured(format!("{done} of {all} steps"), "all or none")
-        .remedy(format!("rejoin undo {id}"))
+        .subject(id)
+        .remedy(format!("rejoin undo {id}"), "puts back what it did")
 }
 
 #[cfg(test)]

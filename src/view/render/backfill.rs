@@ -67,7 +67,11 @@ impl Answer for Report<'_> {
                 }
             }
             if item.action == (Action::Refuse { wants_dir: true }) {
-                writeln!(out, "      if you know its directory: rejoin backfill {} --dir DIR", shell::word(&item.id))?;
+                writeln!(
+                    out,
+                    "      in the directory that it belongs to: rejoin backfill {} --dir .",
+                    shell::word(&item.id)
+                )?;
             }
         }
         let counts = Counts::of(self.entries);

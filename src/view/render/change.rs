@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::change::apply::run::ItemResult;
 use crate::change::plan::change::{Item, Step, Unplanned};
-use crate::doctor::check::Finding;
-use crate::format::text;
+use crate::doctor::check::{Finding, Remedy};
+use crate::format::{command_line, text};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::json::change::{ChangeJson, ChangeSummary, FixJson, Report};
@@ -23,7 +23,27 @@ impl Answer for Report<'_> {
     /// Writes a line an item with its paths below, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         self.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done))?;
-        summary_text(out, styles, self)
+        summary_text(out, env, styles, self)
+    }
+}
+
+impl Report<'_> {
+    /// Says in a few lines what would be done.
+    pub(crate) fn lines(&self, env: &Env) -> Vec<String> {
+        /// So many items are named, each with so many paths.
+        const ITEMS: usize = 10;
+        const PATHS: usize = 2;
+        let mut lines = Vec::new();
+        for item in self.change.items.iter().take(ITEMS) {
+            lines.push(format!("{}  {}  ({})", verb(item, false), item.about, item.code));
+            lines.extend(item.steps.iter().take(PATHS).map(|step| format!("      {}", env.tilde(step.path()))));
+        }
+        if self.change.items.len() > ITEMS {
+            lines.push(format!("and {} more", self.change.items.len() - ITEMS));
+        }
+        let items = text::count(self.change.items.len(), "repair");
+        lines.push(format!("{items}, and nothing is lost by any; `rejoin undo` takes them back."));
+        lines
     }
 }
 
@@ -79,7 +99,7 @@ fn verb(item: &Item, is_done: bool) -> &'static str {
     }
 }
 
-fn summary_text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
+fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let faint = styles.faint;
     let ChangeSummary { fingerprint, planned, done, skipped, failed, freed_bytes, run } = report.summary();
     if report.outcome.is_none() {
@@ -87,7 +107,8 @@ fn summary_text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> i
             return writeln!(out, "Nothing to do.");
         }
         writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
-        return writeln!(out, "{faint}Pass --apply {fingerprint} to do exactly this.{faint:#}");
+        let command = command_line::apply(env, &fingerprint);
+        return writeln!(out, "{faint}`{command}` does exactly this.{faint:#}");
     }
     if planned == 0 {
         return writeln!(out, "Nothing to do.");
@@ -138,7 +159,7 @@ impl Answer for Fix<'_> {
 
     /// Writes the change, and what needs a decision.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { strong, warning, .. } = styles;
+        let Styles { strong, warning, faint, .. } = styles;
         self.report.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done))?;
         for Unplanned { about, reason } in self.unplanned {
             writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
@@ -148,8 +169,10 @@ impl Answer for Fix<'_> {
         }
         for finding in self.undecided {
             writeln!(out, "  {}  {}", finding.code.name(), text::one_line(&finding.evidence))?;
-            writeln!(out, "      {strong}{}{strong:#}", text::unbroken(&finding.remedy))?;
+            for Remedy { command, effect } in &finding.remedies {
+                writeln!(out, "      {strong}{}{strong:#}  {faint}{effect}{faint:#}", text::unbroken(command))?;
+            }
         }
-        summary_text(out, styles, &self.report)
+        summary_text(out, env, styles, &self.report)
     }
 }

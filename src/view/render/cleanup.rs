@@ -16,7 +16,7 @@ use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;
 use crate::change::removal::CWD_RECORD;
 use crate::error::Refusal;
-use crate::format::text;
+use crate::format::{command_line, text};
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
@@ -209,11 +209,11 @@ impl Answer for Report<'_> {
         (if is_done { "cleanup-outcome" } else { "cleanup-plan" }, fields)
     }
 
-    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         match self.change.outcome {
             _ if self.is_locked => Ok(()),
             Some(_) if self.is_quiet => line(out, self),
-            _ => text(out, styles, self),
+            _ => text(out, env, styles, self),
         }
     }
 }
@@ -240,7 +240,7 @@ fn item(out: &mut impl Write, styles: &Styles, report: &Report<'_>, at: usize) -
 }
 
 /// Writes a line a session, what stays and why, and a summary.
-fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
+fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
     write_lines(out, report.change.change.items.len(), |at, line| item(line, styles, report, at))?;
     for Unplanned { about, reason } in report.unplanned {
@@ -273,7 +273,8 @@ fn text(out: &mut impl Write, styles: &Styles, report: &Report<'_>) -> io::Resul
     let first = if report.archive.is_some() { ", archived first" } else { "" };
     writeln!(out, "{} would be removed, {size} {whereto}{first}. Nothing was changed.", what_goes(&summary))?;
     if report.refused.is_none() {
-        writeln!(out, "{faint}Pass --apply {} to do exactly this.{faint:#}", summary.fingerprint)?;
+        let command = command_line::apply(env, &summary.fingerprint);
+        writeln!(out, "{faint}`{command}` does exactly this.{faint:#}")?;
     }
     Ok(())
 }

@@ -1,20 +1,29 @@
 //! What `doctor` found, and what it can find.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
 
-use crate::doctor::check::Finding;
+use crate::doctor::check::{Finding, Remedy};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::READ_WHOLE;
 use crate::format::text;
+use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
 use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson, DoctorJson, FindingJson};
+use crate::view::render::list::nothing_found;
+use crate::view::render::table::DEFAULT_WIDTH;
 use crate::view::ui::Styles;
 
-/// How many findings of severity info are shown for each code, unless the code was asked for.
+/// So many findings of one code are shown unless all are asked for.
 const FEW: usize = 3;
+/// So many commands stand below the examples of a code.
+const MAX_REMEDIES: usize = 3;
+/// How much of an id is shown where a command with the whole id stands below.
+const SHORT_ID: usize = 8;
 /// Paths of one finding that are shown to people.
 const MAX_PATHS: usize = 6;
 
@@ -27,8 +36,21 @@ pub(crate) struct Report<'a> {
     pub sessions: usize,
     /// How many transcripts were read only at both ends.
     pub read_at_both_ends: usize,
-    /// Whether every finding is shown to people, however many there are.
-    pub shows_all: bool,
+    /// How much is said to people.
+    pub detail: Detail,
+    /// Where was looked, if there is no session anywhere.
+    pub looked_in: &'a [PathBuf],
+}
+
+/// How much is said to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Examples of each code in a line each.
+    Letter,
+    /// All that is known of some findings of the codes that were asked for.
+    Chosen,
+    /// All that is known of every finding.
+    All,
 }
 
 impl Report<'_> {
@@ -51,43 +73,142 @@ impl Answer for Report<'_> {
         ("doctor-report", DoctorJson { findings, counts: self.counts() })
     }
 
-    /// Writes the findings grouped by severity and code, and a summary.
+    /// Writes the findings grouped by severity and code, the worst first, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { strong, faint, .. } = styles;
-        for group in self.findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)) {
-            let (severity, code) = (group[0].severity, group[0].code);
-            let style = match severity {
-                Severity::Error => styles.error,
-                Severity::Warning => styles.warning,
-                Severity::Info => styles.faint,
-            };
-            writeln!(out, "{style}{}{style:#} {strong}{}{strong:#}: {}", severity.name(), code.name(), code.meaning())?;
-            let shown = if severity == Severity::Info && !self.shows_all { FEW } else { group.len() };
-            for finding in group.iter().take(shown) {
-                finding_text(out, env, styles, finding)?;
+        let groups: Vec<&[Finding]> =
+            self.findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)).collect();
+        // What is only worth knowing is one line a code where something else was found, too.
+        let is_letter = self.detail == Detail::Letter;
+        let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Info);
+        let is_brief = |group: &[Finding]| is_letter && has_trouble && group[0].severity == Severity::Info;
+        for (at, group) in groups.iter().enumerate() {
+            if is_brief(group) {
+                let follows_brief = at > 0 && is_brief(groups[at - 1]);
+                let blank = if at > 0 && !follows_brief { "\n" } else { "" };
+                write!(out, "{blank}")?;
+                self.brief(out, styles, group)?;
+                continue;
             }
-            if group.len() > shown {
-                let more = group.len() - shown;
-                writeln!(out, "  {faint}and {more} more: rejoin doctor --check {}{faint:#}", code.name())?;
-            }
-            writeln!(out)?;
+            write!(out, "{}", if at > 0 { "\n" } else { "" })?;
+            self.group(out, env, styles, group)?;
         }
-        writeln!(out, "{}", summary(self))
+        if self.sessions == 0 && !self.looked_in.is_empty() {
+            nothing_found(self.looked_in, env).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
+        writeln!(out, "{}{}", if groups.is_empty() { "" } else { "\n" }, summary(self))
     }
 }
 
+impl Report<'_> {
+    fn head(&self, out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<()> {
+        let strong = styles.strong;
+        let (severity, code) = (group[0].severity, group[0].code);
+        let style = match severity {
+            Severity::Error => styles.error,
+            Severity::Warning => styles.warning,
+            Severity::Info => styles.faint,
+        };
+        let times = if group.len() > 1 { format!(" ({} times)", group.len()) } else { String::new() };
+        let (severity, name) = (severity.name(), code.name());
+        write!(out, "{style}{severity}{style:#} {strong}{name}{strong:#}: {}{times}", code.meaning())
+    }
+
+    /// Writes one line for all findings of a code.
+    fn brief(&self, out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<()> {
+        let faint = styles.faint;
+        self.head(out, styles, group)?;
+        writeln!(out, "{faint} (rejoin doctor --check {}){faint:#}", group[0].code.name())
+    }
+
+    fn group(&self, out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) -> io::Result<()> {
+        let faint = styles.faint;
+        self.head(out, styles, group)?;
+        writeln!(out)?;
+        let shown = if self.detail == Detail::All { group.len() } else { group.len().min(FEW) };
+        match self.detail {
+            Detail::Letter => self.examples(out, env, styles, &group[..shown])?,
+            Detail::Chosen | Detail::All => {
+                group[..shown].iter().try_for_each(|finding| finding_text(out, env, styles, finding))?;
+            }
+        }
+        if group.len() > shown {
+            let (more, code) = (group.len() - shown, group[0].code.name());
+            writeln!(out, "  {faint}and {more} more (rejoin doctor --check {code} --all-findings){faint:#}")?;
+        }
+        Ok(())
+    }
+
+    /// Writes a line a finding, and below them the commands of the first.
+    fn examples(&self, out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
+        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        for finding in examples {
+            writeln!(out, "  {}", text::truncated(&example(finding, env), width.saturating_sub(2)))?;
+        }
+        let mut remedies = examples[0].remedies.iter().take(MAX_REMEDIES);
+        remedies.try_for_each(|remedy| remedy_text(out, env, styles, 4, remedy))
+    }
+}
+
+/// Says in a few words what one finding is about, and what is.
+fn example(finding: &Finding, env: &Env) -> String {
+    let named = |(agent, id): &(AgentKind, String)| {
+        let id: String = id.chars().take(SHORT_ID).collect();
+        format!(
+            "{agent} {id}  {}",
+            finding.title.as_deref().map(|title| text::truncated(title, 40)).unwrap_or_default()
+        )
+    };
+    let subject = match (&finding.subject, finding.sessions.as_slice(), finding.paths.as_slice()) {
+        (Some(subject), ..) => subject.clone(),
+        (None, [session], _) => named(session),
+        (None, _, [path, ..]) => env.tilde(path),
+        (None, [session, ..], []) => named(session),
+        (None, [], []) => finding.evidence.clone(),
+    };
+    // A missing directory says all that there is of it.
+    let measured = if finding.code == Code::MissingDirectory { "" } else { &finding.measured };
+    text::one_line(&format!("{}{}{measured}", subject.trim_end(), if measured.is_empty() { "" } else { ": " }))
+        .into_owned()
+}
+
+/// Writes all of a finding: what speaks for it, where, and every command.
 fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Finding) -> io::Result<()> {
-    let Styles { strong, faint, .. } = styles;
-    writeln!(out, "  {}", text::one_line(&finding.evidence))?;
-    for path in finding.paths.iter().take(MAX_PATHS) {
+    let faint = styles.faint;
+    let evidence = text::one_line(&finding.evidence);
+    writeln!(out, "  {evidence}")?;
+    let unsaid = finding.paths.iter().filter(|path| !finding.evidence.contains(&*path.to_string_lossy()));
+    let unsaid: Vec<_> = unsaid.collect();
+    for path in unsaid.iter().take(MAX_PATHS) {
         writeln!(out, "      {faint}{}{faint:#}", text::one_line(&env.tilde(path)))?;
     }
-    if finding.paths.len() > MAX_PATHS {
-        writeln!(out, "      {faint}and {} more{faint:#}", finding.paths.len() - MAX_PATHS)?;
+    if unsaid.len() > MAX_PATHS {
+        writeln!(out, "      {faint}and {} more{faint:#}", unsaid.len() - MAX_PATHS)?;
     }
-    let (measured, expected) = (text::one_line(&finding.measured), text::one_line(&finding.expected));
-    writeln!(out, "      {faint}found: {measured}; expected: {expected}{faint:#}")?;
-    writeln!(out, "      {strong}{}{strong:#}", text::unbroken(&finding.remedy))
+    finding.remedies.iter().try_for_each(|remedy| remedy_text(out, env, styles, 6, remedy))
+}
+
+/// Writes a command, and behind it what it does, as far as there is room.
+fn remedy_text(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    indent: usize,
+    Remedy { command, effect }: &Remedy,
+) -> io::Result<()> {
+    /// Less is not worth reading.
+    const LEAST: usize = 12;
+    let Styles { strong, faint, .. } = styles;
+    let command = text::unbroken(command);
+    let effect = text::one_line(effect);
+    let room = env.width.map(|width| usize::from(width).saturating_sub(indent + command.width() + 2));
+    write!(out, "{:indent$}{strong}{command}{strong:#}", "")?;
+    match room {
+        Some(room) if room < LEAST.min(effect.width()) => writeln!(out),
+        room => {
+            let effect = text::truncated(&effect, room.unwrap_or(usize::MAX));
+            writeln!(out, "  {faint}{effect}{faint:#}")
+        }
+    }
 }
 
 fn summary(report: &Report<'_>) -> String {

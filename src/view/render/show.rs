@@ -79,11 +79,14 @@ pub(crate) fn session(
     match plan {
         Ok(plan) => {
             match (&plan.dir, session.launch_dir_exists) {
-                (None, _) => {
-                    page.warning("resume", "refused while its directory is unknown; name it with --dir DIR")?
-                }
-                (_, Some(false)) => page
-                    .warning("resume", "refused while its launch directory is gone; start elsewhere with --dir DIR")?,
+                (None, _) => page.warning(
+                    "resume",
+                    "refused while its directory is unknown; in the directory where it belongs, add --dir .",
+                )?,
+                (_, Some(false)) => page.warning(
+                    "resume",
+                    "refused while its launch directory is gone; to start where you are, add --dir .",
+                )?,
                 _ if copy.is_planted() => page.warning("resume", "refused without --trust")?,
                 _ => match plan.shell_line(env) {
                     Some(line) => page.line("resume", &text::unbroken(&line))?,

@@ -21,7 +21,7 @@ use crate::view::ui::Styles;
 /// Blanks between two columns.
 const GAP: usize = 2;
 /// What a table is fitted to where the terminal does not tell its width.
-pub(super) const DEFAULT_WIDTH: u16 = 120;
+pub(crate) const DEFAULT_WIDTH: u16 = 120;
 
 /// How a table looks.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, S
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::ColorWhen;
-use crate::error::{Exit, Refusal};
+use crate::error::{DECLINED, Refusal};
 use crate::format::text;
 use crate::system::env::Env;
 use gate::{Gate, guarded};
@@ -134,7 +134,7 @@ impl Ui {
 
     /// Says why the run failed, with what to type next.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
-        if error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::Interrupted) {
+        if error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == DECLINED) {
             // Somebody answered no, which is not an error.
             return self.note("Nothing was changed.");
         }
@@ -184,11 +184,14 @@ impl Ui {
         BufReader::with_capacity(64 * 1024, io::stdin().lock())
     }
 
-    /// Asks a question that is answered with yes or no; no answer is a no.
+    /// Asks a question that is answered with yes or no, below what it is about; no answer is a no.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
-    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
+    pub(crate) fn confirm(&mut self, about: &[String], question: &str) -> io::Result<bool> {
         self.flush()?;
         let mut err = io::stderr().lock();
+        for line in about {
+            writeln!(err, "{}", text::unbroken(line))?;
+        }
         write!(err, "{} [y/N] ", indented(question))?;
         err.flush()?;
         let mut answer = String::new();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::doctor::check::{Finding, Repair};
+use crate::doctor::check::{Finding, Remedy, Repair};
 use crate::doctor::code::{Code, Severity};
 use crate::session::AgentKind;
 use crate::view::render::answer::List;
@@ -60,9 +60,11 @@ pub(crate) struct FindingJson<'a> {
     pub measured: &'a str,
     /// What should be.
     pub expected: &'a str,
-    /// What to type, or what to do in the agent. A person has to fill in `DIR` and `COPY`.
+    /// The first of the `remedies`.
     pub remedy: &'a str,
-    /// What `doctor --fix` does about it; `null` if a person has to decide.
+    /// What to type: complete commands, the best first, each with what it does.
+    pub remedies: Vec<RemedyJson<'a>>,
+    /// What `doctor --fix` does about it; `null` when somebody has to decide.
     pub repair: Option<RepairJson<'a>>,
 }
 
@@ -74,6 +76,22 @@ pub(crate) struct SessionIdJson<'a> {
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
+}
+
+/// A command that does something about a finding.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Remedy", deny_unknown_fields)]
+pub(crate) struct RemedyJson<'a> {
+    /// The whole command, for a shell.
+    pub command: &'a str,
+    /// What it does.
+    pub effect: &'a str,
+}
+
+impl<'a> From<&'a Remedy> for RemedyJson<'a> {
+    fn from(Remedy { command, effect }: &'a Remedy) -> Self {
+        Self { command, effect }
+    }
 }
 
 /// A repair that loses nothing.
@@ -98,7 +116,8 @@ impl<'a> From<&'a Finding> for FindingJson<'a> {
             evidence: &finding.evidence,
             measured: &finding.measured,
             expected: &finding.expected,
-            remedy: &finding.remedy,
+            remedy: finding.remedies.first().map_or("", |remedy| remedy.command.as_str()),
+            remedies: finding.remedies.iter().map(RemedyJson::from).collect(),
             repair: finding.repair.as_ref().map(RepairJson::from),
         }
     }

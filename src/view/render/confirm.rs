@@ -1,0 +1,75 @@
+//! What a question is about: the sessions that would go, and the run that would be undone.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::change::apply::journal::{Run, State};
+use crate::format::text;
+use crate::session::Session;
+use crate::session::fields::Field;
+use crate::session::select::ShortIds;
+use crate::system::env::Env;
+use crate::view::render::table::{self, DEFAULT_WIDTH, Look};
+use crate::view::ui::Styles;
+
+/// So many sessions are named before a question.
+const NAMED: usize = 10;
+/// So many projects are named in a total.
+const PROJECTS: usize = 5;
+
+/// Says which sessions would be removed: the first of them in a table, and all by agent and project.
+pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
+    let mut newest = sessions.to_vec();
+    newest.sort_by_key(|session| Reverse(session.recency()));
+    let named: Vec<Session> = newest.into_iter().take(NAMED).cloned().collect();
+    let fields = Field::OF_TABLES.into_iter().filter(|field| *field != Field::Marks).collect();
+    let look = Look { short: ShortIds::of(&named), fields: Some(fields), is_wide: false, has_groups: false };
+    let mut rows = Vec::new();
+    // Nothing can fail on the way to memory.
+    let _ = table::sessions(&mut rows, env, &Styles::default(), &named, &look);
+    let mut lines: Vec<String> = String::from_utf8_lossy(&rows).lines().map(str::to_owned).collect();
+    if sessions.len() > NAMED {
+        lines.push(format!("and {} more", sessions.len() - NAMED));
+        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        let by_agent = totals(sessions, |session| session.agent.name().to_owned());
+        lines.extend(text::flowed("By agent:", &by_agent, width));
+        let dir = |session: &Session| {
+            session.launch_dir().map_or_else(|| "directory unknown".to_owned(), |dir| table::shown_dir(dir, env))
+        };
+        let mut by_project = totals(sessions, dir);
+        if by_project.len() > PROJECTS {
+            let more = by_project.split_off(PROJECTS).len();
+            by_project.push(format!("{more} more"));
+        }
+        lines.extend(text::flowed("By project:", &by_project, width));
+    }
+    lines
+}
+
+/// Counts sessions by a name, the most first.
+fn totals(sessions: &[&Session], name: impl Fn(&Session) -> String) -> Vec<String> {
+    let mut counts: BTreeMap<String, (usize, u64)> = BTreeMap::new();
+    for session in sessions {
+        let (count, bytes) = counts.entry(name(session)).or_default();
+        *count += 1;
+        *bytes += session.copy().size().unwrap_or_default();
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, (count, _))| Reverse(*count));
+    counts.into_iter().map(|(name, (count, bytes))| format!("{name} {count} ({})", text::size(bytes))).collect()
+}
+
+/// Says which run would be undone.
+pub(crate) fn undo(run: &Run, env: &Env) -> Vec<String> {
+    /// So many items of a run are named.
+    const ITEMS: usize = 5;
+    let done: Vec<_> = run.items.iter().filter(|(_, state)| *state == State::Done).collect();
+    let when = text::ago(Some(run.at), env.now);
+    let what = text::count(done.len(), "change");
+    let mut lines = vec![format!("Run {} (rejoin {}), {when}: {what}", run.id, run.verb)];
+    lines.extend(done.iter().take(ITEMS).map(|(record, _)| format!("  {}", text::one_line(&record.label))));
+    if done.len() > ITEMS {
+        lines.push(format!("  and {} more", done.len() - ITEMS));
+    }
+    lines
+}

@@ -1,0 +1,125 @@
+//! `doctor` as a letter to people, and questions that show what they are about.
+
+use crate::facts::{copy_tree, corpus};
+use crate::fixtures::{Amplifier, Claude, id};
+use crate::terminal::Seat;
+use crate::world::World;
+
+/// Runs the program at a terminal and answers its question.
+fn answering(world: &World, keys: &str, args: &[&str]) -> (Option<i32>, String) {
+    let mut command = world.from(world.root().join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(args).args(["--color", "never"]);
+    let mut seat = Seat::run(&command, 100, 40);
+    seat.sees("[y/N] ");
+    seat.types(keys);
+    let (status, said) = seat.ends();
+    (status, said.replace("\r\n", "\n"))
+}
+
+#[test]
+fn a_missing_directory_is_one_line_and_three_of_many_stand_for_all() {
+    let world = World::new();
+    for n in 1..=30 {
+        world.add(Claude::session(id(n)).in_dir(format!("/gone/{n}")).turn("x", "y"));
+    }
+    let letter = world.rejoin(["doctor", "--check", "missing-directory", "--json"]).code(4).stdout();
+    assert_eq!(letter.matches("\"code\":\"missing-directory\"").count(), 30);
+    let letter = world.rejoin(["doctor"]).code(4).stdout();
+    let of_dirs = letter.lines().filter(|line| line.contains("/gone/") && line.contains("1 session"));
+    assert_eq!(of_dirs.count(), 3, "{letter}");
+    assert!(letter.contains("and 27 more (rejoin doctor --check missing-directory --all-findings)"), "{letter}");
+    assert!(!letter.contains("expected:"), "{letter}");
+    let all = world.rejoin(["doctor", "--check", "missing-directory", "--all-findings"]).code(4).stdout();
+    assert_eq!(all.lines().filter(|line| line.contains("1 session belongs to /gone/")).count(), 30);
+}
+
+#[test]
+fn the_worst_comes_first_and_what_is_only_worth_knowing_is_a_line() {
+    let world = World::new();
+    world.add(Amplifier::session(id(1)).in_dir("/gone").session_info("/gone").turn("x", "y"));
+    world.add(Amplifier::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
+    let letter = world.rejoin(["doctor"]).code(4).stdout();
+    let heads: Vec<&str> = letter.lines().filter(|line| line.starts_with(['e', 'w', 'i'])).collect();
+    assert!(heads[0].starts_with("warning missing-directory"), "{letter}");
+    assert!(heads[1].ends_with("(rejoin doctor --check session-info-missing)"), "{letter}");
+    assert!(letter.trim_end().ends_with("`rejoin doctor --fix` fixes 1 without losing anything."), "{letter}");
+}
+
+#[test]
+fn some_sessions_alone_are_looked_at_if_they_are_named() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/gone/a").title("First of two").turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir("/gone/b").turn("x", "y"));
+    for named in [&id(1), "First of two"] {
+        let letter = world.rejoin(["doctor", named]).code(4).stdout();
+        assert!(letter.contains("/gone/a") && !letter.contains("/gone/b"), "{letter}");
+    }
+    world.rejoin(["doctor", &id(9)]).code(5);
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn a_home_of_ten_agents_fits_a_letter_of_fifty_lines() {
+    let world = World::new();
+    let agents =
+        ["amplifier", "claude", "codex", "codex-old", "gemini", "opencode", "qwen", "copilot", "pi", "vibe", "kimi"];
+    for agent in agents {
+        let Some(folder) = corpus(agent) else {
+            println!("skipped: there is no ../shared/corpus/{agent} beside the checkout");
+            return;
+        };
+        copy_tree(&folder.join("home"), &world.home());
+    }
+    let letter = world.with("REJOIN_NOW", "2026-11-22T18:00:00Z").rejoin(["doctor"]).code(4).stdout();
+    assert!(letter.lines().count() <= 50, "{} lines:\n{letter}", letter.lines().count());
+}
+
+#[test]
+fn a_repair_shows_its_plan_and_asks_on_a_terminal() {
+    let world = World::new();
+    let session = world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
+    let (status, said) = answering(&world, "n\n", &["doctor", "--fix"]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("would write  amplifier") && said.contains("session-info.json"), "{said}");
+    assert!(said.contains("Nothing was changed.") && !said.contains("error:"), "{said}");
+    assert!(!session.join("session-info.json").exists());
+    let (status, said) = answering(&world, "y\n", &["doctor", "--fix"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(session.join("session-info.json").exists());
+}
+
+#[test]
+fn a_removal_names_what_it_would_remove_before_it_asks() {
+    let world = World::new();
+    let app = world.dir("app");
+    for n in 1..=12 {
+        world.add(Claude::session(id(n)).in_dir(&app).title(&format!("Number {n}")).turn("x", "y"));
+    }
+    let (status, said) = answering(&world, "n\n", &["delete", &id(3)]);
+    assert_eq!(status, Some(1), "{said}");
+    for part in ["claude", "Number 3", "/app", "2026-02-01", "Move 1 session"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(said.contains("Nothing was changed.") && !said.contains("error:"), "{said}");
+    let (_, said) = answering(&world, "n\n", &["cleanup", "--all", "--allow-all"]);
+    assert_eq!(said.matches("Number ").count(), 10, "{said}");
+    for part in ["and 2 more", "By agent: claude 12 (", "By project: ", "Move 12 sessions"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let refused = world.rejoin(["delete", "latest", "--yes"]).code(2).stderr();
+    assert!(refused.contains("`rejoin show latest`"), "{refused}");
+}
+
+#[test]
+fn an_undo_without_a_run_says_which_one_it_means_and_asks() {
+    let world = World::new();
+    let session = world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    let (status, said) = answering(&world, "n\n", &["undo"]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("(rejoin delete)") && said.contains(&id(1)), "{said}");
+    assert!(!session.exists());
+    let (status, said) = answering(&world, "y\n", &["undo"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(session.exists());
+}

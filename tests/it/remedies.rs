@@ -1,0 +1,230 @@
+//! Every command that the program prints is complete: pasted into a shell at a terminal, it does what is said of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::contract::parse;
+use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::fixtures::{Amplifier, Claude, Jido, Leo, id, sample};
+use crate::terminal::Seat;
+use crate::world::World;
+
+/// The programs that the fixtures' sessions are resumed with.
+const PROGRAMS: [&str; 13] = [
+    "amplifier",
+    "claude",
+    "codex",
+    "copilot",
+    "crush",
+    "gemini",
+    "goose",
+    "jido_code",
+    "kimi",
+    "opencode",
+    "pi",
+    "qwen",
+    "vibe",
+];
+
+/// A home in which something is wrong of every kind that the other fixtures lack.
+fn damaged_home() -> World {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(world.root().join("gone/away")).turn("gone", "x"));
+    world.add(Claude::session(id(2)).in_dir(&app).turn("torn", "x").torn());
+    world.add(Claude::session(id(3)).in_dir(&app).record("mode", &serde_json::json!({"mode": "normal"})));
+    // Two copies that went their own ways, so that a person must choose.
+    world.add(Claude::session(id(4)).in_dir(&app).turn("same", "x").turn("one way", "x"));
+    world.add(Claude::session(id(4)).in_dir(world.dir("b")).turn("same", "x").turn("another way", "y"));
+    world.add(Amplifier::session(id(5)).turn("nowhere", "x"));
+    world.add(Amplifier::session(id(6)).in_dir(&app).turn("no info", "x"));
+    world.add(Amplifier::session(id(4)).in_dir(&app).session_info(&app).turn("same id", "x"));
+    world.add(Jido::session(id(7)).in_dir(&app));
+    world.add(Leo::pointer(world.dir("home/workspace/app/Lost/app"), &id(99)));
+    world.add(Claude::session(id(8)).in_dir(&app).filed_under("-some-where").turn("misfiled", "x"));
+    world
+}
+
+fn one_of_everything() -> World {
+    let world = World::new();
+    sample::fill(&world);
+    world
+}
+
+/// Runs every verb that may print a command, and returns what was printed by which.
+fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
+    let run = |args: &[&str]| (words(args), printed(world, now, args));
+    let list = world.with("REJOIN_NOW", now).rejoin(["list", "--all", "--json"]).code(0).sessions();
+    let ids: Vec<String> = list
+        .iter()
+        .map(|session| format!("{}:{}", format!("{:?}", session.agent).to_lowercase(), session.id))
+        .collect();
+    let mut texts = vec![
+        run(&["list", "--format", "table"]),
+        run(&["list", "--agent", "claude", "--dir", "/nowhere"]),
+        run(&["show", "nothing-has-this-name"]),
+        run(&["doctor"]),
+        run(&["doctor", "--all-findings"]),
+        run(&["doctor", "--fix", "--dry-run"]),
+        run(&["cleanup", "--older-than", "1s"]),
+        run(&["cleanup", "--all", "--yes"]),
+        run(&["cleanup", "--empty", "--all", "--dry-run"]),
+        run(&["delete", "latest", "--yes"]),
+        run(&["delete", "1", "--yes"]),
+        run(&["archive", "--all", "--dry-run"]),
+        run(&["trash", "restore", "nothing"]),
+        run(&["undo", "nothing"]),
+        run(&["help", "nothing"]),
+        run(&["pin", "--list"]),
+    ];
+    let pointers = walkdir::WalkDir::new(world.home()).into_iter().filter_map(Result::ok);
+    for pointer in pointers.filter(|entry| entry.file_name() == ".agent_session.json") {
+        let dir = pointer.path().parent().and_then(Path::to_str).expect("a path").to_owned();
+        texts.push(run(&["resume", &dir, "--print"]));
+    }
+    let mut removed: BTreeMap<&str, usize> = BTreeMap::new();
+    for id in &ids {
+        let about: [&[&str]; 3] =
+            [&["show", id], &["resume", id, "--print"], &["resume", id, "--print", "--prompt", "go on"]];
+        texts.extend(about.map(run));
+        // A removal says the same of each session of an agent.
+        let seen = removed.entry(id.split(':').next().unwrap_or_default()).or_default();
+        *seen += 1;
+        if *seen <= 2 {
+            let changes: [&[&str]; 5] = [
+                &["delete", id],
+                &["delete", id, "--dry-run"],
+                &["dedupe", id, "--keep", "1", "--dry-run"],
+                &["backfill", id, "--dry-run"],
+                &["archive", id, "--dry-run"],
+            ];
+            texts.extend(changes.map(run));
+        }
+    }
+    let mut commands: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (args, text) in texts {
+        for command in commands_in(&text) {
+            commands.insert(command, args.clone());
+        }
+    }
+    let report: serde_json::Value = parse(&world.with("REJOIN_NOW", now).rejoin(["doctor", "--json"]).stdout());
+    for finding in report["findings"].as_array().expect("findings") {
+        let remedies = finding["remedies"].as_array().expect("remedies");
+        assert!(!remedies.is_empty(), "a finding without a command: {finding}");
+        for remedy in remedies {
+            assert!(remedy["effect"].as_str().is_some_and(|effect| !effect.is_empty()), "{finding}");
+            commands.insert(remedy["command"].as_str().expect("a command").to_owned(), words(&["doctor", "--json"]));
+        }
+    }
+    commands
+}
+
+fn words(args: &[&str]) -> Vec<String> {
+    args.iter().map(|arg| (*arg).to_owned()).collect()
+}
+
+/// Runs a verb where nobody can be asked, and returns all that it prints.
+fn printed<S: AsRef<std::ffi::OsStr>>(world: &World, now: &str, args: &[S]) -> String {
+    let answer = world.with("REJOIN_NOW", now).rejoin(args);
+    format!("{}\n{}", answer.stdout(), answer.stderr())
+}
+
+/// Finds what is written as a command of this program: between backticks, or in the parentheses that name the rest.
+fn commands_in(text: &str) -> BTreeSet<String> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let named = text.split("(rejoin ").skip(1).filter_map(|rest| Some(format!("rejoin {}", rest.split_once(')')?.0)));
+    let own = |command: &String| command.starts_with("rejoin ") && !command.contains('\n');
+    quoted.map(str::to_owned).chain(named).filter(own).collect()
+}
+
+/// Returns whether a command makes a directory that is not in the world of the test; then it is only looked at.
+fn writes_outside(command: &str, world: &World) -> bool {
+    let root = world.root().to_str().expect("a path in UTF-8");
+    command.strip_prefix("mkdir -p ").is_some_and(|dir| !dir.trim_start_matches(['\'', '"']).starts_with(root))
+}
+
+/// Puts the world back as it was.
+fn put_back(world: &World, kept: &Path) {
+    for entry in std::fs::read_dir(world.root()).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).expect("removed")
+        } else {
+            std::fs::remove_file(path).expect("removed")
+        }
+    }
+    copy(kept, world.root());
+}
+
+/// Copies everything in a directory with its times, by which sessions are recognised.
+fn copy(from: &Path, to: &Path) {
+    let copied = std::process::Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status();
+    assert!(copied.expect("cp").success());
+}
+
+/// Pastes each command into a shell at a terminal in a world of its own, with a yes to whatever is asked.
+fn paste_all(world: &World, now: &str) -> usize {
+    for program in PROGRAMS {
+        world.install(program, "");
+    }
+    let link = world.root().join("bin/rejoin");
+    if !link.exists() {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), link).expect("a link");
+    }
+    let commands = printed_by_verbs(world, now);
+    let kept = tempfile::tempdir().expect("a directory");
+    copy(world.root(), kept.path());
+    let mut failed = Vec::new();
+    for (command, from) in &commands {
+        // The fingerprint of a plan is that of these very files, and they were put back by copying.
+        let again = |plan: &str| {
+            let printed = commands_in(&printed(world, now, from)).into_iter().find(|command| command.starts_with(plan));
+            printed.expect("the same plan")
+        };
+        let command = &command.split_once("--apply ").map_or_else(|| command.clone(), |(plan, _)| again(plan));
+        if writes_outside(command, world) {
+            continue;
+        }
+        let mut shell = world.with("REJOIN_NOW", now).command("/bin/sh");
+        shell.args(["-c", command]);
+        let mut seat = Seat::run(&shell, 100, 40);
+        seat.types("y\n");
+        let (status, said) = seat.ends();
+        // A doctor that looks again finds the rest.
+        let is_fine = status == Some(0) || (command.contains(" doctor ") && status == Some(4));
+        if !is_fine {
+            failed.push(format!("{command} ends with {status:?}\nprinted by: {from:?}\n{said}"));
+        }
+        if !is_reading(command) {
+            put_back(world, kept.path());
+        }
+    }
+    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), commands.len(), failed.join("\n"));
+    commands.len()
+}
+
+fn is_reading(command: &str) -> bool {
+    let verb = command.split(' ').nth(1).unwrap_or_default();
+    let is_plan = command.contains("--dry-run") || command.contains("--print");
+    is_plan
+        || matches!(verb, "show" | "list" | "help" | "agents" | "-ld")
+        || (verb == "doctor" && !command.contains("--fix"))
+}
+
+#[test]
+fn every_command_that_is_printed_of_a_damaged_home_works_when_it_is_pasted() {
+    let count = paste_all(&damaged_home(), crate::world::NOW);
+    assert!(count >= 40, "{count} commands");
+}
+
+#[test]
+fn every_command_that_is_printed_of_one_of_everything_works_when_it_is_pasted() {
+    let count = paste_all(&one_of_everything(), crate::world::NOW);
+    assert!(count >= 40, "{count} commands");
+}
+
+#[test]
+fn every_command_that_is_printed_of_the_sample_home_works_when_it_is_pasted() {
+    let count = paste_all(&sample_home(), NOW);
+    assert!(count >= 40, "{count} commands");
+}
