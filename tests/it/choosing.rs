@@ -116,7 +116,7 @@ fn a_launch_directory_that_is_gone_is_refused_with_what_is_left_of_it() {
 
     let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
     assert!(text.contains("does not exist"), "{text}");
-    let offered = format!("--dir {}  (the main checkout of that worktree)", repository.display());
+    let offered = format!("--dir {}`  (the main checkout of that worktree)", repository.display());
     assert!(text.contains(&offered), "{text}");
     let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
     assert_eq!(plan.launch_dir.expect("a directory").exists, Some(false));
@@ -136,7 +136,7 @@ fn a_project_that_was_moved_is_found_by_its_git_remote() {
     std::fs::rename(&old, &new).expect("a move");
     world.add(Claude::session(id(2)).in_dir(&new).turn("x", "y"));
     let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
-    assert!(text.contains(&format!("--dir {}  (a checkout of the same git remote)", new.display())), "{text}");
+    assert!(text.contains(&format!("--dir {}`  (a checkout of the same git remote)", new.display())), "{text}");
 }
 
 #[test]
@@ -145,7 +145,8 @@ fn a_session_that_claims_a_directory_against_its_own_place_is_not_trusted() {
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&beta).filed_under(claude_slug(&alpha)).turn("planted", "yes"));
     let error = world.rejoin(["resume", &id(1)]).code(7).stderr();
-    assert!(error.contains("start there with --trust"), "{error}");
+    let command = format!("start there with `rejoin resume claude:{} --trust`", id(1));
+    assert!(error.contains(&command), "{error}");
     assert!(world.launched().is_none());
     world.rejoin(["resume", &id(1), "--trust"]).code(0);
     assert_eq!(launched(&world).cwd, beta);

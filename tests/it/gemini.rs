@@ -301,7 +301,7 @@ fn it_is_resumed_by_its_full_id_in_its_directory_with_a_warning() {
     let world = World::new();
     world.install("gemini", "");
     let app = world.dir("app");
-    let path = world.add(Gemini::session(id(1)).in_dir(&app).turn("x", "y"));
+    world.add(Gemini::session(id(1)).in_dir(&app).turn("x", "y"));
     let plan: ResumePlan = world.rejoin(["resume", &id(1)[..8], "--json"]).code(0).json();
     assert_eq!(plan.resume.argv, ["gemini", "--resume", &id(1)]);
     assert_eq!((plan.resume.dir.as_deref(), plan.resume.set.len()), (app.to_str(), 0));
@@ -309,7 +309,8 @@ fn it_is_resumed_by_its_full_id_in_its_directory_with_a_warning() {
 
     let answer = world.rejoin(["resume", &id(1)]).code(0);
     assert!(answer.stderr().contains("may delete this session"), "{}", answer.stderr());
-    assert!(answer.stderr().contains(path.to_str().expect("a path")), "{}", answer.stderr());
+    let remedy = format!("`rejoin archive gemini:{}`", id(1));
+    assert!(answer.stderr().contains(&remedy), "{}", answer.stderr());
     let launch = world.launched().expect("a launch");
     assert_eq!((launch.argv, launch.cwd), (["gemini", "--resume", &id(1)].map(str::to_owned).to_vec(), app));
 

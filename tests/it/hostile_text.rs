@@ -255,7 +255,7 @@ fn a_command_that_no_terminal_should_be_sent_is_not_printed_but_can_be_run() {
         world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
         world.rejoin(["resume", &id(1), "--print"]).code(7).stdout_eq("").stderr_eq(snapbox::str![[r#"
 error: the command cannot be printed: a part of it holds control characters or is not UTF-8
-hint: leave out --print to run it, or take it from --json
+hint: run it with `rejoin resume [..]`, or read it with `rejoin resume [..] --json`
 
 "#]]);
         world.rejoin(["resume", &id(1)]).code(0);

@@ -170,7 +170,9 @@ fn sessions_are_ordered_as_asked_for() {
         assert_eq!(ids(&world, &["--sort", key, "--reverse"]), reversed.map(id), "{key}");
     }
     assert_eq!(ids(&world, &["--sort", "size"])[0], id(4));
-    assert_eq!(ids(&world, &["--sort", "dir"])[0], id(3), "/gone comes before the world's directories");
+    // Where the world lies is the machine's choice.
+    let place = if world.root() < std::path::Path::new("/gone") { 3 } else { 0 };
+    assert_eq!(ids(&world, &["--sort", "dir"])[place], id(3));
 }
 
 #[test]

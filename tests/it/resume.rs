@@ -70,7 +70,8 @@ fn the_callers_directory_counts_only_if_it_encodes_to_the_project() {
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).events_only().turn("x", ""));
     let answer = world.from(&other).rejoin(["resume", &id(1)]).code(7);
-    assert!(answer.stderr().contains("--dir DIR"), "{}", answer.stderr());
+    let command = format!("`rejoin resume amplifier:{} --dir .`", id(1));
+    assert!(answer.stderr().contains(&command), "{}", answer.stderr());
     assert!(!session.join("session-info.json").exists());
 
     world.from(&app).rejoin(["resume", &id(1)]).code(0);

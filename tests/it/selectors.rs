@@ -186,16 +186,14 @@ fn words_name_a_session_and_several_that_match_are_a_short_table() {
     let words: contract::Details = world.rejoin(["show", "about", "basket", "--json"]).code(0).json();
     assert_eq!(words.session.id, id(2), "words need no quotes");
     for verb in ["show", "resume", "delete", "pin"] {
-        let answer = world.rejoin([verb, "basket"]).code(if verb == "delete" { 2 } else { 6 });
-        if verb != "delete" {
-            let error = answer.stderr();
-            let lines: Vec<&str> = error.lines().collect();
-            assert_eq!(lines[0], "error: 2 sessions match \"basket\"");
-            assert!(lines[1].starts_with(&format!("  claude  {}  Empty the basket", id(1))), "{error}");
-            assert!(lines[1].contains("/shop") && lines[1].ends_with("2026-02-01"), "{error}");
-            assert_eq!(lines[3], "hint: use the id of one of them, or type more words");
-            assert_eq!(lines.len(), 4, "{error}");
-        }
+        let answer = world.rejoin([verb, "basket"]).code(6);
+        let error = answer.stderr();
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines[0], "error: 2 sessions match \"basket\"");
+        assert!(lines[1].starts_with(&format!("  claude  {}  Empty the basket", id(1))), "{error}");
+        assert!(lines[1].contains("/shop") && lines[1].ends_with("2026-02-01"), "{error}");
+        assert_eq!(lines[3], "hint: use the id of one of them, or type more words");
+        assert_eq!(lines.len(), 4, "{error}");
     }
     world.rejoin(["show", "basket nowhere"]).code(5);
     assert!(world.launched().is_none());
