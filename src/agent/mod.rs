@@ -15,11 +15,13 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::error::{PathError, reason};
 use crate::format::compare::compare;
 use crate::session::evidence;
+use crate::session::mapping::Mapping;
 use crate::session::{Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::StartTime;
 use command::{Command, as_last_argument, as_prompt_option};
+use relocation::{Act, Relocation, Way};
 use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
 
 pub(crate) mod about;
@@ -40,6 +42,7 @@ mod opencode;
 mod pi;
 mod qwen;
 mod registry;
+pub(crate) mod relocation;
 mod stores;
 pub(crate) mod upkeep;
 pub(crate) mod version;
@@ -131,6 +134,23 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+
+    /// Says what lets it find the sessions of a store from other directories: what is done once, and for each of them.
+    /// Without a word of its own nothing of it is touched, and this program keeps the new directory.
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _ways: &'a [Way],
+        _mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(Relocation::kept())
+    }
+
+    /// Says how what it keeps of directories, and not of sessions, names those that have moved: trust, histories, costs.
+    fn references(&self, _store: &Store, _mapping: &Mapping, _env: &Env) -> Vec<Act> {
+        Vec::new()
+    }
 
     /// Returns whether the agent files the sessions of a directory under this project.
     fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {

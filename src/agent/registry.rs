@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use super::{Agent, Found};
 use crate::agent::about::About;
 use crate::agent::command::{Plan, Request};
+use crate::agent::relocation::Act;
 use crate::error::PathError;
 use crate::session::agents::agents;
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Pointer};
 use crate::system::env::Env;
 
@@ -30,6 +32,9 @@ pub(crate) trait PointerWriter: Listed + Sync {
 
     /// Finds the pointers in the program's own places and in every directory that sessions of the other agent record.
     fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found);
+
+    /// Says how the pointer of a directory names what has moved; `None` where there is none, or it names nothing of that.
+    fn moved_pointer(&self, dir: &Path, mapping: &Mapping, env: &Env) -> Option<Act>;
 
     /// Returns the project where it looks for the session of a directory.
     fn project_of(&self, dir: &Path) -> String;

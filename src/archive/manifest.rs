@@ -298,6 +298,7 @@ impl Manifest {
             launch_dir_exists: None,
             health: BTreeSet::new(),
             is_pinned: false,
+            kin: None,
         }
     }
 

@@ -115,6 +115,7 @@ impl<'a> Restore<'a> {
             code: "archived",
             reason: format!("state {}, archived at {}", manifest.number, manifest.archived_at).into(),
             steps,
+            needs: None,
         });
         Ok(true)
     }

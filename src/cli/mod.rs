@@ -5,6 +5,7 @@ mod browse;
 mod hook;
 mod list;
 mod options;
+mod relocate;
 mod remove;
 mod repair;
 mod resume;
@@ -22,6 +23,7 @@ pub(crate) use browse::{SearchArgs, ShowArgs};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, ListForm};
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, RemovalArgs};
+pub(crate) use relocate::MoveArgs;
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
 pub(crate) use resume::ResumeArgs;
@@ -129,6 +131,12 @@ pub(crate) enum Command {
     ///
     /// This checks everything first, and never overwrites a file. `rejoin undo` reverses it.
     Restore(RestoreArgs),
+    /// Let sessions follow a directory that was moved or renamed
+    ///
+    /// This moves what agents keep of the sessions of OLD_DIR and its subdirectories, so that they find each session
+    /// from NEW_DIR. It does not move the directory itself. Where a session is, another is never overwritten; a session
+    /// in use stays where it is. `rejoin undo` reverses it. docs/moving.md says what is done for each agent.
+    Move(MoveArgs),
     /// Keep one copy of a session, and move the others to the trash
     ///
     /// Use this when the copies differ and only you can say which one counts.

@@ -1,4 +1,6 @@
-//! Values that several commands read: ages, sizes and ids.
+//! Values that several commands read: ages, sizes, ids and directories.
+
+use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -45,6 +47,17 @@ pub(super) fn parse_id(text: &str) -> Result<Selector, String> {
         id @ Selector::Id { .. } => Ok(id),
         Selector::Latest | Selector::Path(_) => Err("use an id, the start of one, or AGENT:ID".to_owned()),
     }
+}
+
+/// Reads from which directory to which.
+pub(super) fn parse_mapping(text: &str) -> Result<(PathBuf, PathBuf), String> {
+    // The name of a directory may hold the sign, too; a path after it begins with a slash.
+    let at = ["=/", "=~"].iter().filter_map(|sign| text.find(sign)).min();
+    let (from, to) = at.map(|at| (&text[..at], &text[at + 1..])).ok_or("use OLD=NEW, with two absolute directories")?;
+    if !from.starts_with(['/', '~']) {
+        return Err(format!("{from} is not an absolute directory"));
+    }
+    Ok((from.into(), to.into()))
 }
 
 /// Reads a number of bytes; K, M, G and T count in 1024 as sizes are shown, KB, MB, GB and TB in 1000.
@@ -98,6 +111,15 @@ mod tests {
             ["", "G", "-1", "1X", "1.2.3", "1.", ".5G", "99999999T", "1 0", "0x1", "1E3", "18446744073709551616"]
         {
             assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn two_directories_are_read_whatever_their_names_hold() {
+        assert_eq!(parse_mapping("/workspace=/home/a=b"), Ok(("/workspace".into(), "/home/a=b".into())));
+        assert_eq!(parse_mapping("~/a=b=~/c"), Ok(("~/a=b".into(), "~/c".into())));
+        for wrong in ["", "/a", "/a=b", "a=/b", "=/b"] {
+            assert!(parse_mapping(wrong).is_err(), "{wrong}");
         }
     }
 

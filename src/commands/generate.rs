@@ -10,7 +10,9 @@ use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
 use crate::session::{AgentKind, Message};
 use crate::view::render::answer::document_schema;
-use crate::view::render::{agents, archive, cleanup, hook, json, list, pins, save, search, stores, trash, undo};
+use crate::view::render::{
+    agents, archive, cleanup, hook, json, list, pins, relocate, save, search, stores, trash, undo,
+};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -111,7 +113,7 @@ fn schema(name: &str) -> anyhow::Result<String> {
 }
 
 /// Returns each answer's name, its kinds and the fields that are its own.
-fn schemas() -> [(&'static str, &'static str, Schema); 25] {
+fn schemas() -> [(&'static str, &'static str, Schema); 27] {
     type Messages = Option<Vec<Message>>;
     [
         ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
@@ -132,6 +134,8 @@ fn schemas() -> [(&'static str, &'static str, Schema); 25] {
             "`doctor-fix-plan` for a dry run, else `doctor-fix-outcome`.",
             schema_for!(json::change::FixJson<'_>),
         ),
+        ("move", "`move-plan` for a dry run, else `move-outcome`.", schema_for!(relocate::MoveJson<'_>)),
+        ("move-map", "`move-map`.", schema_for!(relocate::MoveMapJson<'_>)),
         ("change", "`change-plan` for a dry run, else `change-outcome`.", schema_for!(json::change::ChangeJson<'_>)),
         ("archive", "`archive-plan` for a dry run, else `archive-outcome`.", schema_for!(archive::ArchiveJson<'_>)),
         ("archive-list", "`archive-list`.", schema_for!(archive::ArchiveListJson<'_>)),

@@ -1,12 +1,16 @@
 //! `rejoin list`
 
+use std::path::PathBuf;
+
 use crate::agent;
 use crate::cli::{ListArgs, ListForm};
 use crate::error::Exit;
+use crate::scan::moved::checkouts_with;
+use crate::scan::relocated::Relocated;
 use crate::scan::{self, Wanted};
-use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, Filter, ShortIds};
+use crate::session::{Kin, Session};
 use crate::system::env::Env;
 use crate::view::render::list as render;
 use crate::view::render::list::{Layout, Listing};
@@ -19,10 +23,11 @@ const AROUND_TABLE: usize = 6;
 const FEWEST: usize = 5;
 
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
+    let mut filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
     if args.archived {
         return super::archive::list(args, &filter, env, ui);
     }
+    filter.kin = kin(&filter.dirs, env);
     let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
     let watcher = showing.watcher();
@@ -48,6 +53,15 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     // The process ends here; giving back each session's memory by itself would take longer than printing it.
     std::mem::forget(listing);
     Ok(Exit::Ok)
+}
+
+/// Finds the directories that hold the same work as these: where they were before, and their git worktrees.
+fn kin(dirs: &[PathBuf], env: &Env) -> Vec<(PathBuf, Kin)> {
+    // What cannot be read is a problem that the scan tells of.
+    let moves = if dirs.is_empty() { Relocated::default() } else { Relocated::read(env).unwrap_or_default() };
+    let earlier = dirs.iter().flat_map(|dir| moves.earlier(dir)).map(|dir| (dir, Kin::Earlier));
+    let worktrees = dirs.iter().flat_map(|dir| checkouts_with(dir)).map(|dir| (dir, Kin::Worktree));
+    earlier.chain(worktrees).filter(|(dir, _)| !dirs.contains(dir)).collect()
 }
 
 /// Returns whether a person reads the table where it is written, so that notes stand below it.
@@ -85,6 +99,7 @@ pub(super) struct Narrowed {
 /// Leaves what was asked for, in its order.
 pub(super) fn narrow(sessions: &mut Vec<Session>, args: &ListArgs, filter: &Filter, env: &Env) -> Narrowed {
     sessions.retain(|session| filter.matches(session));
+    sessions.iter_mut().for_each(|session| session.kin = filter.kin_of(session));
     let matching = sessions.len();
     sessions.retain(|session| filter.shows_kind(session));
     let hidden = matching - sessions.len();

@@ -16,6 +16,7 @@ pub(crate) mod hook;
 pub(crate) mod list;
 mod messages;
 pub(crate) mod pin;
+pub(crate) mod relocate;
 mod removal;
 pub(crate) mod restore;
 pub(crate) mod resume;

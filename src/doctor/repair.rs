@@ -74,6 +74,7 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey) -> Result<Item
         code: finding.code.name(),
         reason: finding.measured.as_str().into(),
         steps: Vec::new(),
+        needs: None,
     };
     match repair {
         Repair::Backfill { .. } => {
@@ -139,6 +140,7 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
             code: "duplicate-session",
             reason: what.into(),
             steps: trash(&agent.belongings(&copy.place)?.own)?,
+            needs: None,
         })
     };
     let items = session.copies[1..].iter().map(item).collect::<Result<Vec<_>, String>>()?;

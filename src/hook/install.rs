@@ -71,6 +71,7 @@ pub(crate) fn apply(
         code: "hooks",
         reason: reason.into(),
         steps,
+        needs: None,
     };
     let outcome = run::run(&Change { verb: "hook", items: vec![item] }, env, patience)?;
     match outcome.done.into_iter().next() {

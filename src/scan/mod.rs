@@ -2,6 +2,7 @@
 //! the copies of one id together.
 
 pub(crate) mod moved;
+pub(crate) mod relocated;
 pub(crate) mod search;
 pub(crate) mod stores;
 
@@ -16,6 +17,7 @@ use rayon::iter::{
 };
 
 use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes};
+use crate::scan::relocated::Relocated;
 use crate::session::choose::choose;
 use crate::session::evidence::ProjectDirs;
 use crate::session::select::Filter;
@@ -183,8 +185,11 @@ fn group(mut copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
     sessions
 }
 
-/// The small files of each store, read once.
-struct Notes(HashMap<PathBuf, StoreNotes>);
+/// The small files of each store, and what has moved, read once.
+struct Notes {
+    stores: HashMap<PathBuf, StoreNotes>,
+    relocated: Relocated,
+}
 
 impl Notes {
     /// Reads the notes on the wanted copies, and on stores where no copy is wanted.
@@ -207,16 +212,20 @@ impl Notes {
             problems.append(&mut found.problems);
             notes.insert(root.into(), found);
         }
-        Self(notes)
+        let relocated = Relocated::read(env).unwrap_or_else(|problem| {
+            problems.push(problem);
+            Relocated::default()
+        });
+        Self { stores: notes, relocated }
     }
 
     /// Returns whether a copy was read whole with the others of its file.
     fn hold(&self, place: &Located) -> bool {
-        self.0.get(&place.store.root).is_some_and(|notes| notes.copies.contains_key(&*place.path))
+        self.stores.get(&place.store.root).is_some_and(|notes| notes.copies.contains_key(&*place.path))
     }
 
     fn forget_copies(&mut self) {
-        self.0.values_mut().for_each(|notes| notes.copies = HashMap::new());
+        self.stores.values_mut().for_each(|notes| notes.copies = HashMap::new());
     }
 }
 
@@ -244,7 +253,8 @@ fn read_each<T: Send>(
     let nothing = StoreNotes::default();
     let read = |place: Located| -> Result<T, Problem> {
         let path = Arc::clone(&place.path);
-        let notes = notes.0.get(&place.store.root).unwrap_or(&nothing);
+        let relocated = &notes.relocated;
+        let notes = notes.stores.get(&place.store.root).unwrap_or(&nothing);
         let context = ReadContext { env, notes, depth: wanted.depth, sizes: wanted.sizes };
         let Some(agent) = agent::by_kind(place.agent()) else {
             return Err(Problem { path: path.to_path_buf(), reason: "no agent reads it".to_owned() });
@@ -254,6 +264,7 @@ fn read_each<T: Send>(
             if wanted.counts {
                 agent.count(&mut copy)?;
             }
+            relocated.apply(&mut copy);
             Ok(copy)
         });
         copy.map(&digest).map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
@@ -363,6 +374,7 @@ fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) 
         launch_dir_exists: None,
         health: BTreeSet::new(),
         is_pinned: false,
+        kin: None,
     }
 }
 

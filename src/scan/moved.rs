@@ -1,5 +1,6 @@
 //! Where a launch directory that is gone may be now: what is still on the disk, never a guess.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -20,9 +21,28 @@ pub(crate) struct Instead {
     pub is_same_work: bool,
 }
 
+/// Returns the place to which the sessions of a directory can go: one that is the same work, or the only one of its name.
+pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
+    let same_work = found.iter().find(|instead| instead.is_same_work);
+    let name = gone.file_name();
+    let mut named = found.iter().filter(|instead| instead.dir.file_name() == name && !gone.starts_with(&instead.dir));
+    let only = named.next().filter(|_| named.next().is_none());
+    same_work.or(only).map(|instead| instead.dir.clone())
+}
+
 /// The git checkouts that known directories lie in, looked up once for any number of directories that are gone.
 #[derive(Debug, Default)]
-pub(crate) struct Checkouts(BTreeMap<PathBuf, Checkout>);
+pub(crate) struct Checkouts {
+    by_dir: BTreeMap<PathBuf, Checkout>,
+    /// The directories that are known, and exist.
+    known: BTreeSet<PathBuf>,
+    /// What lies near a directory, looked at once.
+    near: RefCell<BTreeMap<PathBuf, Vec<PathBuf>>>,
+}
+
+/// So many entries near a directory that is gone are looked at, and so many levels below its nearest parent.
+const MAX_NEAR: usize = 4096;
+const MAX_DEPTH: usize = 3;
 
 #[derive(Debug)]
 struct Checkout {
@@ -43,8 +63,10 @@ impl Checkout {
 impl Checkouts {
     /// Looks where directories lie that sessions record.
     pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>) -> Self {
-        let repositories: BTreeSet<PathBuf> = known.filter_map(repository_of).collect();
-        Self(repositories.into_iter().map(|dir| (dir.clone(), Checkout::of(&dir))).collect())
+        let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
+        let repositories: BTreeSet<PathBuf> = known.iter().filter_map(|dir| repository_of(dir)).collect();
+        let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Checkout::of(&dir))).collect();
+        Self { by_dir, known, near: RefCell::default() }
     }
 
     /// Finds what is left of a directory; `remote` is the git remote that it had when it was last launched in.
@@ -57,13 +79,28 @@ impl Checkouts {
         };
         let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
         let parents = parent.and_then(repository_of);
-        let own = parents.as_ref().filter(|dir| !self.0.contains_key(*dir)).map(|dir| (dir, Checkout::of(dir)));
-        let checkouts = || self.0.iter().chain(own.as_ref().map(|(dir, checkout)| (*dir, checkout)));
+        let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, Checkout::of(dir)));
+        let checkouts = || self.by_dir.iter().chain(own.as_ref().map(|(dir, checkout)| (*dir, checkout)));
         for (dir, _) in checkouts().filter(|(_, checkout)| checkout.has_worktree(gone)) {
             add(dir, "the main checkout of that worktree", true);
         }
         for (dir, _) in checkouts().filter(|(_, checkout)| remote.is_some() && checkout.remote.as_deref() == remote) {
             add(dir, "a checkout of the same git remote", true);
+        }
+        // What is gone is the first name that is missing, with all below it.
+        let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
+        let name = Path::new(missing.iter().next().unwrap_or_default());
+        if name.iter().next().is_some() {
+            for dir in self.known.iter().filter(|dir| dir.as_path() != gone && dir.ends_with(missing) && dir.is_dir()) {
+                add(dir, "a directory of the same name in which another session worked", false);
+            }
+            let near = parent.map(|parent| self.near(parent)).unwrap_or_default();
+            for dir in near.iter().filter(|dir| dir.ends_with(name)) {
+                let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
+                if below.is_dir() {
+                    add(&below, "a directory of the same name near where it was", false);
+                }
+            }
         }
         if let Some(parent) = parent {
             if let Some(repository) = &parents {
@@ -73,6 +110,29 @@ impl Checkouts {
         }
         found
     }
+}
+
+impl Checkouts {
+    /// Lists the directories below one, a few levels deep and no more than some thousand entries; links are not followed.
+    fn near(&self, parent: &Path) -> Vec<PathBuf> {
+        let mut near = self.near.borrow_mut();
+        let list = || {
+            let is_wanted = |entry: &walkdir::DirEntry| {
+                // What is hidden, or made by tools, holds nobody's work.
+                let name = entry.file_name().as_encoded_bytes();
+                entry.depth() == 0 || !(name.starts_with(b".") || name == b"node_modules" || name == b"target")
+            };
+            let entries = walkdir::WalkDir::new(parent).min_depth(1).max_depth(MAX_DEPTH).into_iter();
+            let entries = entries.filter_entry(is_wanted).filter_map(Result::ok).take(MAX_NEAR);
+            entries.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path).collect()
+        };
+        near.entry(parent.to_owned()).or_insert_with(list).clone()
+    }
+}
+
+/// Joins paths; with nothing a path would end in a slash.
+fn joined(dir: &Path, rest: &Path) -> PathBuf {
+    if rest == Path::new("") { dir.to_owned() } else { dir.join(rest) }
 }
 
 /// Returns the nearest directory above one that is gone.
@@ -104,6 +164,27 @@ pub(crate) fn remote_of(dir: &Path) -> Option<String> {
 /// Returns the main checkout that a directory lies in.
 fn repository_of(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| dir.join(".git").is_dir()).map(Path::to_owned)
+}
+
+/// Returns the other checkouts of a directory that is one itself: the main one, and those that git lists as worktrees.
+pub(crate) fn checkouts_with(dir: &Path) -> Vec<PathBuf> {
+    let Some(main) = main_checkout_of(dir) else { return Vec::new() };
+    let worktrees = worktrees_of(&main);
+    [main].into_iter().chain(worktrees).filter(|checkout| checkout != dir).collect()
+}
+
+/// Returns the main checkout of a directory that is a checkout itself, without running git: a worktree's `.git` is a file
+/// that names a directory in `.git/worktrees` of the main one.
+pub(crate) fn main_checkout_of(dir: &Path) -> Option<PathBuf> {
+    let git = dir.join(".git");
+    if git.is_dir() {
+        return Some(dir.to_owned());
+    }
+    let bytes = fsio::read_bounded(&git, MAX_GITDIR).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named = dir.join(text.trim_end().strip_prefix("gitdir: ")?);
+    let worktrees = named.parent().filter(|dir| dir.ends_with(".git/worktrees"))?;
+    worktrees.parent()?.parent().map(Path::to_owned)
 }
 
 /// Returns the directories that git still lists as worktrees of a repository: `.git/worktrees/*/gitdir`.
@@ -138,6 +219,24 @@ mod tests {
         assert_eq!(dirs(&worktree.join("deep")), [repository.clone(), root.join("trees")]);
         assert_eq!(dirs(&repository.join("src/old/x")), [repository.clone(), repository.join("src")]);
         assert_eq!(dirs(Path::new("/no/such/place")), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_directory_of_the_same_name_is_found_near_the_old_place_and_among_known_ones() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path();
+        for made in ["work/archive/app/src", "work/archive/.hidden/app/src", "work/a/b/c/d/app/src", "else/app/src"] {
+            std::fs::create_dir_all(root.join(made)).expect("a directory");
+        }
+        let known = root.join("else/app/src");
+        let checkouts = Checkouts::of([known.as_path()].into_iter());
+        let found = checkouts.instead_of(&root.join("work/app/src"), None);
+        let dirs: Vec<&Path> = found.iter().map(|found| found.dir.as_path()).collect();
+        let work = root.join("work");
+        assert_eq!(dirs, [&known, &root.join("work/archive/app/src"), &work]);
+        let nothing: Vec<PathBuf> =
+            checkouts.instead_of(&root.join("work/other"), None).into_iter().map(|found| found.dir).collect();
+        assert_eq!(nothing, [work]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Marks: what is out of the ordinary with a session, a letter each in a table and a word where there is room.
 
-use crate::session::{AgentKind, Health, Liveness, Session, SessionKind};
+use crate::session::{AgentKind, Health, Kin, Liveness, Session, SessionKind};
 
 /// Something out of the ordinary that a table shows; they are shown in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(crate) enum Mark {
     Kind(SessionKind),
     /// A file of this program names it.
     Pointer(AgentKind),
+    /// It is of another directory that holds the same work as the one that was asked for.
+    Kin(Kin),
     /// Something is wrong with it.
     Health(Health),
 }
@@ -31,6 +33,8 @@ impl Mark {
         Self::Kind(SessionKind::Archived),
         Self::Health(Health::EmptySession),
         Self::Pointer(AgentKind::pointers()[0]),
+        Self::Kin(Kin::Earlier),
+        Self::Kin(Kin::Worktree),
         Self::Health(Health::MissingDirectory),
         Self::Health(Health::UnknownDirectory),
         Self::Health(Health::DuplicateSession),
@@ -59,6 +63,7 @@ impl Mark {
             Self::Pinned => session.is_pinned,
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
+            Self::Kin(kin) => session.kin == Some(*kin),
             Self::Health(health) => {
                 let is_empty = *health == Health::EmptySession && copy.kind == SessionKind::Empty;
                 is_empty || session.health.contains(health)
@@ -80,6 +85,8 @@ impl Mark {
             Self::Kind(SessionKind::Archived) => 'A',
             Self::Kind(SessionKind::Empty) | Self::Health(Health::EmptySession) => 'E',
             Self::Pointer(_) => '@',
+            Self::Kin(Kin::Earlier) => 'o',
+            Self::Kin(Kin::Worktree) => 'W',
             Self::Health(health) => match health {
                 Health::EmptySession => 'E',
                 Health::MissingDirectory => 'D',
@@ -111,6 +118,8 @@ impl Mark {
             Self::Pinned => "pinned",
             Self::Kind(kind) => kind.name(),
             Self::Pointer(agent) => agent.name(),
+            Self::Kin(Kin::Earlier) => "earlier place",
+            Self::Kin(Kin::Worktree) => "worktree",
             Self::Health(Health::DuplicateSession) => "several copies",
             Self::Health(health) => health.mark(),
         }
@@ -129,6 +138,8 @@ impl Mark {
             Self::Kind(SessionKind::Archived) => "its agent has archived it",
             Self::Kind(SessionKind::Empty) => Health::EmptySession.meaning(),
             Self::Pointer(_) => "a file of an app that Leo built names it",
+            Self::Kin(Kin::Earlier) => "it was started where the directory was before `rejoin move`",
+            Self::Kin(Kin::Worktree) => "it is of another git worktree of the directory",
             Self::Health(health) => health.meaning(),
         }
     }

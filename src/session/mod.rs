@@ -6,6 +6,7 @@ mod copy;
 pub(crate) mod evidence;
 pub(crate) mod fields;
 mod health;
+pub(crate) mod mapping;
 pub(crate) mod marks;
 pub(crate) mod matching;
 mod place;
@@ -172,6 +173,17 @@ pub(crate) struct Session {
     pub health: BTreeSet<Health>,
     /// Whether a person pinned it, so that no cleanup takes it.
     pub is_pinned: bool,
+    /// What its directory is to the one that was asked for, where it is another.
+    pub kin: Option<Kin>,
+}
+
+/// What a directory is to another one that holds the same work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kin {
+    /// Where that was before it moved.
+    Earlier,
+    /// A git worktree of it, or its main checkout.
+    Worktree,
 }
 
 /// What a copy has in common with another.
@@ -396,6 +408,7 @@ pub(crate) mod tests {
             launch_dir_exists: None,
             health: BTreeSet::new(),
             is_pinned: false,
+            kin: None,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::ValueEnum as _;
 use jiff::Timestamp;
 
-use crate::session::{AgentKind, Copy, Session, SessionKind};
+use crate::session::{AgentKind, Copy, Kin, Session, SessionKind};
 
 /// How many characters of an id are shown at least.
 const SHORTEST_ID: usize = 8;
@@ -170,6 +170,8 @@ pub(crate) struct Filter {
     pub agents: Vec<AgentKind>,
     /// With a recorded directory at or below one of these, which are names of one directory.
     pub dirs: Vec<PathBuf>,
+    /// Directories that hold the same work as those, and are asked for with them.
+    pub kin: Vec<(PathBuf, Kin)>,
     /// Returns whether a path lies in a directory that is spelled otherwise; without it the spelling decides.
     pub is_respelled: Option<fn(&Path, &Path) -> bool>,
     /// Active at this time or later.
@@ -193,7 +195,9 @@ impl Filter {
             || session.pointers.iter().any(|pointer| self.agents.contains(&pointer.agent));
         let at = session.active_at();
         is_of_agent
-            && (self.dirs.is_empty() || session.copies.iter().any(|copy| self.is_in_dirs(copy)))
+            && (self.dirs.is_empty()
+                || session.copies.iter().any(|copy| self.is_in_dirs(copy))
+                || self.kin_of(session).is_some())
             && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
     }
@@ -213,6 +217,15 @@ impl Filter {
     pub(crate) fn is_below(&self, path: &Path) -> bool {
         let is_respelled = |dir| self.is_respelled.is_some_and(|is_respelled| is_respelled(path, dir));
         self.dirs.iter().any(|dir| path.starts_with(dir) || is_respelled(dir))
+    }
+
+    /// Returns what the directory of a session is to those that were asked for, where it is at or below none of them.
+    pub(crate) fn kin_of(&self, session: &Session) -> Option<Kin> {
+        if self.kin.is_empty() || session.copies.iter().any(|copy| self.is_in_dirs(copy)) {
+            return None;
+        }
+        let of = |path: &Path| self.kin.iter().find(|(dir, _)| path.starts_with(dir)).map(|(_, kin)| *kin);
+        session.copies.iter().flat_map(Copy::directories).find_map(of)
     }
 
     fn is_in_dirs(&self, copy: &Copy) -> bool {

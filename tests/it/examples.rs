@@ -366,6 +366,8 @@ CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snaps
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
 docs/installing.md: cargo install --locked --path .: it compiles and installs
+docs/moving.md: rejoin move --detect > moves: the file is yours
+docs/moving.md: rejoin move --map /workspace=/home/ana/workspace --yes: it needs sessions from a container
 docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes
 docs/release.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
 docs/reliability.md: .ci/explore                # a million schedules: it builds, and plays for a minute

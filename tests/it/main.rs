@@ -45,6 +45,8 @@ mod list;
 mod listing;
 #[cfg(target_os = "linux")]
 mod mac_disk;
+mod move_agents;
+mod move_faults;
 #[cfg(feature = "sqlite")]
 mod opencode;
 mod other_owner;

@@ -9,6 +9,7 @@ pub(crate) mod session_info;
 
 pub(super) mod about;
 mod reader;
+mod relocation;
 mod upkeep;
 
 use std::collections::HashSet;
@@ -20,9 +21,11 @@ use reader::Reader;
 
 use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
+use crate::agent::relocation::{Relocation, Way};
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::evidence;
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -185,6 +188,16 @@ impl Agent for Amplifier {
             };
             if seen.insert((stamp, message.text.clone())) { see(message) } else { ControlFlow::Continue(()) }
         })
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        store: &'a Store,
+        _ways: &'a [Way],
+        mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(store, mapping))
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

@@ -6,6 +6,7 @@ pub(crate) mod records;
 
 pub(super) mod about;
 mod ends;
+mod relocation;
 mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -21,9 +22,11 @@ use super::{
     Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
 };
 use crate::agent::command::{Plan, Request};
+use crate::agent::relocation::{Act, Relocation, Way};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::names;
@@ -237,6 +240,20 @@ impl Agent for Claude {
             let record = record.filter(|record| shows_sidechains || !record.is_sidechain.0);
             record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
         })
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        store: &'a Store,
+        _ways: &'a [Way],
+        mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(store, mapping))
+    }
+
+    fn references(&self, store: &Store, mapping: &Mapping, env: &Env) -> Vec<Act> {
+        relocation::references(store, mapping, env)
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

@@ -189,6 +189,16 @@ pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     is_hash && encoded.take(MAX_SLUG).eq(start.chars()) && (hash[1..] == *path_hash(dir) || !is_native_hash(&hash[1..]))
 }
 
+/// Names the project of a directory as the native client does (measured on 2.1.330 and 2.1.197).
+pub(crate) fn project_of(dir: &str) -> String {
+    let mut project: String = slug(dir).take(MAX_SLUG).collect();
+    if dir.encode_utf16().count() > MAX_SLUG {
+        project.push('-');
+        project.push_str(&path_hash(dir));
+    }
+    project
+}
+
 /// The native client's hash is at most seven digits of base 36; other runtimes have longer ones.
 fn is_native_hash(hash: &str) -> bool {
     hash.len() <= 6
@@ -226,6 +236,7 @@ mod tests {
         ] {
             assert!(is_slug_of(slug, dir), "{dir}");
             assert!(!is_slug_of(slug, &format!("{dir}x")), "{dir}");
+            assert_eq!(project_of(dir), slug);
         }
     }
 
@@ -235,6 +246,7 @@ mod tests {
         let dir = format!("/work/{}", "a".repeat(250));
         let cut: String = format!("-work-{}", "a".repeat(194));
         assert!(is_slug_of(&format!("{cut}-58fult"), &dir));
+        assert_eq!(project_of(&dir), format!("{cut}-58fult"));
         assert!(!is_slug_of(&format!("{cut}-58fulu"), &dir), "another directory with the same beginning");
         assert!(is_slug_of(&format!("{cut}-1a2b3c4d5e6f"), &dir), "another runtime's hash cannot be checked");
         assert!(!is_slug_of(&cut, &dir));

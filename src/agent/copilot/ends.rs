@@ -12,7 +12,7 @@ use crate::session::{Copy, Fact, Health, SessionKind};
 use crate::system::fsio;
 
 /// The file holds about ten short keys; a name can be a long prompt.
-const MAX_WORKSPACE: u64 = 256 * 1024;
+pub(super) const MAX_WORKSPACE: u64 = 256 * 1024;
 
 /// What `workspace.yaml` tells.
 #[derive(Default)]

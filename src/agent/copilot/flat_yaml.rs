@@ -4,6 +4,7 @@
 //! anchors, tags and documents for that, and would give nothing at all of a file with one bad line.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Reads the keys of the first column with their values as text; what cannot be read is left out.
 ///
@@ -21,6 +22,28 @@ pub(crate) fn read(text: &str) -> BTreeMap<&str, String> {
     }
     values.retain(|_, value| !matches!(value.as_str(), "" | "~" | "null"));
     values
+}
+
+/// Returns where the line of a key with a value on that line stands, without its end.
+pub(crate) fn line_of(text: &str, key: &str) -> Option<Range<usize>> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if split(line.trim_end_matches(['\n', '\r'])).is_some_and(|(found, _)| found == key) {
+            return Some(at..at + line.trim_end_matches(['\n', '\r']).len());
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Writes a path as a value: as it is, as the client does, or quoted where that would mean something else.
+pub(crate) fn word(path: &str) -> String {
+    let is_plain = path.starts_with('/')
+        && !path.contains(": ")
+        && !path.contains(" #")
+        && !path.ends_with([' ', ':'])
+        && !path.chars().any(char::is_control);
+    if is_plain { path.to_owned() } else { serde_json::Value::from(path).to_string() }
 }
 
 /// Splits a line of the first column at its colon.
@@ -103,6 +126,18 @@ mod tests {
 
     fn one(text: &str) -> Option<String> {
         read(text).remove("name")
+    }
+
+    #[test]
+    fn a_path_is_read_back_as_it_was_written() {
+        for path in
+            ["/w/has space", "/w/it's", "/w/a: b", "/w/a #b", "/w/end ", "/w/line\nbreak", "/w/ünï\"q\"", "/w/a:"]
+        {
+            assert_eq!(one(&format!("id: x\nname: {}\nz: y\n", word(path))).as_deref(), Some(path));
+        }
+        let text = "id: x\r\nname: a\r\n";
+        assert_eq!(line_of(text, "name").map(|at| &text[at]), Some("name: a"));
+        assert_eq!(line_of(text, "cwd"), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub(super) mod records;
 
 pub(super) mod about;
 mod ends;
+mod relocation;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -17,10 +18,12 @@ use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, as_prompt_option, each_file_below, is_there};
+use crate::agent::relocation::{Relocation, Way};
 use crate::agent::stores;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::process;
@@ -133,6 +136,16 @@ impl Agent for Copilot {
             let event = line.and_then(Event::parse);
             event.into_iter().flat_map(|event| event.messages()).try_for_each(&mut *see)
         })
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _ways: &'a [Way],
+        mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(mapping))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

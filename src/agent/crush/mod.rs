@@ -15,9 +15,11 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::relocation::{Relocation, Way};
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -168,6 +170,18 @@ impl Agent for Crush {
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         Path::new(project) == dir
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _ways: &'a [Way],
+        _mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        let why = "Crush keeps it in a directory of the project, which goes where the project goes: move that, or \
+                   run `crush` in the new place once";
+        Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -10,6 +10,7 @@ pub(super) mod records;
 pub(super) mod about;
 mod projects;
 mod reader;
+mod relocation;
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::Read as _;
@@ -18,12 +19,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
+use crate::agent::relocation::{Relocation, Way};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::jsonl::Jsonl;
 use crate::format::shell;
 use crate::session::evidence;
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -139,6 +142,16 @@ impl Agent for Gemini {
         }
         let sum = whole(&copy.place)?;
         show(&copy.place.path, &sum.entries, see)
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        store: &'a Store,
+        ways: &'a [Way],
+        _mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        relocation::relocation(store, ways)
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

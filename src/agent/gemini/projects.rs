@@ -13,9 +13,9 @@ use crate::session::{Evidence, Problem};
 use crate::system::fsio;
 
 /// `projects.json` holds a line for each directory.
-const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
+pub(super) const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
 /// The longest path there is.
-const MAX_MARKER: u64 = 4096;
+pub(super) const MAX_MARKER: u64 = 4096;
 
 /// Says which directory each project belongs to, under its own name and under the hash of the directory.
 pub(super) fn registry(root: &Path) -> StoreNotes {

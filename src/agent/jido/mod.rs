@@ -7,6 +7,7 @@ pub(crate) mod records;
 pub mod signature;
 
 pub(super) mod about;
+mod relocation;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,8 +19,10 @@ use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
+use crate::agent::relocation::{Relocation, Way};
 use crate::error::PathError;
 use crate::format::json::Text;
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -135,6 +138,16 @@ impl Agent for Jido {
         });
         let _ = messages.into_iter().try_for_each(see);
         Ok(())
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        store: &'a Store,
+        _ways: &'a [Way],
+        _mapping: &'a Mapping,
+        env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(Self::move_sessions(store, env))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

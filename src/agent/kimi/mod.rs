@@ -8,6 +8,7 @@ pub(super) mod records;
 
 pub(super) mod about;
 mod reader;
+mod relocation;
 
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
@@ -18,11 +19,13 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
+use crate::agent::relocation::{Relocation, Way};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::format::text;
 use crate::session::evidence;
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::names;
@@ -191,6 +194,16 @@ impl Agent for Kimi {
             let record = line.and_then(|line| serde_json::from_slice::<ContextRecord<'_>>(line).ok());
             record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
         })
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        store: &'a Store,
+        ways: &'a [Way],
+        _mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        relocation::relocation(store, ways)
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

@@ -12,7 +12,7 @@ use crate::session::{Copy, Fact, Health, Located, Problem, SessionKind};
 use crate::system::fsio;
 
 /// `kimi.json` holds some 150 bytes for each directory.
-const MAX_MAP: u64 = 16 * 1024 * 1024;
+pub(super) const MAX_MAP: u64 = 16 * 1024 * 1024;
 /// `state.json` holds a list of things to do.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 

@@ -12,8 +12,11 @@ use serde::Deserialize;
 use super::{Found, PointerWriter};
 use crate::agent::claude::records::is_slug_of;
 use crate::agent::command::{Plan, Request};
+use crate::agent::relocation::{Act, small};
 use crate::error::PathError;
+use crate::format::edit::{Edit, json_string};
 use crate::format::json::{Text, local_instant, text_in};
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Pointer};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -84,6 +87,15 @@ impl PointerWriter for Leo {
             }
         }
         (pointers, found)
+    }
+
+    fn moved_pointer(&self, dir: &Path, mapping: &Mapping, _env: &Env) -> Option<Act> {
+        let path = dir.join(FILE_NAME);
+        let json = small(&path, MAX_BYTES).ok()??;
+        let edit = |key| json_string(&json, &[key], |dir| mapping.text_to(dir));
+        let mut edits: Vec<Edit> = ["app_path", "cwd"].into_iter().filter_map(edit).collect();
+        edits.sort_by_key(|edit| edit.at);
+        (!edits.is_empty()).then(|| Act::Edit { from: path.clone(), to: path, edits })
     }
 
     /// Leo only replaces the slashes; Claude Code's rule is another one.

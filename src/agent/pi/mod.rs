@@ -6,6 +6,7 @@ pub(super) mod records;
 
 pub(super) mod about;
 mod ends;
+mod relocation;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,11 +15,13 @@ use std::sync::Arc;
 use ends::{Ends, TAIL};
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
+use crate::agent::relocation::{Relocation, Way};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::text_in;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -126,6 +129,16 @@ impl Agent for Pi {
             let record = line.filter(|_| is_shown).and_then(Record::parse);
             record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
         })
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        store: &'a Store,
+        _ways: &'a [Way],
+        _mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(store))
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

@@ -254,8 +254,17 @@ fn on_branch(nodes: &[Node], last: Option<usize>) -> Vec<Range<usize>> {
 /// Returns whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share one.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     let Some(name) = project.strip_prefix("--").and_then(|name| name.strip_suffix("--")) else { return false };
+    encoded(dir).eq(name.chars())
+}
+
+/// Names the project of a directory.
+pub(crate) fn slug(dir: &str) -> String {
+    format!("--{}--", encoded(dir).collect::<String>())
+}
+
+fn encoded(dir: &str) -> impl Iterator<Item = char> {
     let dir = dir.strip_prefix('/').unwrap_or(dir);
-    dir.chars().map(|c| if matches!(c, '/' | '\\' | ':') { '-' } else { c }).eq(name.chars())
+    dir.chars().map(|c| if matches!(c, '/' | '\\' | ':') { '-' } else { c })
 }
 
 /// Splits the name of a session's file into when it was made and the id; `None` when it is another file.

@@ -7,6 +7,7 @@
 pub(super) mod records;
 
 pub(super) mod about;
+mod relocation;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -19,10 +20,12 @@ use super::{
     Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
     is_there,
 };
+use crate::agent::relocation::{Relocation, Way};
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
+use crate::session::mapping::Mapping;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
@@ -228,6 +231,16 @@ impl Agent for Qwen {
             let record = line.and_then(record).filter(|record| shows_sidechains || !record.is_sidechain.0);
             record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
         })
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        store: &'a Store,
+        _ways: &'a [Way],
+        mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(store, mapping))
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

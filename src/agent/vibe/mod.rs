@@ -7,6 +7,7 @@ pub(super) mod records;
 
 pub(super) mod about;
 mod old;
+mod relocation;
 mod unified;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -18,11 +19,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
+use crate::agent::relocation::{Relocation, Way};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
 use crate::format::json::Text;
+use crate::session::mapping::Mapping;
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
@@ -172,6 +175,16 @@ impl Agent for Vibe {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if is_unified(&copy.place) { unified::messages(&copy.place, see) } else { old::messages(&copy.place, see) }
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _ways: &'a [Way],
+        mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(mapping))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -78,5 +78,6 @@ pub(crate) fn change_of(session: &Session, item: &Item) -> Result<change::Item, 
         code: "session-info",
         reason: item.reason.as_str().into(),
         steps: vec![Step::Write { path, contents: Contents::Bytes(contents.into_bytes()), stamp: stamp.map(Box::new) }],
+        needs: None,
     })
 }

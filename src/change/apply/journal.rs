@@ -129,6 +129,21 @@ pub(crate) enum StepRecord {
         /// What it was where it was made ready.
         stamp: Stamp,
     },
+    /// It goes to another place.
+    Move {
+        /// Where it goes.
+        #[serde(with = "path_text")]
+        path: PathBuf,
+        /// Where it was.
+        #[serde(with = "path_text")]
+        from: PathBuf,
+        /// A name for it in the run.
+        kept: String,
+        /// What it was.
+        stamp: Stamp,
+        /// The times of the directory that it was in; that of the other is noted like any.
+        from_times: Option<Times>,
+    },
 }
 
 impl StepRecord {
@@ -138,7 +153,8 @@ impl StepRecord {
             Self::Trash { path, .. }
             | Self::Write { path, .. }
             | Self::MakeDir { path, .. }
-            | Self::Put { path, .. } => path,
+            | Self::Put { path, .. }
+            | Self::Move { path, .. } => path,
         }
     }
 
@@ -148,7 +164,8 @@ impl StepRecord {
             Self::Trash { kept, .. }
             | Self::Write { kept, .. }
             | Self::MakeDir { kept, .. }
-            | Self::Put { kept, .. } => kept,
+            | Self::Put { kept, .. }
+            | Self::Move { kept, .. } => kept,
         }
     }
 }

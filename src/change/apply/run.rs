@@ -103,7 +103,11 @@ pub(crate) fn run_on(
     };
     let mut done = Vec::with_capacity(records.len());
     for (number, (item, planned)) in change.items.iter().zip(records).enumerate() {
-        done.push(work.item(number, item, planned));
+        let lacks = item.needs.filter(|needed| done.get(*needed) != Some(&ItemResult::Done));
+        done.push(match lacks {
+            Some(needed) => work.leave(number, &change.items[needed]),
+            None => work.item(number, item, planned),
+        });
         watch(done.len());
     }
     let Work { mut journal, is_stuck, .. } = work;
@@ -222,6 +226,13 @@ impl Work<'_> {
         ItemResult::Done
     }
 
+    /// Leaves an item alone, because one that it needs was not done.
+    fn leave(&mut self, number: usize, needed: &Item) -> ItemResult {
+        let why = format!("it needs {}, which was not done", needed.about);
+        let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
+        ItemResult::Skipped(why)
+    }
+
     fn records(&self, item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
         let steps = item.steps.iter().enumerate();
         steps.map(|(at, step)| step::record(self.context.disk, step, number, at)).collect()
@@ -238,7 +249,7 @@ impl Work<'_> {
         done: ItemResult,
     ) -> ItemResult {
         for (planned, times) in records.iter().zip(times).rev() {
-            let restore = |times| step::restore_dir_times(self.context.disk, planned.path(), times);
+            let restore = |times| step::restore_dir_times(self.context.disk, planned, times);
             if let Err(error) = self.context.revert(planned).and_then(|()| times.map_or(Ok(()), restore)) {
                 let (ItemResult::Skipped(why) | ItemResult::Failed(why)) = &done else { return done };
                 self.is_stuck = true;
@@ -282,7 +293,7 @@ pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Resul
 }
 
 /// Says why a copy must be left alone: some process holds it, or may.
-pub(super) fn in_use(copy: &Copy) -> Option<String> {
+pub(crate) fn in_use(copy: &Copy) -> Option<String> {
     match &copy.liveness {
         Liveness::Live { pid } => Some(format!("it is in use by process {pid}")),
         Liveness::Maybe { why } => Some(format!("it may be in use: {why}")),

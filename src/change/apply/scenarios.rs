@@ -15,6 +15,7 @@ use crate::change::apply::trash::{Purge, purge};
 use crate::change::apply::tree;
 use crate::change::apply::undo::{UndoResult, Which, recover_on, undo_on};
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::format::edit::Edit;
 use crate::system::disk::memory::{Call, Memory, Node, Verdict};
 use crate::system::disk::{self, Disk, For, System};
 use crate::system::fsio::Kind;
@@ -38,6 +39,10 @@ impl Place {
             ("store/a/deep/er/c.txt", "four"),
             ("store/info.json", "{\"old\":1}"),
             ("store/other.jsonl", "five\n"),
+            ("store/b.jsonl", "six\nseven\n"),
+            ("store/b/info.json", "{\"dir\":1}"),
+            ("store/b/deep/d.txt", "eight"),
+            ("store/far/c.jsonl", "nine\n"),
         ] {
             place.put(path, text);
         }
@@ -48,6 +53,7 @@ impl Place {
         let memory = Memory::new();
         if is_apart {
             memory.actor().mount("/home/state");
+            memory.actor().mount("/home/store/far");
         }
         let place = Self::new(memory.shared(), "/home".into());
         memory.settle();
@@ -110,10 +116,21 @@ impl Place {
         let write = Step::Write { path: self.base.join("store/new.json"), contents: contents("{}"), stamp: None };
         let made = self.base.join("store/made");
         let put = Step::Put { from: self.base.join("state").join(READY).join("x"), path: made.join("x") };
+        let far = |name: &str| self.base.join("store/far/new").join(name);
+        let (from, stamp) = self.stamp("store/b");
+        let relocate = Step::Move { from, path: far("b"), stamp: Box::new(stamp) };
+        let edits = vec![Edit::replace(0..3, "SIX!"), Edit::replace(10..10, "more\n")];
+        let edited = Contents::Edited { from: self.base.join("store/b.jsonl"), edits };
         let steps = [
             vec![trash("store/a"), trash("store/a.jsonl")],
             vec![rewrite, write],
             vec![Step::MakeDir { path: made }, put],
+            vec![
+                Step::MakeDir { path: self.base.join("store/far/new") },
+                relocate,
+                Step::Write { path: far("b.jsonl"), contents: edited, stamp: None },
+                trash("store/b.jsonl"),
+            ],
         ];
         let item = |steps| Item {
             about: About::Other("something".into()),
@@ -121,6 +138,7 @@ impl Place {
             code: "named",
             reason: "named".into(),
             steps,
+            needs: None,
         };
         Change { verb: "delete", items: steps.into_iter().map(item).collect() }
     }
@@ -180,13 +198,17 @@ fn every_kind_of_step_is_done_undone_and_purged_on_every_disk() {
     Place::on_both(|place| {
         let before = place.files("store");
         let outcome = place.run(&place.change()).expect("a run");
-        assert_eq!(outcome.done, [ItemResult::Done, ItemResult::Done, ItemResult::Done]);
+        assert_eq!(outcome.done, vec![ItemResult::Done; 4]);
         let after = place.files("store");
         let texts: Vec<(&Path, &[u8])> = after.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice())).collect();
         assert_eq!(
             texts,
             [
-                (Path::new("info.json"), &b"{\"new\":22}"[..]),
+                (Path::new("far/c.jsonl"), &b"nine\n"[..]),
+                (Path::new("far/new/b/deep/d.txt"), b"eight"),
+                (Path::new("far/new/b/info.json"), b"{\"dir\":1}"),
+                (Path::new("far/new/b.jsonl"), b"SIX!\nseven\nmore\n"),
+                (Path::new("info.json"), b"{\"new\":22}"),
                 (Path::new("made/x"), b"put"),
                 (Path::new("new.json"), b"{}"),
                 (Path::new("other.jsonl"), b"five\n"),
@@ -207,7 +229,7 @@ fn every_kind_of_step_is_done_undone_and_purged_on_every_disk() {
 fn what_another_program_changed_is_left_alone_on_every_disk() {
     Place::on_both(|place| {
         let change = place.change();
-        for path in ["store/a/deep/er/d.txt", "store/new.json", "store/made/y"] {
+        for path in ["store/a/deep/er/d.txt", "store/new.json", "store/made/y", "store/far/new/y"] {
             place.put(path, "mine");
         }
         let before = place.files("store");

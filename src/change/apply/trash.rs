@@ -32,7 +32,7 @@ pub(crate) fn entries(history: &History) -> impl Iterator<Item = Entry<'_>> {
             let sizes = record.steps.iter().filter_map(|step| match step {
                 StepRecord::Trash { stamp, .. } => Some(stamp.size),
                 StepRecord::Write { stamp, .. } => stamp.as_ref().map(|stamp| stamp.size),
-                StepRecord::MakeDir { .. } | StepRecord::Put { .. } => None,
+                StepRecord::MakeDir { .. } | StepRecord::Put { .. } | StepRecord::Move { .. } => None,
             });
             let sizes: Vec<u64> = sizes.collect();
             (!sizes.is_empty()).then(|| Entry { run, item: record.item, size_bytes: sizes.iter().sum() })

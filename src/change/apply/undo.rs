@@ -199,7 +199,7 @@ fn put_back(
         let is_done = run.items.get(record.item).is_some_and(|(_, state)| *state == State::Done);
         let half_done = run.dir_times.get(&place).filter(|_| !is_done);
         if let Some(times) = half_done.or(run.undo_times.get(&place)) {
-            restore_dir_times(context.disk, step.path(), *times).map_err(|error| error.to_string())?;
+            restore_dir_times(context.disk, step, *times).map_err(|error| error.to_string())?;
         }
     }
     Ok(())

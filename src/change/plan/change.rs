@@ -11,6 +11,7 @@ use rayon::slice::ParallelSlice as _;
 use sha2::{Digest as _, Sha256};
 use smallvec::SmallVec;
 
+use crate::format::edit::Edit;
 use crate::format::text::hex;
 use crate::session::{AgentKind, Copy, Located, Session};
 use crate::system::stamp::Stamp;
@@ -37,6 +38,8 @@ pub(crate) struct Item {
     pub reason: Arc<str>,
     /// What is done, in order.
     pub steps: Vec<Step>,
+    /// The number of an earlier item of the change, without which this one is of no use.
+    pub needs: Option<usize>,
 }
 
 /// Something that could not be planned.
@@ -141,6 +144,15 @@ pub(crate) enum Step {
         /// Where it goes.
         path: PathBuf,
     },
+    /// A file, or a directory with all that is in it, goes to where nothing is yet.
+    Move {
+        /// Where it is; mostly a path of a copy.
+        from: PathBuf,
+        /// Where it goes.
+        path: PathBuf,
+        /// What it was when it was planned.
+        stamp: Box<Stamp>,
+    },
 }
 
 impl Step {
@@ -148,7 +160,9 @@ impl Step {
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Trash { path, .. } => path,
-            Self::Write { path, .. } | Self::Put { path, .. } | Self::MakeDir { path } => path,
+            Self::Write { path, .. } | Self::Put { path, .. } | Self::MakeDir { path } | Self::Move { path, .. } => {
+                path
+            }
         }
     }
 
@@ -168,6 +182,13 @@ pub(crate) enum Contents {
     Bytes(Vec<u8>),
     /// These files, one after the other.
     Joined(Vec<PathBuf>),
+    /// This file with pieces of it replaced; where there was nothing, the new file gets its mode, owner and times.
+    Edited {
+        /// The file.
+        from: PathBuf,
+        /// The pieces, in order.
+        edits: Vec<Edit>,
+    },
 }
 
 /// A digest of parts that cannot be mistaken for one another.
@@ -227,6 +248,16 @@ impl Parts {
                         self.add(&(parts.len() as u64).to_le_bytes());
                         parts.iter().for_each(|part| self.path(part));
                     }
+                    Contents::Edited { from, edits } => {
+                        self.add(b"edited");
+                        self.path(from);
+                        self.add(&(edits.len() as u64).to_le_bytes());
+                        for Edit { at, removed, inserted } in edits {
+                            self.add(&at.to_le_bytes());
+                            self.add(&removed.to_le_bytes());
+                            self.add(inserted);
+                        }
+                    }
                 }
                 stamp.iter().for_each(|stamp| self.stamp(stamp));
             }
@@ -238,6 +269,12 @@ impl Parts {
                 self.add(b"put");
                 self.path(from);
                 self.path(path);
+            }
+            Step::Move { from, path, stamp } => {
+                self.add(b"move");
+                self.path(from);
+                self.path(path);
+                self.stamp(stamp);
             }
         }
     }
@@ -275,7 +312,7 @@ mod tests {
 
     fn item(steps: Vec<Step>) -> Item {
         let about = About::Session(AgentKind::Claude, "a".into());
-        Item { about, seen: SmallVec::new(), code: "old", reason: "32 days old".into(), steps }
+        Item { about, seen: SmallVec::new(), code: "old", reason: "32 days old".into(), steps, needs: None }
     }
 
     fn fingerprint(items: Vec<Item>) -> String {
@@ -313,7 +350,14 @@ mod tests {
             Step::MakeDir { path: path() },
             Step::Put { from: path(), path: "/y".into() },
             Step::Put { from: "/y".into(), path: path() },
+            Step::Move { from: path(), path: "/y".into(), stamp: Box::new(STAMP) },
+            Step::Move { from: "/y".into(), path: path(), stamp: Box::new(STAMP) },
         ]);
+        let edited = |at, removed, text: &str| {
+            let edits = vec![Edit { at, removed, inserted: text.into() }];
+            write(Contents::Edited { from: path(), edits }, None)
+        };
+        steps.extend([edited(0, 0, "a"), edited(1, 0, "a"), edited(0, 1, "a"), edited(0, 0, "b")]);
         let mut all: Vec<String> = steps.iter().map(|step| fingerprint(vec![item(vec![step.clone()])])).collect();
         assert_eq!(all[0].len(), 12);
         assert_eq!(all[0], fingerprint(vec![item(vec![steps[0].clone()])]));

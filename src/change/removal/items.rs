@@ -27,7 +27,7 @@ impl Removal {
     pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Item, (About, String)> {
         let Self { about, seen, steps, .. } = self;
         match steps {
-            Ok(steps) => Ok(Item { about, seen, code, reason, steps }),
+            Ok(steps) => Ok(Item { about, seen, code, reason, steps, needs: None }),
             Err(why) => Err((about, why)),
         }
     }

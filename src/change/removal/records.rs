@@ -65,6 +65,7 @@ pub(crate) fn cwd_records(
             code: CWD_RECORD,
             reason: format!("written {}, and never removed", day(written_at)).into(),
             steps: vec![Step::Trash { path: record.path.into(), stamp }],
+            needs: None,
         })
     };
     let items = records.into_iter().filter_map(item).collect();

@@ -1,11 +1,12 @@
 //! A change of files, before it is made and after.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde::Serialize;
 
 use crate::change::apply::run::ItemResult;
-use crate::change::plan::change::{Item, Step, Unplanned};
+use crate::change::plan::change::{Contents, Item, Step, Unplanned};
 use crate::doctor::check::{Finding, Remedy};
 use crate::format::{command_line, text};
 use crate::system::env::Env;
@@ -22,7 +23,7 @@ impl Answer for Report<'_> {
 
     /// Writes a line an item with its paths below, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        self.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done))?;
+        self.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.change.verb))?;
         summary_text(out, env, styles, self)
     }
 }
@@ -35,7 +36,7 @@ impl Report<'_> {
         const PATHS: usize = 2;
         let mut lines = Vec::new();
         for item in self.change.items.iter().take(ITEMS) {
-            lines.push(format!("{}  {}  ({})", verb(item, false), item.about, item.code));
+            lines.push(format!("{}  {}  ({})", verb(item, false, self.change.verb), item.about, item.code));
             lines.extend(item.steps.iter().take(PATHS).map(|step| format!("      {}", env.tilde(step.path()))));
         }
         if self.change.items.len() > ITEMS {
@@ -47,12 +48,14 @@ impl Report<'_> {
     }
 }
 
-fn item_text(
+/// Writes one item of a change that a verb makes, with its paths below.
+pub(crate) fn item_text(
     out: &mut impl Write,
     env: &Env,
     styles: &Styles,
     item: &Item,
     done: Option<&ItemResult>,
+    of: &str,
 ) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
     let label = item.about.to_string();
@@ -67,15 +70,25 @@ fn item_text(
         _ => {}
     }
     let (code, reason) = (item.code, text::one_line(&item.reason));
-    writeln!(out, "{}  {label}  {faint}({code}: {reason}){faint:#}", verb(item, done.is_some()))?;
-    for step in &item.steps {
+    writeln!(out, "{}  {label}  {faint}({code}: {reason}){faint:#}", verb(item, done.is_some(), of))?;
+    let edited = item.steps.iter().filter_map(|step| match step {
+        Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => Some(from.as_path()),
+        _ => None,
+    });
+    // What is written anew elsewhere says itself where it was.
+    let told: Vec<&Path> = edited.collect();
+    for step in item.steps.iter().filter(|step| !told.contains(&step.path())) {
         let path = text::one_line(&env.tilde(step.path())).into_owned();
         let what = match step {
             Step::Trash { stamp, .. } => format!("to the trash, {}", text::size(stamp.size)),
+            Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => {
+                format!("from {}, with the new directory", text::one_line(&env.tilde(from)))
+            }
             Step::Write { stamp: None, .. } => "new".to_owned(),
             Step::Write { .. } => "replaced, the old version goes to the trash".to_owned(),
             Step::MakeDir { .. } => "new directory".to_owned(),
             Step::Put { .. } => "restored".to_owned(),
+            Step::Move { from, .. } => format!("from {}", text::one_line(&env.tilde(from))),
         };
         writeln!(out, "      {faint}{path}  ({what}){faint:#}")?;
     }
@@ -83,7 +96,13 @@ fn item_text(
 }
 
 /// Names what is done with an item as a whole.
-fn verb(item: &Item, is_done: bool) -> &'static str {
+fn verb(item: &Item, is_done: bool, of: &str) -> &'static str {
+    if of == "move" && item.about.session().is_some() {
+        return if is_done { "moved" } else { "would move" };
+    }
+    if of == "move" {
+        return if is_done { "prepared" } else { "would prepare" };
+    }
     let has = |is: fn(&Step) -> bool| item.steps.iter().any(is);
     let (writes, trashes) =
         (has(|step| matches!(step, Step::Write { .. })), has(|step| matches!(step, Step::Trash { .. })));
@@ -160,7 +179,9 @@ impl Answer for Fix<'_> {
     /// Writes the change, and what needs a decision.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let Styles { strong, warning, faint, .. } = styles;
-        self.report.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done))?;
+        self.report
+            .items()
+            .try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.report.change.verb))?;
         for Unplanned { about, reason } in self.unplanned {
             writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
         }

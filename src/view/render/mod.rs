@@ -13,6 +13,7 @@ pub(crate) mod hook;
 pub(crate) mod json;
 pub(crate) mod list;
 pub(crate) mod pins;
+pub(crate) mod relocate;
 pub(crate) mod resume;
 pub(crate) mod save;
 pub(crate) mod search;

@@ -104,7 +104,8 @@ pub(crate) struct Purge {
 words!(ChangeKind: ChangePlan ChangeOutcome);
 words!(FixKind: DoctorFixPlan DoctorFixOutcome);
 words!(ChangeResult: Planned Done Skipped Failed);
-words!(StepAction: Trash Write MakeDir Put);
+words!(StepAction: Trash Write MakeDir Put Move);
+words!(MoveKind: MovePlan MoveOutcome);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -262,4 +263,49 @@ pub(crate) struct Pins {
     pub(crate) format_version: Version,
     pub(crate) kind: PinKind,
     pub(crate) sessions: Vec<Pin>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MovedDirectory {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Move {
+    pub(crate) format_version: Version,
+    pub(crate) kind: MoveKind,
+    pub(crate) items: Vec<ChangeItem>,
+    pub(crate) directories: Vec<MovedDirectory>,
+    pub(crate) unplanned: Vec<Unplanned>,
+    pub(crate) fingerprint: String,
+    pub(crate) planned: u64,
+    pub(crate) done: u64,
+    pub(crate) skipped: u64,
+    pub(crate) failed: u64,
+    pub(crate) freed_bytes: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) run: Option<String>,
+}
+
+words!(MoveMapKind: MoveMap);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GoneDirectory {
+    pub(crate) from: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) to: Option<String>,
+    pub(crate) sessions: u64,
+    pub(crate) why: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MoveMap {
+    pub(crate) format_version: Version,
+    pub(crate) kind: MoveMapKind,
+    pub(crate) directories: Vec<GoneDirectory>,
 }

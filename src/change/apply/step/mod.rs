@@ -3,6 +3,7 @@
 //! Each step is a few calls in an order in which every moment between two of them can be told apart by looking at the
 //! disk. So taking back needs no memory of how far the step came.
 
+mod moving;
 mod perform;
 mod revert;
 
@@ -10,6 +11,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -18,6 +20,7 @@ use sha2::{Digest as _, Sha256};
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step};
+use crate::format::edit::Edit;
 use crate::format::text::hex;
 use crate::system::disk::{self, At, Disk, For, Handle, Times, look_if_present};
 use crate::system::fsio::Look;
@@ -133,8 +136,15 @@ pub(super) fn dir_times(disk: &dyn Disk, path: &Path) -> Option<Times> {
     Some((look.accessed, look.modified))
 }
 
-/// Puts what the step changed its directory's times from back.
-pub(super) fn restore_dir_times(disk: &dyn Disk, path: &Path, times: Times) -> Result<(), StepError> {
+/// Puts the times of the directories of a step that was not done whole back; `times` are those of its path's.
+pub(super) fn restore_dir_times(disk: &dyn Disk, record: &StepRecord, times: Times) -> Result<(), StepError> {
+    if let StepRecord::Move { from, from_times: Some(times), .. } = record {
+        restore_times_of_dir(disk, from, *times)?;
+    }
+    restore_times_of_dir(disk, record.path(), times)
+}
+
+fn restore_times_of_dir(disk: &dyn Disk, path: &Path, times: Times) -> Result<(), StepError> {
     let restored = Spot::of(disk, path).and_then(|spot| disk.set_times(spot.beside("."), times));
     match restored {
         // The directory may be gone, and its times with it.
@@ -159,6 +169,13 @@ pub(super) fn record(disk: &dyn Disk, step: &Step, item: usize, number: usize) -
             let stamp = stamp::take_on(disk, spot.at(), from).map_err(&fail)?;
             StepRecord::Put { path: path.clone(), from: from.clone(), kept, stamp }
         }
+        Step::Move { from, path, stamp } => StepRecord::Move {
+            path: path.clone(),
+            from: from.clone(),
+            kept,
+            stamp: (**stamp).clone(),
+            from_times: dir_times(disk, from),
+        },
     })
 }
 
@@ -183,24 +200,41 @@ fn each_piece(
         Contents::Joined(parts) => {
             for part in parts {
                 let spot = Spot::of(disk, part)?;
-                each_piece_of(disk, spot.at(), &mut add)?;
+                each_piece_of(disk, spot.at(), 0..u64::MAX, &mut add)?;
             }
+        }
+        Contents::Edited { from, edits } => {
+            let (spot, mut kept) = (Spot::of(disk, from)?, 0);
+            for Edit { at, removed, inserted } in edits {
+                each_piece_of(disk, spot.at(), kept..*at, &mut add)?;
+                add(inserted)?;
+                kept = at + removed;
+            }
+            each_piece_of(disk, spot.at(), kept..u64::MAX, &mut add)?;
         }
     }
     Ok(hex(&digest.finalize()))
 }
 
-fn each_piece_of(disk: &dyn Disk, at: At<'_>, see: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+/// Shows so much of a file as there is of a range, piece by piece.
+fn each_piece_of(
+    disk: &dyn Disk,
+    at: At<'_>,
+    range: Range<u64>,
+    see: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
     let file = disk.open(at, For::Reading)?;
-    let (mut piece, mut offset) = (vec![0; PIECE], 0);
-    loop {
-        let count = disk.read_at(&file, &mut piece, offset)?;
+    let (mut piece, mut offset) = (vec![0; PIECE], range.start);
+    while offset < range.end {
+        let wanted = usize::try_from(range.end - offset).unwrap_or(PIECE).min(PIECE);
+        let count = disk.read_at(&file, &mut piece[..wanted], offset)?;
         if count == 0 {
             return Ok(());
         }
         see(&piece[..count])?;
         offset += count as u64;
     }
+    Ok(())
 }
 
 impl<'a> StepContext<'a> {
@@ -252,7 +286,7 @@ impl<'a> StepContext<'a> {
             return Ok(false);
         }
         let mut digest = Sha256::new();
-        each_piece_of(self.disk, at, &mut |piece| {
+        each_piece_of(self.disk, at, 0..u64::MAX, &mut |piece| {
             digest.update(piece);
             Ok(())
         })?;

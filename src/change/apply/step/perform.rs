@@ -33,6 +33,9 @@ impl StepContext<'_> {
             }
             (Step::Put { from, path }, StepRecord::Put { kept, .. }) => self.put(from, path, kept, &mut note),
             (Step::MakeDir { path }, StepRecord::MakeDir { kept, .. }) => self.make_dir(path, kept, &mut note),
+            (Step::Move { from, path, stamp }, StepRecord::Move { kept, .. }) => {
+                self.relocate(from, path, stamp, kept, &mut note)
+            }
             // A record is made of its step.
             _ => Err(changed(step.path())),
         }
@@ -81,6 +84,9 @@ impl StepContext<'_> {
             let source = disk.open(spot.at(), For::Reading).map_err(&fail)?;
             disk.copy_extended(&source, &file).map_err(&fail)?;
             tree::take_attributes(disk, &old, temporary).map_err(&fail)?;
+        } else if let Contents::Edited { from, .. } = contents {
+            let from = Spot::of(disk, from).and_then(|from| disk.look(from.at())).map_err(&fail)?;
+            tree::take_attributes(disk, &from, temporary).map_err(&fail)?;
         } else {
             let _ = disk.set_owner(temporary, spot.look.owner);
         }

@@ -75,6 +75,7 @@ impl StepContext<'_> {
                 if is_like { StepState::After } else { StepState::Blocked(changed_since(path)) }
             }
             StepRecord::MakeDir { .. } | StepRecord::Put { .. } => StepState::Before,
+            StepRecord::Move { from, path, kept, stamp, .. } => self.standing_of_move(from, path, kept, stamp)?,
         })
     }
 
@@ -91,6 +92,9 @@ impl StepContext<'_> {
 
     /// Undoes a step, however far it got.
     pub(in crate::change::apply) fn revert(&self, record: &StepRecord) -> Result<(), StepError> {
+        if let StepRecord::Move { from, path, kept, stamp, .. } = record {
+            return self.move_back(from, path, kept, stamp);
+        }
         let path = record.path();
         let fail = failed("cannot put back", path);
         let standing = self.standing(record).map_err(&fail)?;
@@ -148,7 +152,7 @@ impl StepContext<'_> {
                     return Err(StepError::Changed(changed_since(path)));
                 }
             }
-            StepRecord::MakeDir { .. } | StepRecord::Put { .. } => {}
+            StepRecord::MakeDir { .. } | StepRecord::Put { .. } | StepRecord::Move { .. } => {}
         }
         let has_removed = self.remove_half_done_at(record, &spot).map_err(&fail)?;
         if is_after || has_removed { spot.settle(self.disk).map_err(&fail) } else { Ok(()) }
@@ -207,7 +211,9 @@ impl StepContext<'_> {
                 return Ok(true);
             }
         }
-        if let Some(spot) = Spot::if_present(self.disk, record.path())? {
+        let from = if let StepRecord::Move { from, .. } = record { Some(from.as_path()) } else { None };
+        for path in [record.path()].into_iter().chain(from) {
+            let Some(spot) = Spot::if_present(self.disk, path)? else { continue };
             for ending in ["tmp", "partial", "gone", "rest"] {
                 if self.exists(spot.beside(&self.temporary(kept, ending)))? {
                     return Ok(true);
@@ -256,7 +262,7 @@ impl StepContext<'_> {
     }
 
     /// Removes something that has a copy at one of these places; anything else may be the only copy.
-    fn remove_copied(&self, at: At<'_>, copies: [At<'_>; 2], path: &Path) -> io::Result<bool> {
+    pub(super) fn remove_copied(&self, at: At<'_>, copies: [At<'_>; 2], path: &Path) -> io::Result<bool> {
         if !self.exists(at)? {
             return Ok(false);
         }

@@ -35,7 +35,7 @@ pub(crate) struct ChangeItemJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Step", deny_unknown_fields)]
 pub(crate) struct StepJson {
-    /// `trash`, `write`, `make-dir` or `put`.
+    /// `trash`, `write`, `make-dir`, `put` or `move`.
     pub action: &'static str,
     /// The path.
     pub path: String,

@@ -1,0 +1,49 @@
+//! What Amplifier needs to find a session from another directory: the session's own directory in that directory's project,
+//! and the directory in session-info.json and metadata.json.
+//!
+//! Measured on 0.1.1: it looks in the project of its current directory alone.
+
+use std::path::Path;
+
+use super::{MAX_METADATA, slug};
+use crate::agent::amplifier::session_info;
+use crate::agent::relocation::{Act, Moved, Relocation, small, text};
+use crate::format::edit::{self, json_string};
+use crate::session::mapping::Mapping;
+use crate::session::{Copy, SessionKind, Store};
+
+pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocation<'a> {
+    Relocation::of_each(move |copy, to| {
+        let (place, text) = (&copy.place, text(to)?);
+        let mut acts = Vec::new();
+        let mut dir = place.path.to_path_buf();
+        if let Some(project) = &place.project {
+            // One of its writers files under the last component alone.
+            let name = to.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let project = if project.starts_with('-') { slug(text) } else { name.to_owned() };
+            dir = store.root.join("projects").join(project).join("sessions").join(&place.id);
+            acts.push(Act::Move { from: place.path.to_path_buf(), to: dir.clone() });
+        }
+        acts.extend(info(copy, to, &dir)?);
+        for name in ["metadata.json", "metadata.json.backup"] {
+            let Some(old) = small(&place.path.join(name), MAX_METADATA)? else { continue };
+            if let Some(edit) = json_string(&old, &["working_dir"], |dir| mapping.text_to(dir)) {
+                let contents = edit::apply(old.as_bytes(), &[edit]);
+                acts.push(Act::Write { path: dir.join(name), contents });
+            }
+        }
+        Ok(Moved::by(acts))
+    })
+}
+
+/// Writes the session-info.json, which sub-sessions have only where a server wrote one.
+fn info(copy: &Copy, to: &Path, dir: &Path) -> Result<Option<Act>, String> {
+    let old = small(&copy.place.path.join(session_info::FILE_NAME), session_info::MAX_BYTES)?;
+    if old.is_none() && copy.kind == SessionKind::Subagent {
+        return Ok(None);
+    }
+    let Some(created_at) = copy.created_at.as_ref().or(copy.active_at.as_ref()) else { return Ok(None) };
+    let contents = session_info::render(to, created_at.value, old.as_deref().map(str::as_bytes))
+        .ok_or_else(|| format!("{} is not UTF-8, which JSON cannot hold", to.display()))?;
+    Ok(Some(Act::Write { path: dir.join(session_info::FILE_NAME), contents: contents.into_bytes() }))
+}

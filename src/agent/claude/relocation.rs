@@ -1,0 +1,86 @@
+//! What Claude Code needs to find a session from another directory: the transcript and the directory beside it in that
+//! directory's project, nothing left behind, and a `relocated` record at the end.
+//!
+//! Measured on 2.1.330, which moves sessions so itself when it leaves a worktree. A record of the tail overrides the first
+//! `cwd`, so no record is rewritten; 2.1.197 passes it over and goes by the project alone. A second transcript of the same
+//! id makes 2.1.330 refuse both.
+
+use std::path::PathBuf;
+
+use crate::agent::claude::records::project_of;
+use crate::agent::is_there;
+use crate::agent::relocation::{Act, Moved, Relocation, added_line, small, text};
+use crate::format::edit::{Edit, json_string, json_value};
+use crate::format::json_text::members;
+use crate::session::Store;
+use crate::session::mapping::Mapping;
+use crate::system::env::Env;
+
+/// The client's own settings and what it keeps of each directory: megabytes where there are thousands.
+const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
+/// A record of CAT holds one path.
+const MAX_RECORD: u64 = 64 * 1024;
+
+pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocation<'a> {
+    Relocation::of_each(move |copy, to| {
+        let (place, to) = (&copy.place, text(to)?);
+        // A project that a person named stays what it is called.
+        let named = place.project.as_deref().filter(|project| !project.starts_with('-'));
+        let project = store.root.join("projects").join(named.map_or_else(|| project_of(to), str::to_owned));
+        let old = place.path.parent().unwrap_or(&place.path);
+        let name = place.path.file_name().unwrap_or_default();
+        let mut acts = Vec::new();
+        let meta = Some(place.path.with_extension("meta.json")).filter(|meta| place.is_subagent && is_there(meta));
+        for from in place.side_dir.clone().into_iter().chain(meta).filter(|_| project != old) {
+            acts.push(Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
+        }
+        // CAT keeps where a session worked beside it.
+        let record = PathBuf::from("cat/sessions").join(format!("{}.cwd", place.id));
+        if let Some(dir) = small(&old.join(&record), MAX_RECORD)? {
+            let end = dir.trim_end().len();
+            let edits = mapping.text_to(&dir[..end]).map(|new| Edit::replace(0..end, new)).into_iter().collect();
+            acts.push(Act::Edit { from: old.join(&record), to: project.join(&record), edits });
+        }
+        let record = serde_json::json!({"type": "relocated", "relocatedCwd": to, "sessionId": place.id});
+        let edits = vec![added_line(&place.path, &record.to_string())?];
+        acts.push(Act::Edit { from: place.path.to_path_buf(), to: project.join(name), edits });
+        Ok(Moved::by(acts))
+    })
+}
+
+/// What the client keeps of directories: trust and costs in its global file, and where each prompt was typed.
+pub(super) fn references(store: &Store, mapping: &Mapping, env: &Env) -> Vec<Act> {
+    let global = if store.set.is_empty() { env.home.join(".claude.json") } else { store.root.join(".claude.json") };
+    let history = store.root.join("history.jsonl");
+    let edits = |path: &PathBuf, find: fn(&str, &Mapping) -> Vec<Edit>| {
+        let text = small(path, MAX_GLOBAL).ok()??;
+        let edits = find(&text, mapping);
+        (!edits.is_empty()).then(|| Act::Edit { from: path.clone(), to: path.clone(), edits })
+    };
+    [edits(&global, keys), edits(&history, lines)].into_iter().flatten().collect()
+}
+
+/// Gives the entries of moved directories their new keys, unless there is one of the new key already.
+fn keys(json: &str, mapping: &Mapping) -> Vec<Edit> {
+    let Some(at) = json_value(json, &["projects"]) else { return Vec::new() };
+    let entries = members(json, at.start);
+    let renamed = |entry: &crate::format::json_text::Member<'_>| {
+        let new = mapping.text_to(&entry.key)?;
+        let is_free = entries.iter().all(|other| other.key != new);
+        // Behind the colon there is nothing but blanks before the value.
+        let colon = entry.span.start + json[entry.span.start..entry.value.start].rfind(':')?;
+        is_free.then(|| Edit::replace(entry.span.start..colon, serde_json::Value::from(new).to_string()))
+    };
+    entries.iter().filter_map(renamed).collect()
+}
+
+fn lines(text: &str, mapping: &Mapping) -> Vec<Edit> {
+    let mut at = 0;
+    let mut edits = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let edit = json_string(line, &["project"], |dir| mapping.text_to(dir));
+        edits.extend(edit.map(|edit| edit.moved(at)));
+        at += line.len() as u64;
+    }
+    edits
+}

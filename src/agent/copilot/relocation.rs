@@ -1,0 +1,30 @@
+//! What Copilot CLI needs to find a session from another directory: the directory in its workspace.yaml, to which it changes
+//! by itself.
+//!
+//! Measured on 1.0.102. The events go on naming the old directory, so this program keeps the new one, too, until the session
+//! is resumed there.
+
+use super::ends::MAX_WORKSPACE;
+use crate::agent::copilot::flat_yaml;
+use crate::agent::relocation::{Act, Moved, Relocation, small};
+use crate::format::edit::Edit;
+use crate::session::mapping::Mapping;
+
+/// The keys of workspace.yaml that name directories.
+const KEYS: [&str; 2] = ["cwd", "git_root"];
+
+pub(super) fn relocation(mapping: &Mapping) -> Relocation<'_> {
+    Relocation::of_each(|copy, _| {
+        let path = copy.place.path.join("workspace.yaml");
+        let yaml = small(&path, MAX_WORKSPACE)?.unwrap_or_default();
+        let changed = |key: &&str| {
+            let value = flat_yaml::read(&yaml).remove(key)?;
+            let new = mapping.text_to(&value)?;
+            Some(Edit::replace(flat_yaml::line_of(&yaml, key)?, format!("{key}: {}", flat_yaml::word(&new))))
+        };
+        let mut edits: Vec<Edit> = KEYS.iter().filter_map(changed).collect();
+        edits.sort_by_key(|edit| edit.at);
+        let acts = if edits.is_empty() { Vec::new() } else { vec![Act::Edit { from: path.clone(), to: path, edits }] };
+        Ok(Moved { acts, is_kept: true })
+    })
+}

@@ -1,0 +1,157 @@
+//! What Gemini CLI needs to find a session from another directory: the session in the project of that directory, which
+//! `projects.json` and two `.project_root` files name.
+//!
+//! Measured on 0.61.0 and 0.25.0: it resumes in a project's own directory alone, and no record names the directory. A project
+//! that goes as a whole to a directory that has none yet keeps its name and gets its new directory, so that saved chats
+//! and checkpoints follow. Else the sessions go one by one, and what belongs to the project stays with the old one. The hash
+//! of the old directory in the first line of a session is left as it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::Gemini;
+use crate::agent::gemini::projects::{MAX_MARKER, MAX_REGISTRY, hash, slug};
+use crate::agent::relocation::{Act, Moved, Relocation, Way, small, text};
+use crate::agent::{Agent as _, is_there};
+use crate::format::edit::{self, json_member, json_value};
+use crate::format::json_text::{decoded, members};
+use crate::session::{Copy, Store};
+
+/// The directories that hold one for each project, each with a note of whose it is.
+const BASES: [&str; 2] = ["tmp", "history"];
+
+/// What is done with the projects of a store.
+struct Projects<'a> {
+    root: &'a Path,
+    /// `projects.json`, as it will be.
+    registry: String,
+    /// The project of each directory that has one, or will.
+    of: BTreeMap<PathBuf, String>,
+    /// The projects that go as a whole, with all that is in them.
+    whole: BTreeSet<String>,
+    acts: Vec<Act>,
+}
+
+pub(super) fn relocation<'a>(store: &'a Store, ways: &[Way]) -> Result<Relocation<'a>, String> {
+    let path = store.root.join("projects.json");
+    let old = small(&path, MAX_REGISTRY)?;
+    let registry = old.clone().unwrap_or_else(|| "{\n  \"projects\": {}\n}".to_owned());
+    if json_value(&registry, &["projects"]).is_none_or(|at| !registry[at].starts_with('{')) {
+        return Err(format!("{} cannot be read as JSON", path.display()));
+    }
+    let mut projects =
+        Projects { root: &store.root, registry, of: BTreeMap::new(), whole: BTreeSet::new(), acts: Vec::new() };
+    for way in ways.iter().filter(|way| way.projects.iter().any(|project| !Gemini.is_hash(project))) {
+        projects.add(way)?;
+    }
+    let Projects { registry, of, whole, acts, .. } = projects;
+    let mut once = acts;
+    if old.as_ref() != Some(&registry) && !of.is_empty() {
+        once.push(Act::Write { path, contents: registry.into_bytes() });
+    }
+    let each = move |copy: &Copy, to: &Path| {
+        let place = &copy.place;
+        let project = place.project.as_deref().unwrap_or_default();
+        if whole.contains(project) {
+            return Ok(Moved::default());
+        }
+        let target = if Gemini.is_hash(project) { hash(text(to)?) } else { of.get(to).cloned().unwrap_or_default() };
+        let (old, new) = (store.root.join("tmp").join(project), store.root.join("tmp").join(target));
+        let belongings = Gemini.belongings(place)?;
+        let others = belongings.own.into_iter().chain(belongings.shared).filter(|path| **path != *place.path);
+        let paths = others.chain([place.path.to_path_buf()]);
+        let act = |from: PathBuf| Some(Act::Move { to: new.join(from.strip_prefix(&old).ok()?), from });
+        Ok(Moved::by(paths.filter_map(act).collect()))
+    };
+    Ok(Relocation { once, each: Box::new(each) })
+}
+
+impl Projects<'_> {
+    /// Finds the project of a new directory, or makes one.
+    fn add(&mut self, way: &Way) -> Result<(), String> {
+        let to = text(&way.to)?;
+        if self.of.contains_key(&way.to) {
+            return Ok(());
+        }
+        if let Some(project) = self.registered(to).or_else(|| self.marked(to)) {
+            self.of.insert(way.to.clone(), project);
+            return Ok(());
+        }
+        let named: Vec<&str> =
+            way.projects.iter().map(|project| &**project).filter(|name| !Gemini.is_hash(name)).collect();
+        let from = way.from.to_str().unwrap_or_default();
+        let project = match named.as_slice() {
+            [project] if way.is_whole && self.registered(from).as_deref() == Some(project) => {
+                self.rename(from, to);
+                self.whole.insert((*project).to_owned());
+                (*project).to_owned()
+            }
+            _ => {
+                let project = self.free_name(&way.to);
+                let at = json_value(&self.registry, &["projects"]).map_or(0, |at| at.start);
+                let value = serde_json::Value::from(project.as_str()).to_string();
+                let edit = json_member(&self.registry, at, to, &value);
+                self.edit(&edit);
+                project
+            }
+        };
+        for base in BASES {
+            let dir = self.root.join(base).join(&project);
+            // A project that goes whole may never have had the second.
+            if !self.whole.contains(&project) || is_there(&dir) {
+                let contents = to.as_bytes().to_vec();
+                self.acts.push(Act::Write { path: dir.join(".project_root"), contents });
+            }
+        }
+        self.of.insert(way.to.clone(), project);
+        Ok(())
+    }
+
+    fn edit(&mut self, edit: &edit::Edit) {
+        let edited = edit::apply(self.registry.as_bytes(), std::slice::from_ref(edit));
+        self.registry = String::from_utf8(edited).unwrap_or_default();
+    }
+
+    /// Gives the entry of a directory another one.
+    fn rename(&mut self, from: &str, to: &str) {
+        let at = json_value(&self.registry, &["projects"]).map_or(0, |at| at.start);
+        let entry = members(&self.registry, at).into_iter().find(|member| member.key == from);
+        if let Some(entry) = entry {
+            let value = self.registry[entry.value.clone()].to_owned();
+            let key = serde_json::Value::from(to);
+            self.edit(&edit::Edit::replace(entry.span, format!("{key}: {value}")));
+        }
+    }
+
+    /// Returns the project that the registry names for a directory.
+    fn registered(&self, dir: &str) -> Option<String> {
+        let at = json_value(&self.registry, &["projects"])?.start;
+        let entry = members(&self.registry, at).into_iter().find(|member| member.key == dir)?;
+        Some(decoded(&self.registry[entry.value]).into_owned())
+    }
+
+    /// Returns the project whose own note names a directory.
+    fn marked(&self, dir: &str) -> Option<String> {
+        let entries = std::fs::read_dir(self.root.join("tmp")).ok()?;
+        entries.filter_map(Result::ok).find_map(|entry| {
+            let marker = small(&entry.path().join(".project_root"), MAX_MARKER).ok()??;
+            (marker.trim() == dir).then(|| entry.file_name().into_string().ok())?
+        })
+    }
+
+    /// Names a project as the client does, with a number where the name is taken.
+    fn free_name(&self, dir: &Path) -> String {
+        let at = json_value(&self.registry, &["projects"]).map_or(0, |at| at.start);
+        let entries = members(&self.registry, at);
+        let known: BTreeSet<String> =
+            entries.into_iter().map(|member| decoded(&self.registry[member.value]).into_owned()).collect();
+        let is_taken = |name: &String| {
+            known.contains(name)
+                || self.of.values().any(|other| other == name)
+                || BASES.iter().any(|base| is_there(&self.root.join(base).join(name)))
+        };
+        let slug = slug(dir);
+        let numbered = (1..).map(|number| format!("{slug}-{number}"));
+        [slug.clone()].into_iter().chain(numbered).find(|name| !is_taken(name)).unwrap_or(slug)
+    }
+}

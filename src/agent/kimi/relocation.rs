@@ -1,0 +1,58 @@
+//! What Kimi CLI needs to find a session from another directory: the session in the project of that directory's hash, and
+//! the directory in `kimi.json`.
+//!
+//! Measured on 1.45.0: it empties a session whose directory it does not list. The entry of the old directory stays, for
+//! other sessions may be there. The system prompt in context.jsonl is a part of the conversation and stays, too.
+
+use std::path::Path;
+
+use super::reader::{Files, MAX_MAP};
+use super::{hash, remote_kaos};
+use crate::agent::kimi::records::work_dirs;
+use crate::agent::relocation::{Act, Moved, Relocation, Way, small, text};
+use crate::format::edit::{self, json_element, json_value};
+use crate::format::json::text_in;
+use crate::format::json_text::elements;
+use crate::session::{Copy, Store};
+
+pub(super) fn relocation<'a>(store: &'a Store, ways: &[Way]) -> Result<Relocation<'a>, String> {
+    let each = |copy: &Copy, to: &Path| {
+        let place = &copy.place;
+        if place.project.as_deref().is_some_and(|project| remote_kaos(project).is_some()) {
+            return Err("it ran on another machine".to_owned());
+        }
+        let project = store.root.join("sessions").join(hash(text(to)?.as_bytes()));
+        // What older versions kept beside the directory goes first, so that no part of it is found there.
+        let legacy = Files::of(place).legacy.filter(|legacy| **legacy != *place.path);
+        let paths = legacy.into_iter().chain([place.path.to_path_buf()]);
+        let acts = paths.map(|from| Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
+        Ok(Moved::by(acts.collect()))
+    };
+    Ok(Relocation { once: listed(&store.root.join("kimi.json"), ways)?.into_iter().collect(), each: Box::new(each) })
+}
+
+/// Lists the new directories, each with the session that was used last in the old one.
+fn listed(path: &Path, ways: &[Way]) -> Result<Option<Act>, String> {
+    let cannot = || format!("{} cannot be read as JSON, and Kimi CLI empties what it does not list", path.display());
+    let mut json = small(path, MAX_MAP)?.unwrap_or_else(|| "{\n  \"work_dirs\": []\n}".to_owned());
+    let mut is_changed = false;
+    for way in ways {
+        let to = text(&way.to)?;
+        let dirs = work_dirs(json.as_bytes()).ok_or_else(cannot)?;
+        if dirs.iter().any(|dir| dir.kaos == "local" && dir.path == to) {
+            continue;
+        }
+        let list =
+            json_value(&json, &["work_dirs"]).filter(|list| json[list.clone()].starts_with('[')).ok_or_else(cannot)?;
+        let last = elements(&json, list.start).into_iter().find_map(|at| {
+            let entry = serde_json::from_str(&json[at]).ok();
+            let is_old = text_in(entry, "path").get().is_some_and(|path| way.from == Path::new(path));
+            text_in(entry, "last_session_id").filled().filter(|_| is_old).map(str::to_owned)
+        });
+        let entry = serde_json::json!({"path": to, "kaos": "local", "last_session_id": last}).to_string();
+        let edit = json_element(&json, list.start, &entry);
+        json = String::from_utf8(edit::apply(json.as_bytes(), &[edit])).map_err(|_| cannot())?;
+        is_changed = true;
+    }
+    Ok(is_changed.then(|| Act::Write { path: path.to_owned(), contents: json.into_bytes() }))
+}

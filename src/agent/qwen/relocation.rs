@@ -1,0 +1,59 @@
+//! What Qwen Code needs to find a session from another directory: everything of it in that directory's project, and the
+//! directory in its records.
+//!
+//! Measured on 0.24.4: the directory that the records name decides, for several directories share a project. The records of
+//! sub-agents, which nobody resumes, are left as they are.
+
+use std::path::Path;
+
+use memchr::memmem;
+
+use super::Qwen;
+use crate::agent::Agent as _;
+use crate::agent::claude::records::slug;
+use crate::agent::relocation::{Act, Moved, Relocation, small, text};
+use crate::format::edit::{Edit, json_string};
+use crate::format::jsonl::Jsonl;
+use crate::session::Store;
+use crate::session::mapping::Mapping;
+
+pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocation<'a> {
+    Relocation::of_each(move |copy, to| {
+        let place = &copy.place;
+        let old = store.root.join("projects").join(place.project.as_deref().unwrap_or_default());
+        let new = store.root.join("projects").join(slug(text(to)?).collect::<String>());
+        let target = |path: &Path| path.strip_prefix(&old).map_or_else(|_| path.to_owned(), |rest| new.join(rest));
+        let belongings = Qwen.belongings(place)?;
+        let mut acts = Vec::new();
+        let others = belongings.own.into_iter().chain(belongings.shared).filter(|path| **path != *place.path);
+        for path in others.filter(|path| path.starts_with(&old)) {
+            let to = target(&path);
+            let edit = match path.to_str().is_some_and(|path| path.ends_with(".runtime.json")) {
+                true => small(&path, super::MAX_SMALL)?
+                    .and_then(|text| json_string(&text, &["work_dir"], |dir| mapping.text_to(dir))),
+                false => None,
+            };
+            match edit {
+                Some(edit) => acts.push(Act::Edit { from: path, to, edits: vec![edit] }),
+                None if to != path => acts.push(Act::Move { from: path, to }),
+                None => {}
+            }
+        }
+        let edits = directories(&place.path, mapping)?;
+        acts.push(Act::Edit { from: place.path.to_path_buf(), to: target(&place.path), edits });
+        Ok(Moved::by(acts))
+    })
+}
+
+/// Finds the directories in the records of a transcript that have moved.
+fn directories(path: &Path, mapping: &Mapping) -> Result<Vec<Edit>, String> {
+    let mut edits = Vec::new();
+    let file = Jsonl::open(path).map_err(|error| error.to_string())?;
+    let mut lines = file.into_lines().map_err(|error| error.to_string())?;
+    while let Some(line) = lines.next_line().map_err(|error| error.to_string())? {
+        let bytes = line.bytes.filter(|bytes| memmem::find(bytes, b"\"cwd\"").is_some());
+        let Some(text) = bytes.and_then(|bytes| str::from_utf8(bytes).ok()) else { continue };
+        edits.extend(json_string(text, &["cwd"], |dir| mapping.text_to(dir)).map(|edit| edit.moved(line.start)));
+    }
+    Ok(edits)
+}

@@ -1,0 +1,27 @@
+//! What Vibe needs to find a session from another directory: the directory in its meta.json.
+//!
+//! Measured on 3.0.2: it resumes from anywhere, and lists by that directory. The journal, whose lines are chained by their
+//! digests, is left alone.
+
+use super::MAX_META;
+use crate::agent::relocation::{Act, Moved, Relocation, small};
+use crate::format::edit::{Edit, json_string};
+use crate::session::mapping::Mapping;
+
+/// Where meta.json names directories.
+const PLACES: [&[&str]; 2] = [&["environment", "working_directory"], &["origin_directory"]];
+
+pub(super) fn relocation(mapping: &Mapping) -> Relocation<'_> {
+    Relocation::of_each(|copy, _| {
+        let path = copy.place.path.join("meta.json");
+        let json = small(&path, MAX_META)?.unwrap_or_default();
+        let mut edits: Vec<Edit> =
+            PLACES.iter().filter_map(|keys| json_string(&json, keys, |dir| mapping.text_to(dir))).collect();
+        edits.sort_by_key(|edit| edit.at);
+        if edits.is_empty() {
+            // A sub-agent may have no meta.json, and its state is a part of the chain.
+            return Ok(Moved { acts: Vec::new(), is_kept: true });
+        }
+        Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
+    })
+}

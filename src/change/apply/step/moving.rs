@@ -1,0 +1,142 @@
+//! A step that takes something to another place in a store, done and taken back.
+//!
+//! On one file system that is a rename. From one to another a copy is made beside the new place, compared and named; then
+//! the original is taken out of sight, compared once more and removed. Back it is the same the other way round.
+
+use std::io;
+use std::path::Path;
+
+use crate::change::apply::step::{NoteMade, Spot, StepContext, StepError, StepState};
+use crate::change::apply::step::{changed, changed_since, failed, in_the_way};
+use crate::change::apply::tree;
+use crate::system::disk;
+use crate::system::stamp::Stamp;
+
+impl StepContext<'_> {
+    /// Takes something to where nothing is yet.
+    pub(super) fn relocate(
+        &self,
+        from: &Path,
+        path: &Path,
+        stamp: &Stamp,
+        kept: &str,
+        note: &mut NoteMade<'_>,
+    ) -> Result<(), StepError> {
+        let (disk, fail) = (self.disk, failed("cannot move", from));
+        let (old, new) = (Spot::of(disk, from).map_err(&fail)?, Spot::of(disk, path).map_err(&fail)?);
+        if !self.is_as_planned(&old, stamp) {
+            return Err(changed(from));
+        }
+        if self.exists(new.at()).map_err(&fail)? {
+            return Err(StepError::Changed(format!("{} exists by now", path.display())));
+        }
+        let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
+        self.move_to_free(old.at(), new.at(), names, path, &mut |at| note(kept, at))?;
+        let is_copy = disk.look(new.at()).is_ok_and(|look| look.identity.0 != stamp.device);
+        if !is_copy && !self.is_as(new.at(), stamp) {
+            // An agent that came in between keeps its session where it is.
+            let _ = disk.rename_to_free(new.at(), old.at());
+            return Err(changed(from));
+        }
+        new.settle(disk).map_err(&fail)?;
+        old.settle(disk).map_err(&fail)
+    }
+
+    /// Looks at how such a step stands.
+    pub(super) fn standing_of_move(
+        &self,
+        from: &Path,
+        path: &Path,
+        kept: &str,
+        stamp: &Stamp,
+    ) -> io::Result<StepState> {
+        let (old, new) = (Spot::if_present(self.disk, from)?, Spot::if_present(self.disk, path)?);
+        let found = |spot: &Option<Spot<'_>>| spot.as_ref().map_or(Ok(None), |spot| self.identity(spot.at()));
+        let (at_old, at_new, made) = (found(&old)?, found(&new)?, self.made(kept));
+        Ok(match (made, &old, &new, at_old) {
+            (Some(made), Some(old), Some(new), Some(at_old)) if at_new == Some(made) && at_old != made => {
+                // Between two file systems it was cut off before the original went.
+                match self.is_as(old.at(), stamp) || tree::is_same(self.disk, old.at(), new.at())? {
+                    true => StepState::After,
+                    false => StepState::Blocked(in_the_way(from).to_string()),
+                }
+            }
+            // Whatever was added to it since goes back with it.
+            (Some(made), ..) if at_new == Some(made) => StepState::After,
+            (Some(_), Some(old), _, None) if !self.exists(old.beside(&self.temporary(kept, "gone")))? => {
+                StepState::Blocked(format!("{} is no longer there", path.display()))
+            }
+            _ => StepState::Before,
+        })
+    }
+
+    /// Takes such a step back, from whatever it stands at.
+    pub(super) fn move_back(&self, from: &Path, path: &Path, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
+        let (disk, fail) = (self.disk, failed("cannot put back", from));
+        let standing = self.standing_of_move(from, path, kept, stamp).map_err(&fail)?;
+        if let StepState::Blocked(why) = standing {
+            return Err(StepError::Changed(why));
+        }
+        let is_after = standing == StepState::After;
+        if is_after {
+            // The directories may have gone away since.
+            disk::make_dirs(disk, from.parent().unwrap_or(from)).map_err(&fail)?;
+        }
+        let old = Spot::if_present(disk, from).map_err(&fail)?;
+        let new = Spot::if_present(disk, path).map_err(&fail)?;
+        if let (true, Some(old), Some(new)) = (is_after, &old, &new) {
+            self.bring_back(old, new, kept, stamp)?;
+        } else if let Some(old) = &old {
+            // What was put back by a run that was cut off may not be on the disk yet; its copy goes only then.
+            disk.sync(&old.dir).map_err(&fail)?;
+        }
+        let mut has_removed = false;
+        for spot in [&old, &new].into_iter().flatten() {
+            for ending in ["partial", "rest"] {
+                let name = self.temporary(kept, ending);
+                has_removed |= self.exists(spot.beside(&name)).map_err(&fail)?;
+                tree::remove(disk, spot.beside(&name)).map_err(&fail)?;
+            }
+        }
+        if let (Some(old), Some(new)) = (&old, &new) {
+            let gone = self.temporary(kept, "gone");
+            for spot in [old, new] {
+                let copies = [old.at(), new.at()];
+                has_removed |= self.remove_copied(spot.beside(&gone), copies, spot.path).map_err(&fail)?;
+            }
+        }
+        if is_after || has_removed {
+            [&old, &new].into_iter().flatten().try_for_each(|spot| spot.settle(disk)).map_err(&fail)?;
+        }
+        Ok(())
+    }
+
+    /// Brings what lies at its new place back to the old one.
+    fn bring_back(&self, old: &Spot<'_>, new: &Spot<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
+        let (disk, fail) = (self.disk, failed("cannot put back", old.path));
+        let gone = self.temporary(kept, "gone");
+        let at_old = self.identity(old.at()).map_err(&fail)?;
+        if at_old.is_some() && at_old == self.made(kept) {
+            // A loss of power has left it both its names.
+            return disk.unlink(new.at()).map_err(&fail);
+        }
+        if at_old.is_none() && self.exists(old.beside(&gone)).map_err(&fail)? && self.is_as(old.beside(&gone), stamp) {
+            // The original itself, which was about to be removed.
+            disk.rename_to_free(old.beside(&gone), old.at()).map_err(&fail)?;
+            disk.sync(&old.dir).map_err(&fail)?;
+        } else if at_old.is_none() {
+            let names = (&*self.temporary(kept, "partial"), &*gone, &*self.temporary(kept, "rest"));
+            return self.move_to_free(new.at(), old.at(), names, old.path, &mut |_| Ok(()));
+        }
+        // What lies at the new place is no more than a copy.
+        disk.rename_to_free(new.at(), new.beside(&gone)).map_err(&fail)?;
+        if !tree::is_same(disk, new.beside(&gone), old.at()).map_err(&fail)? {
+            let _ = disk.rename_to_free(new.beside(&gone), new.at());
+            return Err(StepError::Changed(changed_since(new.path)));
+        }
+        let rest = self.temporary(kept, "rest");
+        disk.rename_to_free(new.beside(&gone), new.beside(&rest)).map_err(&fail)?;
+        disk.sync(&new.dir).map_err(&fail)?;
+        tree::remove(disk, new.beside(&rest)).map_err(&fail)
+    }
+}

@@ -1,0 +1,298 @@
+//! Sessions whose directory has moved: what is done so that their agents find each from the new one.
+//!
+//! Each agent says what it needs; here that becomes a change. Only sessions go whose own directory has moved, so another
+//! project that shares theirs stays as it is.
+
+pub(crate) mod map_file;
+mod records;
+mod steps;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use smallvec::SmallVec;
+
+use crate::agent;
+use crate::agent::Agent;
+use crate::agent::relocation::{Act, Moved, Relocation, Way};
+use crate::change::apply::run::in_use;
+use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned};
+use crate::scan::relocated::Relocated;
+use crate::session::evidence::FROM_PROJECT;
+use crate::session::mapping::Mapping;
+use crate::session::{AgentKind, Copy, Session, SessionKind, Store};
+use crate::system::env::Env;
+use steps::Places;
+
+/// The code of a session that moves.
+pub(crate) const MOVED: &str = "moved-directory";
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish<'a> {
+    /// Which directories have become which.
+    pub mapping: &'a Mapping,
+    /// The sessions that are meant, by agent and full id; all when none is named.
+    pub only: &'a BTreeSet<(AgentKind, String)>,
+    /// Whether what names a directory but no session is changed, too.
+    pub all_references: bool,
+}
+
+/// A move as it is planned.
+#[derive(Debug, Default)]
+pub(crate) struct Planned {
+    /// What would be done.
+    pub change: Change,
+    /// Sessions that stay where they are, each with the reason.
+    pub left: Vec<Unplanned>,
+}
+
+impl Planned {
+    /// Returns how many sessions go.
+    pub(crate) fn sessions(&self) -> usize {
+        self.change.items.iter().filter(|item| item.code == MOVED).count()
+    }
+}
+
+/// A copy that goes.
+struct Going<'s> {
+    copy: &'s Copy,
+    from: &'s Path,
+    to: PathBuf,
+}
+
+/// A session that goes with all its copies.
+struct Traveller<'s> {
+    session: &'s Session,
+    copies: Vec<Going<'s>>,
+}
+
+/// Plans a move of those of these sessions whose directory has moved; all sessions of their agents must be given.
+pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::Result<Planned> {
+    let mut planned = Planned { change: Change { verb: "move", items: Vec::new() }, left: Vec::new() };
+    let mut relocated = Relocated::read(env)
+        .map_err(|problem| anyhow::anyhow!("cannot read {}: {}", problem.path.display(), problem.reason))?;
+    let mut travellers: BTreeMap<AgentKind, Vec<Traveller<'_>>> = BTreeMap::new();
+    for session in sessions {
+        match traveller(session, wish) {
+            Ok(None) => {}
+            Ok(Some(traveller)) => travellers.entry(session.agent).or_default().push(traveller),
+            Err(reason) => planned.left.push(Unplanned { about: name(session), reason }),
+        }
+    }
+    let mut parts = Vec::new();
+    for (kind, travellers) in travellers {
+        let Some(agent) = agent::by_kind(kind) else { continue };
+        parts.push(Part::of(agent, &travellers, sessions, wish, env));
+    }
+    // The record comes first: what is kept in it alone is of no use without it.
+    for part in &mut parts {
+        planned.left.append(&mut part.left);
+        for (session, copies) in &part.kept {
+            for Going { from, to, .. } in copies {
+                relocated.add_session(session.agent, &session.id, from, to);
+            }
+        }
+    }
+    let references = records::of(&parts, wish, env);
+    if parts.iter().all(|part| part.items.is_empty()) && references.is_empty() {
+        return Ok(planned);
+    }
+    for (from, to) in wish.mapping.pairs() {
+        relocated.add_dir(from, to, env.now);
+    }
+    let items = &mut planned.change.items;
+    items.push(records::own(&relocated, env)?);
+    for part in parts {
+        let base = items.len();
+        items.extend(part.once);
+        let once = (items.len() > base).then_some(base);
+        for (mut item, is_kept) in part.items {
+            item.needs = if is_kept && item.steps.is_empty() { Some(0) } else { once };
+            items.push(item);
+        }
+    }
+    items.extend(references);
+    Ok(planned)
+}
+
+/// Names a session for people.
+fn name(session: &Session) -> String {
+    format!("{} {}", session.agent, session.id)
+}
+
+/// Returns whether a session goes; fails with the reason if its directory has moved, and it cannot go.
+fn traveller<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Traveller<'s>>, String> {
+    let is_asked_for = wish.only.is_empty() || wish.only.contains(&(session.agent, session.id.clone()));
+    // What lies in its parent's directory goes with that.
+    if !is_asked_for || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
+        return Ok(None);
+    }
+    let going = |copy: &'s Copy| -> Option<Going<'s>> {
+        let from = copy.launch_dir.as_ref()?.value.as_path();
+        Some(Going { copy, from, to: wish.mapping.to(from)? })
+    };
+    let copies: Vec<Going<'_>> = session.copies.iter().filter_map(going).collect();
+    let selector = || format!("{}:{}", session.agent, session.id);
+    let Some(first) = copies.first() else { return Ok(None) };
+    if first.copy.launch_dir.as_ref().is_some_and(|dir| dir.source == FROM_PROJECT) {
+        let why = "it records no directory of its own";
+        return match first.copy.kind {
+            SessionKind::Empty => Ok(None),
+            _ if agent::by_kind(session.agent).is_some_and(Agent::needs_session_info) => {
+                Err(format!("{why}; record one with `rejoin backfill {}` first", selector()))
+            }
+            _ => Err(why.to_owned()),
+        };
+    }
+    let stays = session.copies.iter().find(|copy| copies.iter().all(|going| going.copy.place.path != copy.place.path));
+    if let Some(copy) = stays {
+        let dir = copy.launch_dir.as_ref().map_or_else(|| "unknown".to_owned(), |dir| dir.value.display().to_string());
+        let path = copy.place.path.display();
+        return Err(format!(
+            "it has another copy, {path}, whose directory is {dir}; keep one copy with `rejoin dedupe {} --keep N` first",
+            selector()
+        ));
+    }
+    match session.copies.iter().find_map(in_use) {
+        Some(why) => Err(why),
+        None => Ok(Some(Traveller { session, copies })),
+    }
+}
+
+/// The part of a move that is about one agent.
+struct Part<'s> {
+    /// What is done before the first of its sessions goes.
+    once: Option<Item>,
+    /// An item for each session, and whether this program keeps its directory.
+    items: Vec<(Item, bool)>,
+    /// The sessions whose directory this program keeps.
+    kept: Vec<(&'s Session, Vec<Going<'s>>)>,
+    left: Vec<Unplanned>,
+    /// Where sessions go, and where their stores are.
+    dirs: BTreeSet<PathBuf>,
+    stores: BTreeMap<PathBuf, Arc<Store>>,
+    agent: &'static dyn Agent,
+}
+
+impl<'s> Part<'s> {
+    fn of(
+        agent: &'static dyn Agent,
+        travellers: &[Traveller<'s>],
+        sessions: &[Session],
+        wish: Wish<'_>,
+        env: &Env,
+    ) -> Self {
+        let mut part = Self {
+            once: None,
+            items: Vec::new(),
+            kept: Vec::new(),
+            left: Vec::new(),
+            dirs: BTreeSet::new(),
+            stores: BTreeMap::new(),
+            agent,
+        };
+        let ways = ways(agent.kind(), travellers, sessions);
+        for going in travellers.iter().flat_map(|traveller| &traveller.copies) {
+            let store = &going.copy.place.store;
+            part.stores.entry(store.root.clone()).or_insert_with(|| Arc::clone(store));
+        }
+        let stores = part.stores.clone();
+        let relocations: BTreeMap<&Path, Result<Relocation<'_>, String>> = stores
+            .iter()
+            .map(|(root, store)| (root.as_path(), agent.relocation(store, &ways[root], wish.mapping, env)))
+            .collect();
+        let moved = |traveller: &Traveller<'s>| -> Result<(Vec<Step>, Places, bool), String> {
+            let (mut steps, mut places, mut is_kept) = (Vec::new(), Places::default(), false);
+            for Going { copy, to, .. } in &traveller.copies {
+                let relocation = relocations[copy.place.store.root.as_path()].as_ref().map_err(Clone::clone)?;
+                let Moved { acts, is_kept: keeps } = (relocation.each)(copy, to)?;
+                is_kept |= keeps;
+                steps.extend(places.steps(acts)?);
+            }
+            Ok((steps, places, is_kept))
+        };
+        let made: Vec<_> = travellers.into_par_iter().map(moved).collect();
+        let mut all = Places::default();
+        let once: Vec<Act> =
+            relocations.into_values().filter_map(Result::ok).flat_map(|relocation| relocation.once).collect();
+        let once = all.steps(once);
+        for (traveller, made) in travellers.iter().zip(made) {
+            let session = traveller.session;
+            let made = made.and_then(|made| once.as_ref().map(|_| made).map_err(Clone::clone));
+            let made = made.and_then(|(steps, places, is_kept)| {
+                all.add(places)?;
+                Ok((steps, is_kept))
+            });
+            match made {
+                Ok((steps, is_kept)) => part.add(traveller, steps, is_kept),
+                Err(reason) => part.left.push(Unplanned { about: name(session), reason }),
+            }
+        }
+        let mut steps: Vec<Step> = all.missing_dirs().map(|path| Step::MakeDir { path }).collect();
+        steps.extend(once.unwrap_or_default());
+        if !steps.is_empty() && !part.items.is_empty() {
+            part.once = Some(Item {
+                about: About::Other(format!("the projects of {}", agent.kind()).into()),
+                seen: SmallVec::new(),
+                code: "new-project",
+                reason: "sessions go there".into(),
+                steps,
+                needs: None,
+            });
+        }
+        part
+    }
+
+    fn add(&mut self, traveller: &Traveller<'s>, steps: Vec<Step>, is_kept: bool) {
+        let session = traveller.session;
+        let first = &traveller.copies[0];
+        let keeper = if is_kept && steps.is_empty() { ", which rejoin remembers" } else { "" };
+        let reason = format!("{} is now {}{keeper}", first.from.display(), first.to.display());
+        // Where nothing of the agent's is touched, nobody is in the way.
+        let touched = if steps.is_empty() { &[] } else { traveller.copies.as_slice() };
+        let item = Item {
+            about: session.into(),
+            seen: touched.iter().map(|going| Seen::of(going.copy)).collect(),
+            code: MOVED,
+            reason: reason.into(),
+            steps,
+            needs: None,
+        };
+        self.dirs.extend(traveller.copies.iter().map(|going| going.to.clone()));
+        if is_kept {
+            let copies = traveller.copies.iter();
+            let copies = copies.map(|going| Going { copy: going.copy, from: going.from, to: going.to.clone() });
+            self.kept.push((session, copies.collect()));
+        }
+        self.items.push((item, is_kept));
+    }
+}
+
+/// Puts together, for each store, from where to where its sessions go.
+fn ways(kind: AgentKind, travellers: &[Traveller<'_>], sessions: &[Session]) -> BTreeMap<PathBuf, Vec<Way>> {
+    type InStore<T> = BTreeMap<PathBuf, BTreeMap<(PathBuf, PathBuf), T>>;
+    let mut projects: InStore<BTreeSet<Arc<str>>> = BTreeMap::new();
+    let mut going: BTreeMap<(&Path, Option<&str>, &Path), usize> = BTreeMap::new();
+    for Going { copy, from, to } in travellers.iter().flat_map(|traveller| &traveller.copies) {
+        let root = &copy.place.store.root;
+        let way = projects.entry(root.clone()).or_default().entry(((*from).to_owned(), to.clone())).or_default();
+        way.extend(copy.place.project.clone());
+        *going.entry((root, copy.place.project.as_deref(), from)).or_default() += 1;
+    }
+    let mut there: BTreeMap<(&Path, Option<&str>), usize> = BTreeMap::new();
+    let copies = sessions.iter().filter(|session| session.agent == kind).flat_map(|session| &session.copies);
+    for copy in copies.filter(|copy| copy.place.parent_id.is_none()) {
+        *there.entry((&copy.place.store.root, copy.place.project.as_deref())).or_default() += 1;
+    }
+    let way = |root: &Path, ((from, to), projects): ((PathBuf, PathBuf), BTreeSet<Arc<str>>)| {
+        let is_all = |project: &Arc<str>| {
+            going.get(&(root, Some(&**project), from.as_path())) == there.get(&(root, Some(&**project)))
+        };
+        let is_whole = projects.iter().all(is_all);
+        Way { from, to, projects, is_whole }
+    };
+    projects.into_iter().map(|(root, of)| (root.clone(), of.into_iter().map(|it| way(&root, it)).collect())).collect()
+}

@@ -1,0 +1,80 @@
+//! Arguments of `move`.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::ValueHint;
+use clap::{ArgAction, Args};
+
+use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs};
+use crate::cli::values::parse_mapping;
+use crate::session::AgentKind;
+use crate::session::select::Selector;
+
+/// Arguments of `move`.
+#[derive(Args, Debug)]
+pub(crate) struct MoveArgs {
+    /// Where the directory was
+    #[arg(value_name = "OLD_DIR", value_hint = ValueHint::DirPath, requires = "to")]
+    #[arg(required_unless_present_any = ["map", "detect", "apply"])]
+    pub from: Option<PathBuf>,
+
+    /// Where it is now
+    #[arg(value_name = "NEW_DIR", value_hint = ValueHint::DirPath)]
+    pub to: Option<PathBuf>,
+
+    /// Move the sessions of every directory below OLD to the same place below NEW (can be repeated)
+    ///
+    /// For sessions that come from a container or another machine, such as --map /workspace=/home/ana/workspace.
+    #[arg(long, value_name = "OLD=NEW", action = ArgAction::Append, value_parser = parse_mapping)]
+    #[arg(conflicts_with = "from")]
+    pub map: Vec<(PathBuf, PathBuf)>,
+
+    /// Propose where directories that are gone may be now, for you to review; change nothing
+    ///
+    /// Save the plan, edit it, and carry it out with --apply FILE.
+    #[arg(long, conflicts_with_all = ["from", "map", "session", "all_references", "yes", "dry_run", "apply"])]
+    pub detect: bool,
+
+    /// Only this session (can be repeated): its id or the start of it, AGENT:ID, its title, or its file or directory
+    #[arg(long, value_name = "SESSION", action = ArgAction::Append)]
+    pub session: Vec<Selector>,
+
+    /// Only sessions of this agent (can be repeated)
+    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+    pub agent: Vec<AgentKind>,
+
+    /// Also change what Claude Code keeps of directories: trust and costs in .claude.json, and history.jsonl
+    #[arg(long)]
+    pub all_references: bool,
+
+    /// Do not ask for confirmation; required without a terminal
+    #[arg(long, short)]
+    pub yes: bool,
+
+    /// Print the plan and its fingerprint; change nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
+    /// Carry out the plan only if it still has this fingerprint; without directories, carry out what FILE says
+    #[arg(long, value_name = "FINGERPRINT|FILE", conflicts_with = "dry_run", value_hint = ValueHint::FilePath)]
+    pub apply: Option<String>,
+
+    #[command(flatten)]
+    pub lock: LockArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+impl MoveArgs {
+    /// Returns the file that says from where to where.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.apply.as_deref().filter(|_| self.from.is_none() && self.map.is_empty()).map(Path::new)
+    }
+
+    /// Returns how the change is made.
+    pub(crate) fn change(&self) -> ChangeArgs {
+        let apply = self.apply.clone().filter(|_| self.file().is_none());
+        ChangeArgs { dry_run: self.dry_run, apply, lock: self.lock }
+    }
+}

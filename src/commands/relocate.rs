@@ -1,0 +1,181 @@
+//! `rejoin move`
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::change;
+use crate::change::apply::run::run_locked;
+use crate::change::apply::state_dir::StateDir;
+use crate::change::relocation::map_file::{self, Proposal};
+use crate::change::relocation::{self, Planned, Wish};
+use crate::cli::MoveArgs;
+use crate::commands::find;
+use crate::error::{Exit, Refusal};
+use crate::format::text;
+use crate::launch::log;
+use crate::scan::moved::{self, Checkouts};
+use crate::scan::{self, Wanted};
+use crate::session::mapping::Mapping;
+use crate::session::{AgentKind, SessionKind};
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::view::render::json::change::Report;
+use crate::view::render::relocate::{MoveMap, MoveReport};
+use crate::view::ui::Ui;
+
+/// A line for each directory.
+const MAX_FILE: u64 = 16 * 1024 * 1024;
+/// What is read of each session: where it is, and where it is started.
+const WANTED: Wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+
+pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.detect {
+        return detect(args, env, ui);
+    }
+    // Who reviewed a plan has agreed to it.
+    let is_agreed = args.yes || args.dry_run || args.apply.is_some();
+    if !args.dry_run {
+        super::recover_first("move", args.lock, env, ui)?;
+    }
+    let mapping = mapping(args, env)?;
+    let planned = plan(args, &mapping, env, ui)?;
+    if planned.change.items.is_empty() && planned.left.is_empty() {
+        return Err(no_sessions(&mapping));
+    }
+    change::check_fingerprint(&planned.change, &args.change(), env)?;
+    let sessions = planned.sessions();
+    if !is_agreed && sessions > 0 {
+        super::confirm_or_refuse(&[], &question(sessions, &mapping), env, ui)?;
+    }
+    let mut outcome = None;
+    if !args.dry_run && !planned.change.items.is_empty() {
+        let state_dir = StateDir::open(env, "move", args.lock.lock_timeout)?;
+        let mut progress = ui.progress("Moving", planned.change.items.len());
+        outcome = Some(run_locked(&state_dir, &planned.change, env, &mut |done| progress.at(done))?);
+    }
+    let report = Report { change: &planned.change, outcome: outcome.as_ref(), is_permanent: false };
+    ui.answer(args.format, env, &MoveReport { report, mapping: &mapping, left: &planned.left })?;
+    for (_, to) in mapping.pairs() {
+        if !to.is_dir() {
+            ui.note(&format!("{} does not exist yet; the sessions can be resumed once it does.", env.tilde(to)));
+        }
+    }
+    Ok(if planned.left.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })
+}
+
+/// Puts together which directory has become which, by every name that sessions may record.
+fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
+    let of_file = args.file().map_or(Ok(Vec::new()), |file| read(&env.absolute(file)))?;
+    let named = args.from.iter().zip(&args.to);
+    let pairs = named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to)));
+    let mut all: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for (from, to) in pairs {
+        // Agents record a directory with its links resolved.
+        let new = env.resolve(to);
+        let typed = without_end(&env.absolute(from));
+        if typed == without_end(&env.absolute(to)) {
+            let message = format!("{} is where the sessions are to go, too", from.display());
+            let hint = "name the old directory, then the new one";
+            return Err(Refusal::new(Exit::Usage, "usage", message).hint(hint).into());
+        }
+        all.extend([(typed, new.clone()), (env.resolve(from), new)]);
+    }
+    Ok(Mapping::new(all))
+}
+
+/// Reads the file in which a person reviewed from where to where.
+fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
+    let refuse = |why: String| {
+        let message = format!("{}: {why}", file.display());
+        Refusal::new(Exit::Usage, "usage", message).hint("make the file with `rejoin move --detect`")
+    };
+    let bytes = fsio::read_bounded(file, MAX_FILE)?;
+    let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
+    let pairs = map_file::parse(&text).map_err(refuse)?;
+    if pairs.is_empty() {
+        return Err(refuse("it names no directories".to_owned()).into());
+    }
+    Ok(pairs)
+}
+
+/// Proposes where directories that are gone may be now.
+fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let showing = ui.watch("Reading");
+    let scan = scan::locate(env, &[]).watched(showing.watcher()).read_all(env, WANTED);
+    drop(showing);
+    super::warn_of_problems(ui, &scan.problems);
+    let known = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
+    let checkouts = Checkouts::of(known.flat_map(|session| session.copy().directories()).filter(|dir| dir.is_dir()));
+    // A log that cannot be read leaves the other evidence.
+    let remotes = log::remotes(&log::file(env)).unwrap_or_default();
+    let mut gone: BTreeMap<&Path, usize> = BTreeMap::new();
+    for session in scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(false)) {
+        let is_meant = args.agent.is_empty() || args.agent.contains(&session.agent);
+        let is_main = !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty);
+        if let Some(dir) = session.launch_dir().filter(|_| is_meant && is_main) {
+            *gone.entry(dir).or_default() += 1;
+        }
+    }
+    let mut proposals: Vec<Proposal> = Vec::new();
+    for (dir, sessions) in gone {
+        // What goes with a directory above needs no line of its own.
+        let above = proposals.iter_mut().find(|above| {
+            let there = above.to.as_ref().and_then(|to| Some(to.join(dir.strip_prefix(&above.from).ok()?)));
+            there.is_some_and(|there| there.is_dir())
+        });
+        if let Some(above) = above {
+            above.sessions += sessions;
+            continue;
+        }
+        let found = checkouts.instead_of(dir, remotes.get(dir).map(String::as_str));
+        let to = moved::best(&found, dir);
+        let told = found.iter().filter(|instead| to.as_ref().is_none_or(|to| *to == instead.dir));
+        let why: Vec<String> = told
+            .map(|instead| {
+                if to.is_some() {
+                    instead.why.to_owned()
+                } else {
+                    format!("{}: {}", env.tilde(&instead.dir), instead.why)
+                }
+            })
+            .collect();
+        proposals.push(Proposal { from: dir.to_owned(), to, sessions, why: why.join("; ") });
+    }
+    ui.answer(args.format, env, &MoveMap { proposals: &proposals })?;
+    Ok(Exit::Ok)
+}
+
+/// Takes a slash from the end of a path.
+fn without_end(path: &Path) -> PathBuf {
+    path.components().collect()
+}
+
+fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
+    let named = find::all_named("move", &args.session, &args.agent, Wanted::GLANCE, env, ui)?;
+    let only: BTreeSet<(AgentKind, String)> = named.into_iter().map(|session| (session.agent, session.id)).collect();
+    let showing = ui.watch("Reading");
+    let scan = scan::locate(env, &args.agent).watched(showing.watcher()).read_all(env, WANTED);
+    drop(showing);
+    super::warn_of_problems(ui, &scan.problems);
+    let wish = Wish { mapping, only: &only, all_references: args.all_references };
+    relocation::plan(&scan.sessions, wish, env)
+}
+
+fn question(sessions: usize, mapping: &Mapping) -> String {
+    let what = text::count(sessions, "session");
+    match mapping.pairs() {
+        [(from, to), ..] if mapping.pairs().iter().all(|(_, other)| other == to) => {
+            format!("Move {what} from {} to {}?", from.display(), to.display())
+        }
+        _ => format!("Move {what}?"),
+    }
+}
+
+fn no_sessions(mapping: &Mapping) -> anyhow::Error {
+    let dirs: BTreeSet<String> = mapping.pairs().iter().map(|(from, _)| from.display().to_string()).collect();
+    let dirs: Vec<String> = dirs.into_iter().collect();
+    let message = format!("no session was started in {} or below", dirs.join(" or in "));
+    Refusal::new(Exit::NotFound, "not-found", message)
+        .hint("see the directories of all sessions with `rejoin list --all`")
+        .into()
+}

@@ -1,0 +1,220 @@
+//! Where sessions have moved whose agents' own files go on naming the old directory, and which directories have moved at
+//! all: `moves.json` in the state directory; a move writes it, journalled like the rest.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::agent;
+use crate::format::path_text;
+use crate::session::{AgentKind, Copy, Evidence, Problem};
+use crate::system::env::Env;
+use crate::system::fsio;
+
+/// The version of the file that this program writes.
+const VERSION: u32 = 1;
+/// A session takes about two hundred bytes.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The source of a directory that is known from here.
+pub(crate) const SOURCE: &str = "moved";
+
+/// What has moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Relocated {
+    /// Directories, in the order in which they have moved.
+    pub dirs: Vec<MovedDir>,
+    sessions: BTreeMap<AgentKind, BTreeMap<String, MovedSession>>,
+}
+
+/// A directory that has moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MovedDir {
+    /// Where it was.
+    #[serde(with = "path_text")]
+    pub from: PathBuf,
+    /// Where it went.
+    #[serde(with = "path_text")]
+    pub to: PathBuf,
+    /// When that was said.
+    pub at: Timestamp,
+}
+
+/// Where a session is started, though its agent's files name another directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct MovedSession {
+    from: PathBuf,
+    to: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Document {
+    format_version: u32,
+    moves: Vec<MovedDir>,
+    sessions: Vec<Entry>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    agent: AgentKind,
+    id: String,
+    #[serde(with = "path_text")]
+    from: PathBuf,
+    #[serde(with = "path_text")]
+    to: PathBuf,
+}
+
+/// Returns the file.
+pub(crate) fn file(env: &Env) -> PathBuf {
+    env.state_dir().join("moves.json")
+}
+
+impl Relocated {
+    /// Reads the file; one that is not understood is a problem, and nothing is known of it.
+    pub(crate) fn read(env: &Env) -> Result<Self, Problem> {
+        let path = file(env);
+        let bytes = match fsio::read_if_present(&path, MAX_BYTES) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(Self::default()),
+            Err(error) => return Err(Problem { reason: error.reason(), path }),
+        };
+        Self::parse(&bytes).map_err(|reason| Problem { path, reason })
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let document: Document =
+            serde_json::from_slice(bytes).map_err(|error| format!("it is not understood: {error}"))?;
+        if document.format_version != VERSION {
+            return Err(format!("its format_version is {}, not {VERSION}", document.format_version));
+        }
+        let mut relocated = Self { dirs: document.moves, ..Self::default() };
+        for Entry { agent, id, from, to } in document.sessions {
+            relocated.sessions.entry(agent).or_default().insert(id, MovedSession { from, to });
+        }
+        Ok(relocated)
+    }
+
+    /// Returns the file's contents.
+    pub(crate) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        let sessions = self.sessions.iter().flat_map(|(agent, sessions)| {
+            sessions.iter().map(|(id, MovedSession { from, to })| Entry {
+                agent: *agent,
+                id: id.clone(),
+                from: from.clone(),
+                to: to.clone(),
+            })
+        });
+        let document = Document { format_version: VERSION, moves: self.dirs.clone(), sessions: sessions.collect() };
+        let mut text = serde_json::to_vec_pretty(&document)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+
+    /// Notes that a directory has moved.
+    pub(crate) fn add_dir(&mut self, from: &Path, to: &Path, at: Timestamp) {
+        self.dirs.retain(|known| (known.from.as_path(), known.to.as_path()) != (from, to));
+        self.dirs.push(MovedDir { from: from.to_owned(), to: to.to_owned(), at });
+    }
+
+    /// Notes where a session is started from now on; `from` is where it is now.
+    pub(crate) fn add_session(&mut self, agent: AgentKind, id: &str, from: &Path, to: &Path) {
+        let sessions = self.sessions.entry(agent).or_default();
+        // Its own files name the directory that it had before it was moved for the first time.
+        let recorded = sessions.remove(id).filter(|known| known.to == from).map(|known| known.from);
+        let recorded = recorded.unwrap_or_else(|| from.to_owned());
+        if recorded != to {
+            sessions.insert(id.to_owned(), MovedSession { from: recorded, to: to.to_owned() });
+        }
+    }
+
+    /// Lets a copy be started in its new directory, as long as its own files name the old one.
+    pub(crate) fn apply(&self, copy: &mut Copy) {
+        if self.sessions.is_empty() {
+            return;
+        }
+        let known = self.sessions.get(&copy.place.agent()).and_then(|sessions| sessions.get(&copy.place.id));
+        let recorded = copy.launch_dir.as_ref().map(|dir| dir.value.as_path());
+        let Some(known) = known.filter(|known| recorded == Some(&known.from)) else { return };
+        let evidence = Evidence {
+            dir: known.to.clone(),
+            source: SOURCE,
+            detail: "moved with rejoin move".to_owned(),
+            counts: true,
+        };
+        copy.evidence.insert(0, evidence);
+        if let Some(agent) = agent::by_kind(copy.place.agent()) {
+            agent.decide_launch_dir(copy);
+        }
+    }
+
+    /// Returns the directories that were another one before, each with that one.
+    pub(crate) fn earlier(&self, dir: &Path) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        let mut pending = vec![dir.to_owned()];
+        while let Some(dir) = pending.pop() {
+            for moved in &self.dirs {
+                let Ok(rest) = dir.strip_prefix(&moved.to) else { continue };
+                let before = if rest == Path::new("") { moved.from.clone() } else { moved.from.join(rest) };
+                if !found.contains(&before) {
+                    found.push(before.clone());
+                    pending.push(before);
+                }
+            }
+        }
+        found.retain(|before| before != dir);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Fact;
+    use crate::session::tests::copy;
+
+    fn at() -> Timestamp {
+        "2026-03-01T12:00:00Z".parse().expect("a time")
+    }
+
+    #[test]
+    fn a_session_is_started_in_its_new_directory_while_its_own_files_name_the_old_one() {
+        let mut relocated = Relocated::default();
+        relocated.add_session(AgentKind::Claude, "a", Path::new("/one"), Path::new("/two"));
+        relocated.add_session(AgentKind::Claude, "a", Path::new("/two"), Path::new("/three"));
+        let launched = |recorded: &str| {
+            let mut copy = copy("a");
+            let evidence = Evidence { dir: recorded.into(), source: "x", detail: String::new(), counts: true };
+            copy.evidence.push(evidence);
+            copy.launch_dir = Some(Fact::new(recorded.into(), "x"));
+            relocated.apply(&mut copy);
+            copy.launch_dir.map(|dir| dir.value.display().to_string())
+        };
+        assert_eq!(launched("/one").as_deref(), Some("/three"));
+        assert_eq!(launched("/elsewhere").as_deref(), Some("/elsewhere"), "it went on elsewhere");
+        relocated.add_session(AgentKind::Claude, "a", Path::new("/three"), Path::new("/one"));
+        assert_eq!(relocated.sessions[&AgentKind::Claude].len(), 0, "it is back");
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written_and_a_later_version_is_refused() {
+        let mut relocated = Relocated::default();
+        relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
+        relocated.add_session(AgentKind::Codex, "a", Path::new("/one"), Path::new("/two"));
+        let text = relocated.to_json().expect("text");
+        assert_eq!(Relocated::parse(&text), Ok(relocated));
+        let later = String::from_utf8(text).expect("text").replace("\"format_version\": 1", "\"format_version\": 2");
+        assert!(Relocated::parse(later.as_bytes()).expect_err("a refusal").contains("format_version is 2"));
+        assert!(Relocated::parse(b"{").is_err());
+    }
+
+    #[test]
+    fn earlier_places_of_a_directory_are_found_through_several_moves() {
+        let mut relocated = Relocated::default();
+        relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
+        relocated.add_dir(Path::new("/two"), Path::new("/v/three"), at());
+        relocated.add_dir(Path::new("/v/three"), Path::new("/one"), at());
+        assert_eq!(relocated.earlier(Path::new("/v/three/src")), [Path::new("/two/src"), Path::new("/one/src")]);
+        assert_eq!(relocated.earlier(Path::new("/other")), Vec::<PathBuf>::new());
+    }
+}

@@ -1,0 +1,89 @@
+//! Which directories have become which others: the whole of one goes to the other, with everything below it.
+
+use std::path::{Path, PathBuf};
+
+/// Directories that have moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// From where to where, the deepest first, so that the closest one decides.
+    pairs: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Mapping {
+    /// Puts pairs of directories in order; of two that begin at the same place the first counts.
+    pub(crate) fn new(pairs: impl IntoIterator<Item = (PathBuf, PathBuf)>) -> Self {
+        let mut ordered: Vec<(PathBuf, PathBuf)> = Vec::new();
+        for (from, to) in pairs {
+            if from != to && ordered.iter().all(|(known, _)| *known != from) {
+                ordered.push((from, to));
+            }
+        }
+        ordered.sort_by_key(|(from, _)| std::cmp::Reverse(from.components().count()));
+        Self { pairs: ordered }
+    }
+
+    /// Returns from where to where, the deepest first.
+    pub(crate) fn pairs(&self) -> &[(PathBuf, PathBuf)] {
+        &self.pairs
+    }
+
+    /// Returns what has become of a directory; `None` where it stays what it is.
+    ///
+    /// What lies in the new place already stays there, though that may be inside the old one.
+    pub(crate) fn to(&self, dir: &Path) -> Option<PathBuf> {
+        let (from, to) = self.pairs.iter().find(|(from, _)| dir.starts_with(from))?;
+        if to.starts_with(from) && dir.starts_with(to) {
+            return None;
+        }
+        let rest = dir.strip_prefix(from).ok()?;
+        // Joined with nothing, a path would end in a slash.
+        Some(if rest == Path::new("") { to.clone() } else { to.join(rest) })
+    }
+
+    /// Does the same with a path as a text; only an absolute one is a directory in particular.
+    pub(crate) fn text_to(&self, dir: &str) -> Option<String> {
+        let dir = Path::new(dir).is_absolute().then(|| self.to(Path::new(dir)))??;
+        dir.into_os_string().into_string().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(pairs: &[(&str, &str)]) -> Mapping {
+        Mapping::new(pairs.iter().map(|(from, to)| (from.into(), to.into())))
+    }
+
+    fn to(pairs: &[(&str, &str)], dir: &str) -> Option<String> {
+        mapping(pairs).text_to(dir)
+    }
+
+    #[test]
+    fn a_directory_and_what_is_below_it_go_and_neighbours_stay() {
+        let app = [("/w/app", "/v/new")];
+        assert_eq!(to(&app, "/w/app").as_deref(), Some("/v/new"));
+        assert_eq!(to(&app, "/w/app/a b/c").as_deref(), Some("/v/new/a b/c"));
+        for other in ["/w/app2", "/w", "/v/new", "w/app", ""] {
+            assert_eq!(to(&app, other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn of_two_the_closer_one_decides_and_the_first_of_equal_ones() {
+        let pairs = [("/w", "/v"), ("/w/app", "/apps/one"), ("/w/app", "/apps/two")];
+        assert_eq!(to(&pairs, "/w/app/src").as_deref(), Some("/apps/one/src"));
+        assert_eq!(to(&pairs, "/w/other").as_deref(), Some("/v/other"));
+    }
+
+    #[test]
+    fn what_is_in_the_new_place_stays_where_that_is_inside_the_old_one() {
+        let inside = [("/w/app", "/w/app/sub")];
+        assert_eq!(to(&inside, "/w/app").as_deref(), Some("/w/app/sub"));
+        assert_eq!(to(&inside, "/w/app/src").as_deref(), Some("/w/app/sub/src"));
+        assert_eq!(to(&inside, "/w/app/sub/src"), None);
+        let outside = [("/w/app", "/w")];
+        assert_eq!(to(&outside, "/w/app/src").as_deref(), Some("/w/src"));
+        assert_eq!(to(&[("/w", "/w")], "/w/app"), None);
+    }
+}

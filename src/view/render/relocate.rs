@@ -1,0 +1,176 @@
+//! What `move` did, or would do.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::change::apply::run::ItemResult;
+use crate::change::plan::change::{Item, Unplanned};
+use crate::change::relocation::MOVED;
+use crate::change::relocation::map_file::{Proposal, quoted};
+use crate::format::text;
+use crate::session::mapping::Mapping;
+use crate::system::env::Env;
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::change::item_text;
+use crate::view::render::json::change::{ChangeItemJson, ChangeSummary, Report};
+use crate::view::ui::Styles;
+
+/// A move, and what came of it.
+pub(crate) struct MoveReport<'a> {
+    /// The change.
+    pub report: Report<'a>,
+    /// Which directory has become which.
+    pub mapping: &'a Mapping,
+    /// Sessions that stay where they are, each with the reason.
+    pub left: &'a [Unplanned],
+}
+
+/// The answer of `move`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Move", deny_unknown_fields)]
+pub(crate) struct MoveJson<'a> {
+    /// Every item: a session, or what several of them need.
+    pub items: List<'a, ChangeItemJson<'a>>,
+    /// From where to where, the deepest first.
+    pub directories: Vec<DirectoryJson>,
+    /// Sessions that stay where they are, though their directory has moved.
+    pub unplanned: &'a [Unplanned],
+    #[serde(flatten)]
+    pub summary: ChangeSummary<'a>,
+}
+
+/// A directory that has moved.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "MovedDirectory", deny_unknown_fields)]
+pub(crate) struct DirectoryJson {
+    /// Where it was.
+    pub from: String,
+    /// Where it is.
+    pub to: String,
+}
+
+/// Where directories that are gone may be now.
+pub(crate) struct MoveMap<'a> {
+    /// One for each.
+    pub proposals: &'a [Proposal],
+}
+
+/// The answer of `move --detect`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "MoveMap", deny_unknown_fields)]
+pub(crate) struct MoveMapJson<'a> {
+    /// The directories that are gone.
+    pub directories: Vec<ProposalJson<'a>>,
+}
+
+/// A directory that is gone.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "GoneDirectory", deny_unknown_fields)]
+pub(crate) struct ProposalJson<'a> {
+    /// Where it was.
+    pub from: String,
+    /// Where it may be now; `null` where nothing tells, or several places could be meant.
+    pub to: Option<String>,
+    /// How many sessions were started there or below.
+    pub sessions: usize,
+    /// What speaks for that place, or what else there is.
+    pub why: &'a str,
+}
+
+impl Answer for MoveMap<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let directory =
+            |proposal: &Proposal| (text(&proposal.from), proposal.to.as_deref().map(text), proposal.sessions);
+        let directories = self.proposals.iter().map(|proposal| {
+            let (from, to, sessions) = directory(proposal);
+            ProposalJson { from, to, sessions, why: &proposal.why }
+        });
+        ("move-map", MoveMapJson { directories: directories.collect() })
+    }
+
+    /// Writes the file that `move --apply` reads.
+    fn table(&self, out: &mut impl Write, _env: &Env, _styles: &Styles) -> io::Result<()> {
+        if self.proposals.is_empty() {
+            return writeln!(out, "# The directory of every session exists.");
+        }
+        writeln!(out, "# Check and edit these lines; then `rejoin move --apply` this file.")?;
+        for Proposal { from, to, sessions, why } in self.proposals {
+            let what = text::count(*sessions, "session");
+            let told = if why.is_empty() { String::new() } else { format!("; {}", text::one_line(why)) };
+            let pair = to.as_deref().and_then(|to| Some((quoted(from)?, quoted(to)?)));
+            match pair {
+                Some((from, to)) => writeln!(out, "{from} -> {to}  # {what}{told}")?,
+                None => {
+                    let from = quoted(from).unwrap_or_else(|| text::one_line(&from.to_string_lossy()).into_owned());
+                    writeln!(out, "# {from} -> \"NEW_DIR\"  # {what}{told}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Answer for MoveReport<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let kind = if self.report.outcome.is_some() { "move-outcome" } else { "move-plan" };
+        let pair = |(from, to): &(std::path::PathBuf, std::path::PathBuf)| DirectoryJson {
+            from: from.to_string_lossy().into_owned(),
+            to: to.to_string_lossy().into_owned(),
+        };
+        let fields = MoveJson {
+            items: self.report.items_json(),
+            directories: self.mapping.pairs().iter().map(pair).collect(),
+            unplanned: self.left,
+            summary: self.report.summary(),
+        };
+        (kind, fields)
+    }
+
+    /// Writes a line a session, in a plan with the paths below it, and a summary.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { warning, faint, .. } = styles;
+        let is_plan = self.report.outcome.is_none();
+        for (item, done) in self.report.items() {
+            match done {
+                Some(ItemResult::Done) if item.code == MOVED => {
+                    let label = item.about.to_string();
+                    writeln!(out, "moved  {}  {faint}({}){faint:#}", text::one_line(&label), reason(item))?;
+                }
+                Some(ItemResult::Done) => {}
+                // What was not done is said of anything.
+                Some(_) => item_text(out, env, styles, item, done, "move")?,
+                None => item_text(out, env, styles, item, None, "move")?,
+            }
+        }
+        for Unplanned { about, reason } in self.left {
+            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
+        }
+        let ChangeSummary { fingerprint, run, .. } = self.report.summary();
+        let sessions = self
+            .report
+            .items()
+            .filter(|(item, done)| item.code == MOVED && done.is_none_or(|done| *done == ItemResult::Done));
+        let what = text::count(sessions.count(), "session");
+        let stays = if self.left.is_empty() { String::new() } else { format!(", {} left", self.left.len()) };
+        if is_plan && self.report.change.items.is_empty() {
+            return writeln!(out, "No session can move{stays}.");
+        }
+        if is_plan {
+            writeln!(out, "{what} would move{stays}. Nothing was changed.")?;
+            return writeln!(out, "{faint}Pass --apply {fingerprint} to do exactly this.{faint:#}");
+        }
+        writeln!(out, "{what} moved{stays}.")?;
+        if let Some(run) = run {
+            writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
+        }
+        Ok(())
+    }
+}
+
+fn reason(item: &Item) -> String {
+    text::one_line(&item.reason).into_owned()
+}

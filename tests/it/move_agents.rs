@@ -1,0 +1,461 @@
+//! A directory is renamed, and the sessions of every agent follow it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::contract::changes::{Move, MoveMap};
+use crate::contract::{DoctorReport, SessionList, Severity};
+use crate::fixtures::{
+    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Leo, OldVibe, Pi, Qwen, Vibe, claude_slug, gemini_hash, id,
+    kimi_project, pi_project, put, qwen_slug,
+};
+use crate::picture::picture_of_stores;
+use crate::undo::assert_same;
+use crate::world::World;
+
+/// A session of every agent in a directory, each with its id.
+fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
+    world.add(Amplifier::session(id(1)).in_dir(dir).session_info(dir).turn("x", "y"));
+    let claude = Claude::session(id(2)).in_dir(dir).turn("x", "y");
+    world.add(claude.subagent("agent-a1", "look", "ok").side_file("tool-results/a.txt", "a"));
+    world.add(Codex::session(id(3)).in_dir(dir).turn("x", "y"));
+    world.add(Copilot::session(id(4)).in_dir(dir).turn("x", "y"));
+    world.add(Gemini::session(id(5)).in_dir(dir).prompt("x").reply("y"));
+    world.add(Gemini::session(id(6)).in_dir(dir).hashed().document().prompt("x").reply("y"));
+    world.add(Kimi::session(id(7)).in_dir(dir).turn("x", "y"));
+    world.add(Pi::session(id(8)).in_dir(dir).turn("x", "y"));
+    world.add(Qwen::session(id(9)).in_dir(dir).turn("x", "y"));
+    world.add(Vibe::session(id(10)).in_dir(dir).turn("x", "y"));
+    world.add(Jido::session(id(11)).in_dir(dir));
+    let mut all: Vec<(&str, String)> =
+        ["amplifier", "claude", "codex", "copilot", "gemini", "gemini", "kimi", "pi", "qwen", "vibe", "jido"]
+            .into_iter()
+            .zip((1..).map(id))
+            .collect();
+    #[cfg(feature = "sqlite")]
+    {
+        use crate::fixtures::{OpenCode, opencode_id};
+        world.add(OpenCode::session(opencode_id(1)).in_dir(dir).turn("x", "y"));
+        all.push(("opencode", opencode_id(1)));
+    }
+    all.sort();
+    all
+}
+
+/// Returns where each listed session is launched, in order of agent and id.
+fn launch_dirs(world: &World) -> Vec<(String, String, String)> {
+    let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
+    let mut all: Vec<_> = list
+        .sessions
+        .iter()
+        .filter(|session| session.parent_id.is_none())
+        .map(|session| {
+            let dir = session.launch_path().unwrap_or("none").to_owned();
+            (format!("{:?}", session.agent).to_lowercase(), session.id.clone(), dir)
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn app(world: &World) -> (PathBuf, PathBuf) {
+    (world.root().join("work/app"), world.root().join("moved/the app"))
+}
+
+fn args<'a>(old: &'a Path, new: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+    let paths = [old, new].map(|path| path.to_str().expect("a path in UTF-8"));
+    ["move"].into_iter().chain(paths).chain(more.iter().copied()).collect()
+}
+
+#[test]
+fn every_agents_session_is_found_from_the_new_directory_and_undo_brings_everything_back() {
+    let world = World::new();
+    let (old, new) = app(&world);
+    let (sub, neighbour) = (old.join("src"), world.root().join("work/app2"));
+    let all = everyone(&world, &old);
+    world.add(Claude::session(id(30)).in_dir(&sub).turn("x", "y"));
+    world.add(Claude::session(id(31)).in_dir(&neighbour).turn("x", "y"));
+    world.dir("moved/the app/src");
+    world.dir("work/app2");
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+    let before = picture_of_stores(&world.home());
+
+    let plan: Move = world.rejoin(args(&old, &new, &["--dry-run", "--json"])).code(0).json();
+    assert_same(&before, &picture_of_stores(&world.home()), "after a dry run");
+    assert_eq!(plan.items.iter().filter(|item| item.code == "moved-directory").count(), all.len() + 1);
+    let done: Move = world.rejoin(args(&old, &new, &["--yes", "--json"])).code(0).json();
+    assert_eq!((done.failed, done.skipped, done.fingerprint), (0, 0, plan.fingerprint));
+
+    let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+    let dirs = launch_dirs(&world);
+    for (agent, id) in &all {
+        let found: Vec<_> = dirs.iter().filter(|(of, other, _)| of == agent && other == id).collect();
+        assert_eq!(found.len(), 1, "{agent}: {dirs:?}");
+        assert_eq!(found[0].2, text(&new), "{agent}");
+        let selector = format!("{agent}:{id}");
+        let shown = world.rejoin(["show", &selector]).code(0).stdout();
+        assert!(shown.contains(&text(&new)), "{shown}");
+        if *agent == "jido" {
+            // It is resumed by typing in a terminal.
+            continue;
+        }
+        world.install(agent, "");
+        let line = world.rejoin(["resume", &selector, "--print"]).code(0).stdout();
+        assert!(line.contains("moved/the app"), "{line}");
+    }
+    assert!(dirs.contains(&("claude".to_owned(), id(30), text(&new.join("src")))), "{dirs:?}");
+    assert!(dirs.contains(&("claude".to_owned(), id(31), text(&neighbour))), "{dirs:?}");
+    let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
+    let said: Vec<_> = report.findings.iter().filter(|finding| finding.severity != Severity::Info).collect();
+    assert!(said.is_empty(), "{said:?}");
+
+    world.rejoin(["undo"]).code(0);
+    assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
+    assert!(launch_dirs(&world).iter().filter(|(_, _, dir)| *dir == text(&old)).count() >= all.len());
+}
+
+#[test]
+fn what_each_agent_keeps_lies_where_it_looks_from_the_new_directory() {
+    let world = World::new();
+    let (old, new) = app(&world);
+    everyone(&world, &old);
+    world.dir("moved/the app");
+    let home = world.home();
+    let project = home.join(".claude/projects").join(claude_slug(&old));
+    put(&project.join("cat/sessions").join(format!("{}.cwd", id(2))), old.join("src").to_str().expect("a path"));
+    world.rejoin(args(&old, &new, &["--yes"])).code(0);
+
+    let moved = home.join(".claude/projects").join(claude_slug(&new));
+    let transcript = std::fs::read_to_string(moved.join(format!("{}.jsonl", id(2)))).expect("a transcript");
+    let last: Value = serde_json::from_str(transcript.lines().last().expect("a line")).expect("a record");
+    assert_eq!(last, json!({"type": "relocated", "relocatedCwd": new, "sessionId": id(2)}));
+    assert!(moved.join(id(2)).join("subagents/agent-a1.jsonl").is_file());
+    assert!(moved.join(id(2)).join("tool-results/a.txt").is_file());
+    let record = std::fs::read_to_string(moved.join("cat/sessions").join(format!("{}.cwd", id(2)))).expect("a record");
+    assert_eq!(Path::new(&record), new.join("src"));
+    let left: Vec<_> = walkdir::WalkDir::new(&project).into_iter().filter_map(Result::ok).collect();
+    assert!(left.iter().all(|entry| entry.file_type().is_dir()), "nothing is left behind: {left:?}");
+
+    let read = |path: &str| std::fs::read_to_string(home.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let registry: Value = serde_json::from_str(&read(".gemini/projects.json")).expect("a registry");
+    assert_eq!(registry["projects"], json!({(new.to_str().expect("a path")): "app"}), "it keeps its name");
+    assert_eq!(Path::new(&read(".gemini/tmp/app/.project_root")), new);
+    let hashed = home.join(".gemini/tmp").join(gemini_hash(&new)).join("chats");
+    assert_eq!(std::fs::read_dir(&hashed).expect("chats").count(), 1);
+    let session = home.join(".kimi/sessions").join(kimi_project(&new)).join(id(7));
+    assert!(session.join("wire.jsonl").is_file());
+    assert!(read(".kimi/kimi.json").contains("moved/the app"));
+    let header = home.join(".pi/agent/sessions").join(pi_project(&new));
+    let file = std::fs::read_dir(header).expect("a project").next().expect("a session").expect("an entry").path();
+    let text = std::fs::read_to_string(file).expect("a session");
+    let first: Value = serde_json::from_str(text.lines().next().expect("a header")).expect("a record");
+    assert_eq!(first["cwd"], json!(new));
+    let chats = home.join(".qwen/projects").join(qwen_slug(&new)).join("chats");
+    let text = std::fs::read_to_string(chats.join(format!("{}.jsonl", id(9)))).expect("a transcript");
+    assert!(text.lines().all(|line| !line.contains("/work/app\"")), "{text}");
+    assert!(read(&format!(".copilot/session-state/{}/workspace.yaml", id(4))).contains("moved/the app"));
+    let meta: Value =
+        serde_json::from_str(&read(&format!(".vibe/logs/session/unified/{}/meta.json", id(10)))).expect("a document");
+    assert_eq!(meta["environment"]["working_directory"], json!(new));
+    assert!(read(&format!(".jido_code/sessions/{}.json", id(11))).contains("moved/the app"));
+    let shown = world.rejoin(["show", &format!("jido:{}", id(11))]).code(0).stdout();
+    assert!(shown.contains("its signature is valid"), "{shown}");
+    let session: Value = serde_json::from_str(
+        &std::fs::read_to_string(
+            home.join(".amplifier/projects")
+                .join(crate::fixtures::amplifier_slug(&new))
+                .join("sessions")
+                .join(id(1))
+                .join("session-info.json"),
+        )
+        .expect("a file"),
+    )
+    .expect("a document");
+    assert_eq!(session["working_dir"], json!(new));
+    // What is already there is moved again, and back.
+    world.rejoin(args(&new, &old, &["--yes"])).code(0);
+    assert!(launch_dirs(&world).iter().all(|(_, _, dir)| Path::new(dir) == old));
+}
+
+#[test]
+fn two_directories_that_share_a_project_are_told_apart() {
+    let world = World::new();
+    let (dotted, dashed, new) = (world.dir("work/a.b"), world.dir("work/a-b"), world.dir("work/c"));
+    for (number, dir) in [(1, &dotted), (2, &dashed)] {
+        world.add(Claude::session(id(number)).in_dir(dir).turn("x", "y"));
+        world.add(Qwen::session(id(number)).in_dir(dir).turn("x", "y"));
+    }
+    let other = picture_of(&world, &id(2));
+    world.rejoin(args(&dotted, &new, &["--yes"])).code(0);
+    let dirs = launch_dirs(&world);
+    for (_, found, dir) in &dirs {
+        let expected = if *found == id(1) { &new } else { &dashed };
+        assert_eq!(Path::new(dir), expected, "{dirs:?}");
+    }
+    assert_eq!(picture_of(&world, &id(2)), other);
+    // From one to the other the project stays the same, and the file where it is.
+    world.rejoin(args(&dashed, &dotted, &["--yes", "--agent", "claude"])).code(0);
+    let dirs = launch_dirs(&world);
+    assert!(dirs.contains(&("claude".to_owned(), id(2), dotted.display().to_string())), "{dirs:?}");
+    let file = world.home().join(".claude/projects").join(claude_slug(&dashed)).join(format!("{}.jsonl", id(2)));
+    assert!(std::fs::read_to_string(file).expect("a transcript").contains("relocated"));
+}
+
+/// Returns every file with an id in its name, with its bytes.
+fn picture_of(world: &World, id: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let stores = picture_of_stores(&world.home());
+    let of = stores.into_iter().filter(|(path, _)| path.to_string_lossy().contains(id));
+    of.map(|(path, (_, _, _, bytes))| (path, bytes)).collect()
+}
+
+#[test]
+fn sessions_that_are_in_the_new_directory_already_stay_beside_those_that_come() {
+    let world = World::new();
+    let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
+    let all = everyone(&world, &old);
+    for fixture in [20, 21] {
+        world.add(Claude::session(id(fixture)).in_dir(&new).turn("x", "y"));
+        world.add(Gemini::session(id(fixture)).in_dir(&new).prompt("x").reply("y"));
+        world.add(Kimi::session(id(fixture)).in_dir(&new).turn("x", "y"));
+    }
+    let before = picture_of_stores(&world.home());
+    let own = picture_of(&world, &id(20));
+    world.rejoin(args(&old, &new, &["--yes"])).code(0);
+    assert_eq!(picture_of(&world, &id(20)), own);
+    let dirs = launch_dirs(&world);
+    assert_eq!(dirs.iter().filter(|(_, _, dir)| Path::new(dir) == new).count(), all.len() + 6, "{dirs:?}");
+    world.rejoin(["undo"]).code(0);
+    assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
+}
+
+#[test]
+fn a_session_with_a_copy_elsewhere_is_left_and_the_others_go() {
+    let world = World::new();
+    let (old, other, new) = (world.root().join("work/app"), world.dir("work/other"), world.dir("work/new"));
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    world.add(Claude::session(id(1)).in_dir(&other).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&old).turn("x", "y"));
+    let done: Move = world.rejoin(args(&old, &new, &["--yes", "--json"])).code(3).json();
+    assert_eq!(done.unplanned.len(), 1);
+    assert!(done.unplanned[0].reason.contains("rejoin dedupe claude:"), "{:?}", done.unplanned);
+    assert!(launch_dirs(&world).contains(&("claude".to_owned(), id(2), new.display().to_string())));
+
+    // Copies in two stores go both.
+    let second = world.home().join(".claude-work");
+    let session = || Claude::session(id(3)).in_dir(&old).turn("x", "y");
+    world.add(session());
+    world.add(session().config_dir(&second));
+    world.rejoin(args(&old, &new, &["--yes", "--session", &id(3)])).code(0);
+    for root in [world.home().join(".claude"), second] {
+        assert!(root.join("projects").join(claude_slug(&new)).join(format!("{}.jsonl", id(3))).is_file());
+    }
+}
+
+#[test]
+fn a_session_in_use_is_left_and_the_others_go() {
+    let world = World::new();
+    let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&old).turn("x", "y"));
+    let pid = std::process::id();
+    let registration = json!({"pid": pid, "sessionId": id(1), "cwd": old});
+    put(&world.home().join(".claude/sessions").join(format!("{pid}.json")), registration.to_string());
+    let answer = world.rejoin(args(&old, &new, &["--yes"])).code(3);
+    let said = answer.stdout();
+    assert!(said.contains(&format!("left  claude {}", id(1))) && said.contains("1 session moved, 1 left."), "{said}");
+    let dirs = launch_dirs(&world);
+    assert_eq!(dirs[0].2, old.display().to_string());
+    assert_eq!(dirs[1].2, new.display().to_string());
+}
+
+#[test]
+fn directories_inside_of_one_another_links_and_odd_names_make_no_difference() {
+    for (old, new) in [
+        ("work/app", "work/app/sub"),
+        ("work/app/sub", "work/app"),
+        ("work/App", "work/app"),
+        ("work/ünï \"q\" $HOME", "work/it's: a #b"),
+    ] {
+        let world = World::new();
+        let (old, new) = (world.root().join(old), world.root().join(new));
+        let all = everyone(&world, &old);
+        std::fs::create_dir_all(&new).expect("a directory");
+        let before = picture_of_stores(&world.home());
+        world.rejoin(args(&old, &new, &["--yes"])).code(0);
+        let dirs = launch_dirs(&world);
+        assert_eq!(dirs.iter().filter(|(_, _, dir)| Path::new(dir) == new).count(), all.len(), "{dirs:?}");
+        world.rejoin(["undo"]).code(0);
+        assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
+    }
+    // What was typed leads through a link, and so does what is there now.
+    let world = World::new();
+    let real = world.dir("real");
+    std::os::unix::fs::symlink(&real, world.root().join("link")).expect("a link");
+    world.add(Claude::session(id(1)).in_dir(real.join("old")).turn("x", "y"));
+    world.dir("real/new");
+    world.rejoin(args(&world.root().join("link/old"), &world.root().join("link/new"), &["--yes"])).code(0);
+    assert_eq!(launch_dirs(&world)[0].2, real.join("new").display().to_string());
+}
+
+#[test]
+fn a_prefix_of_a_whole_store_is_mapped_at_once() {
+    let world = World::new();
+    let here = world.dir("workspace");
+    for (number, name) in [(1, "one"), (2, "two/deep")] {
+        world.add(Claude::session(id(number)).in_dir(Path::new("/workspace").join(name)).turn("x", "y"));
+        std::fs::create_dir_all(here.join(name)).expect("a directory");
+    }
+    let map = format!("/workspace={}", here.display());
+    world.rejoin(["move", "--map", &map, "--yes"]).code(0);
+    let dirs: Vec<String> = launch_dirs(&world).into_iter().map(|(_, _, dir)| dir).collect();
+    assert_eq!(dirs, ["one", "two/deep"].map(|name| here.join(name).display().to_string()));
+}
+
+#[test]
+fn what_names_no_session_is_changed_on_request_alone() {
+    let world = World::new();
+    let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    let global = format!("{{\"n\": 1.10, \"projects\": {{ \"{}\": {{\"trust\": true}} }}}}", old.display());
+    put(&world.home().join(".claude.json"), &global);
+    let history = format!("{{\"display\":\"x\",\"project\":\"{}\"}}\n", old.display());
+    put(&world.home().join(".claude/history.jsonl"), &history);
+    let read = |name: &str| std::fs::read_to_string(world.home().join(name)).expect("a file");
+    world.rejoin(args(&old, &new, &["--yes"])).code(0);
+    assert_eq!((read(".claude.json"), read(".claude/history.jsonl")), (global.clone(), history.clone()));
+    world.rejoin(["undo"]).code(0);
+    world.rejoin(args(&old, &new, &["--yes", "--all-references"])).code(0);
+    let renamed = |text: &str| text.replace(&*old.to_string_lossy(), &new.to_string_lossy());
+    assert_eq!((read(".claude.json"), read(".claude/history.jsonl")), (renamed(&global), renamed(&history)));
+}
+
+#[test]
+fn pointers_and_records_in_the_directory_itself_follow() {
+    let world = World::new();
+    let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    world.add(Leo::pointer(&new, &id(1)));
+    let pointer = new.join(".agent_session.json");
+    let text = std::fs::read_to_string(&pointer).expect("a pointer").replace("work/new", "work/app");
+    put(&pointer, &text);
+    let record = new.join(".claude/cat/sessions").join(format!("{}.cwd", id(1)));
+    put(&record, old.join("src").to_str().expect("a path"));
+    world.rejoin(args(&old, &new, &["--yes"])).code(0);
+    assert_eq!(std::fs::read_to_string(&pointer).expect("a pointer"), text.replace("work/app", "work/new"));
+    assert_eq!(std::fs::read_to_string(&record).expect("a record"), new.join("src").display().to_string());
+    world.rejoin(["undo"]).code(0);
+    assert_eq!(std::fs::read_to_string(&pointer).expect("a pointer"), text);
+}
+
+#[test]
+fn only_the_named_sessions_go_and_sub_sessions_with_them() {
+    let world = World::new();
+    let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&old).turn("x", "y"));
+    world.add(OldVibe::session(id(3)).in_dir(&old).turn("x", "y"));
+    let before = launch_dirs(&world);
+    let done: Move =
+        world.rejoin(args(&old, &new, &["--yes", "--session", &id(1), "--session", &id(3), "--json"])).code(0).json();
+    let mut moved: Vec<_> = done.items.iter().filter_map(|item| item.id.clone()).collect();
+    moved.sort();
+    assert_eq!(moved, [id(1), id(3)]);
+    let after = launch_dirs(&world);
+    assert_eq!(before.len(), after.len());
+    assert!(after.contains(&("claude".to_owned(), id(2), old.display().to_string())));
+    let none = world.rejoin(args(&old, &new, &["--yes", "--agent", "pi"])).code(5);
+    assert!(none.stderr().contains("no session was started in"), "{}", none.stderr());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_nothing_is_changed() {
+    let world = World::new();
+    let dir = world.dir("work/app");
+    world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
+    let before = picture_of_stores(&world.home());
+    let new = world.root().join("work/new");
+    for (args, code, words) in [
+        (args(&dir, &new, &[]), 2, "pass --yes"),
+        (args(&dir, &dir, &["--yes"]), 2, "name the old directory, then the new one"),
+        (vec!["move", "/x"], 2, "NEW_DIR"),
+        (vec!["move"], 2, "OLD_DIR"),
+        (vec!["move", "--map", "x=y", "--yes"], 2, "absolute"),
+        (args(&dir, &new, &["--apply", "abcdefabcdef"]), 4, "the plan has changed"),
+    ] {
+        let answer = world.rejoin(&args);
+        assert!(answer.exit().is_some_and(|exit| exit == code || code == 4), "{args:?} {:?}", answer.exit());
+        assert!(answer.stderr().contains(words), "{args:?} {}", answer.stderr());
+    }
+    assert_same(&before, &picture_of_stores(&world.home()), "nothing was changed");
+    // A directory that is not there yet is named, and the sessions wait for it.
+    let answer = world.rejoin(args(&dir, &new, &["--yes"])).code(0);
+    assert!(answer.stderr().contains("does not exist yet"), "{}", answer.stderr());
+}
+
+#[test]
+fn a_listing_of_a_directory_shows_what_is_left_in_its_earlier_place_and_in_worktrees() {
+    let world = World::new();
+    let (old, new, tree) = (world.dir("work/app"), world.dir("work/new"), world.dir("work/tree"));
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&old).turn("x", "y"));
+    world.add(Claude::session(id(3)).in_dir(&tree).turn("x", "y"));
+    let git = new.join(".git/worktrees/tree");
+    put(&git.join("gitdir"), format!("{}\n", tree.join(".git").display()));
+    put(&tree.join(".git"), format!("gitdir: {}\n", git.display()));
+    world.rejoin(args(&old, &new, &["--yes", "--session", &id(1)])).code(0);
+    let marks = |dir: &Path| {
+        let dir = dir.to_str().expect("a path");
+        let lines = world.rejoin(["list", "--dir", dir, "--fields", "id,marks"]).code(0).stdout();
+        let mut marks: Vec<String> = lines.lines().map(|line| line.replace('\t', " ")).collect();
+        marks.sort();
+        marks
+    };
+    let line = |number, mark: &str| format!("{} {mark}", id(number));
+    assert_eq!(marks(&new), [line(1, ""), line(2, "earlier place"), line(3, "worktree")]);
+    assert_eq!(marks(&tree), [line(1, "worktree"), line(3, "")]);
+}
+
+#[test]
+fn where_directories_went_is_proposed_as_a_file_that_can_be_edited_and_applied() {
+    let world = World::new();
+    let root = world.root().to_owned();
+    for (number, dir) in [(1, "work/app"), (2, "work/app/src"), (3, "trees/feature"), (4, "work/lost")] {
+        world.add(Claude::session(id(number)).in_dir(root.join(dir)).turn("x", "y"));
+    }
+    world.add(Claude::session(id(5)).in_dir(world.dir("repo/src")).turn("x", "y"));
+    world.dir("trees");
+    world.dir("work/archive/app/src");
+    put(&root.join("repo/.git/worktrees/feature/gitdir"), format!("{}\n", root.join("trees/feature/.git").display()));
+
+    let proposed = world.rejoin(["move", "--detect"]).code(0).stdout();
+    let lines: Vec<String> = proposed.lines().map(|line| line.replace(&*root.to_string_lossy(), "")).collect();
+    assert_eq!(
+        lines,
+        [
+            "# Check and edit these lines; then `rejoin move --apply` this file.",
+            "\"/trees/feature\" -> \"/repo\"  # 1 session; the main checkout of that worktree",
+            "\"/work/app\" -> \"/work/archive/app\"  # 2 sessions; a directory of the same name near where it was",
+            &format!("# \"/work/lost\" -> \"NEW_DIR\"  # 1 session; {}/work: the nearest parent that still exists", ""),
+        ]
+    );
+    let plan: MoveMap = world.rejoin(["move", "--detect", "--json"]).code(0).json();
+    let counts: Vec<(bool, u64)> =
+        plan.directories.iter().map(|directory| (directory.to.is_some(), directory.sessions)).collect();
+    assert_eq!(counts, [(true, 1), (true, 2), (false, 1)]);
+
+    let file = root.join("moves");
+    put(&file, proposed.replace("# \"", "\"").replace("NEW_DIR", &root.join("repo/src").to_string_lossy()));
+    world.rejoin(["move", "--apply", file.to_str().expect("a path")]).code(0);
+    let dirs: Vec<String> = launch_dirs(&world).into_iter().map(|(_, _, dir)| dir).collect();
+    let expected = ["work/archive/app", "work/archive/app/src", "repo", "repo/src", "repo/src"];
+    assert_eq!(dirs, expected.map(|dir| root.join(dir).display().to_string()));
+    let after = world.rejoin(["move", "--detect"]).code(0).stdout();
+    assert_eq!(after, "# The directory of every session exists.\n");
+
+    for (text, words) in [("/a -> /b\n", "line 1 is not"), ("# nothing\n", "names no directories")] {
+        put(&file, text);
+        let answer = world.rejoin(["move", "--apply", file.to_str().expect("a path")]).code(2);
+        assert!(answer.stderr().contains(words), "{}", answer.stderr());
+    }
+}

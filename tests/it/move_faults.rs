@@ -1,0 +1,83 @@
+//! A move that is cut off, or that the disk fails under, loses nothing and is taken back.
+
+use std::path::{Path, PathBuf};
+
+use crate::faults::{failing_at_every_point, killed_at_every_point};
+use crate::fixtures::{Amplifier, Claude, age_tree, id};
+use crate::picture::{Picture, picture_of_stores};
+use crate::undo::assert_same;
+use crate::world::World;
+
+/// Sessions of one directory for which each sort of step is needed.
+fn world() -> (World, [PathBuf; 2]) {
+    let world = World::new();
+    let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
+    let claude = Claude::session(id(1)).in_dir(&old).turn("x", "y");
+    world.add(claude.subagent("agent-a1", "look", "ok"));
+    world.add(Amplifier::session(id(2)).in_dir(&old).turn("x", "y"));
+    age_tree(&world.home());
+    (world, [old, new])
+}
+
+fn args(dirs: &[PathBuf; 2]) -> Vec<&str> {
+    let paths = dirs.iter().map(|path| path.to_str().expect("a path in UTF-8"));
+    ["move"].into_iter().chain(paths).chain(["--yes"]).collect()
+}
+
+fn stores(world: &World) -> Picture {
+    picture_of_stores(&world.home())
+}
+
+/// Every file that was there has its bytes somewhere below the home, at the latest in the trash.
+#[track_caller]
+fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
+    let now = crate::picture::picture(&world.home());
+    for (path, (_, _, _, bytes)) in before {
+        let is_there = now.values().any(|(_, _, _, found)| found == bytes);
+        assert!(is_there, "{when}: {} is lost", path.display());
+    }
+}
+
+#[test]
+fn killed_at_any_point_it_is_put_back_and_can_be_done_again() {
+    killed_at_every_point(30, |fault, point| {
+        let (world, dirs) = world();
+        let before = stores(&world);
+        let was_killed = world.with("REJOIN_FAULT", fault).rejoin(args(&dirs)).was_killed();
+        nothing_is_lost(&world, &before, fault);
+        // The next change puts back what was half done; what was done whole can be undone.
+        let report = world.rejoin(["undo"]);
+        if report.exit() == Some(0) {
+            assert_same(&before, &stores(&world), &format!("undone after {fault}"));
+        }
+        if point % 9 == 0 {
+            world.rejoin(args(&dirs)).code(0);
+            assert_eq!(moved(&world, &dirs[1]), 2, "{fault}");
+        }
+        was_killed
+    });
+}
+
+#[test]
+fn on_a_full_or_broken_disk_nothing_is_lost() {
+    for (kind, lasting) in [("ENOSPC", true), ("EIO", false)] {
+        let is_killed = |fault: &str| {
+            let (world, dirs) = world();
+            world.with("REJOIN_FAULT", fault).rejoin(args(&dirs)).was_killed()
+        };
+        failing_at_every_point(kind, lasting, is_killed, |fault| {
+            let (world, dirs) = world();
+            let before = stores(&world);
+            world.with("REJOIN_FAULT", fault).rejoin(args(&dirs));
+            nothing_is_lost(&world, &before, fault);
+            world.rejoin(["undo"]);
+            assert_same(&before, &stores(&world), &format!("undone after {fault}"));
+        });
+    }
+}
+
+/// Returns how many sessions are launched in a directory.
+fn moved(world: &World, dir: &Path) -> usize {
+    let listed = world.rejoin(["list"]).code(0).stdout();
+    listed.lines().filter(|line| line.contains(&*dir.to_string_lossy())).count()
+}
