@@ -376,7 +376,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_changed() {
     let before = picture_of_stores(&world.home());
     let new = world.root().join("work/new");
     for (args, code, words) in [
-        (args(&dir, &new, &[]), 2, "pass --yes"),
+        (args(&dir, &new, &[]), 2, "--yes"),
         (args(&dir, &dir, &["--yes"]), 2, "name the old directory, then the new one"),
         (vec!["move", "/x"], 2, "NEW_DIR"),
         (vec!["move"], 2, "OLD_DIR"),

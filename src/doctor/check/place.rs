@@ -8,6 +8,7 @@ use crate::doctor::check::{Finding, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{Gone, Survey};
 use crate::format::text::count;
+use crate::scan::moved;
 use crate::session::{Evidence, Health, Session, SessionKind};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -128,6 +129,14 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         .path(dir)
         .measured(measured, "a directory");
     let selector = selector(newest);
+    let new = moved::best(&gone.instead, dir).filter(|_| gone.unmounted.is_none());
+    let finding = match new {
+        Some(new) => finding.remedy(
+            format!("rejoin move {} {}", word(dir), word(&new)),
+            "lets all of its sessions follow, if it moved there",
+        ),
+        None => finding,
+    };
     let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.is_same_work)) {
         (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts what it lies on"),
         (None, _) if gone.is_no_directory || !is_movable(newest) => finding,

@@ -93,7 +93,7 @@ impl Start {
         let mut starts = Vec::new();
         for verb in [Verb::Run, Verb::Undo, Verb::Purge] {
             for is_apart in [false, true] {
-                starts.extend((0..3).map(|item| Self::new(verb, is_apart, &[item])));
+                starts.extend((0..4).map(|item| Self::new(verb, is_apart, &[item])));
             }
         }
         starts
@@ -102,7 +102,7 @@ impl Start {
     /// A larger change, with all of these kinds of step.
     pub(super) fn large() -> Vec<Self> {
         let verbs = [Verb::Run, Verb::Undo, Verb::Purge];
-        verbs.iter().flat_map(|verb| [false, true].map(|is_apart| Self::new(*verb, is_apart, &[0, 1, 2]))).collect()
+        verbs.iter().flat_map(|verb| [false, true].map(|is_apart| Self::new(*verb, is_apart, &[0, 1, 2, 3]))).collect()
     }
 
     /// Carries out the verb; `None` when it failed as a whole.
@@ -166,7 +166,9 @@ impl Start {
                 let (was, is) = (below(&self.store), below(&now));
                 let agrees = match (done, step) {
                     (ItemResult::Done, Step::Trash { .. }) => is.is_empty(),
-                    (ItemResult::Done, Step::Write { .. } | Step::Put { .. }) => is != was && !is.is_empty(),
+                    (ItemResult::Done, Step::Write { .. } | Step::Put { .. } | Step::Move { .. }) => {
+                        is != was && !is.is_empty()
+                    }
                     (ItemResult::Done, _) => true,
                     // What could not be put back is said to be in the trash.
                     (ItemResult::Failed(why) | ItemResult::Skipped(why), _) => is == was || why.contains("put back"),
