@@ -137,7 +137,8 @@ fn without_evidence_it_is_refused_and_dir_is_named() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).metadata("working_dir", json!("/elsewhere")).turn("x", "y"));
     let answer = world.rejoin(["backfill", &id(1)]).code(3);
-    assert!(answer.stdout().contains("--dir DIR"), "{}", answer.stdout());
+    let ready = format!("rejoin backfill {} --dir .", id(1));
+    assert!(answer.stdout().contains(&ready), "{}", answer.stdout());
     assert!(answer.stdout().contains("/elsewhere  (metadata.json; does not count"), "{}", answer.stdout());
     assert_eq!(info(&session), None);
     let report = report(&world, &[&id(1)], 3);

@@ -38,10 +38,14 @@ fn a_session_of_very_many_sub_agents_is_planned_for_in_time_that_grows_as_they_d
         for n in 1..count {
             put(&first.with_file_name(format!("agent-a{n}.jsonl")), text.replace("agent-a0", &format!("agent-a{n}")));
         }
-        let start = std::time::Instant::now();
-        let change: Change = world.rejoin(["delete", &id(1), "--dry-run", "--json"]).code(0).json();
-        assert_eq!(change.items.len(), 1);
-        start.elapsed()
+        // The fastest of a few: other processes only ever make it slower.
+        let times = (0..4).map(|_| {
+            let start = std::time::Instant::now();
+            let change: Change = world.rejoin(["delete", &id(1), "--dry-run", "--json"]).code(0).json();
+            assert_eq!(change.items.len(), 1);
+            start.elapsed()
+        });
+        times.min().expect("a time")
     };
     let (few, many) = (took(400), took(1600));
     assert!(many < few * 10, "{many:?} for four times as many as took {few:?}");

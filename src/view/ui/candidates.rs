@@ -59,8 +59,8 @@ mod tests {
         assert_eq!(
             table(&candidates, 60),
             [
-                "  claude  5d1f          Fix the parser…  ~/app  yesterday",
-                "  claude  6a\\u{1b}[2J  x                ~/app  yesterday",
+                "  claude  5d1f         Fix the parser of …  ~/app  yesterday",
+                "  claude  6a\\u{1b}[2J  x                    ~/app  yesterday",
             ]
         );
     }
