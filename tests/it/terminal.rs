@@ -121,6 +121,13 @@ impl Seat {
         self.shows_what(|screen| screen.contains(text)).screen().contents()
     }
 
+    /// Says whether the terminal is sent anything more before this time is over.
+    pub(crate) fn is_sent_more_within(&mut self, time: Duration) -> bool {
+        let more = self.output.recv_timeout(time);
+        self.sent.extend(more.iter().flatten());
+        more.is_ok()
+    }
+
     /// Returns everything that the terminal was sent so far.
     pub(crate) fn sent(&self) -> String {
         String::from_utf8_lossy(&self.sent).into_owned()
