@@ -89,7 +89,7 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Reads of the same what a last look at one copy needs, right before it is changed; a run may change many.
     fn notes_before_change(&self, place: &Located, env: &Env) -> StoreNotes {
-        self.notes(&place.store, env)
+        self.notes_on(&place.store, &[place], false, env)
     }
 
     /// Reads what is known of a copy, from the two ends of its files.

@@ -1,15 +1,16 @@
 //! Whatever a run changed can be taken back, wherever it was cut off.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 
 use crate::contract::Backfill;
 use crate::contract::changes::{Purge, RunList, RunState, TrashList, Undo, UndoResult};
 use crate::faults::killed_at_every_point;
-use crate::fixtures::{Amplifier, age_tree, id};
+use crate::fixtures::{Amplifier, Claude, age_tree, id};
 use crate::picture::{Picture, differences, picture_of_stores};
 use crate::world::World;
 
@@ -346,6 +347,64 @@ fn acl() -> Vec<u8> {
         bytes.extend(id.to_le_bytes());
     }
     bytes
+}
+
+#[test]
+fn a_project_that_became_a_link_since_a_delete_is_not_followed() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("x", "y"));
+    let (project, outside) = (path.parent().expect("a directory").to_owned(), world.dir("outside"));
+    let before: BTreeSet<PathBuf> = stores(&world).into_keys().collect();
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    let aside = project.with_file_name("aside");
+    std::fs::rename(&project, &aside).expect("a move");
+    std::os::unix::fs::symlink(&outside, &project).expect("a link");
+    let answer = world.rejoin(["undo"]).code(7);
+    let said = answer.stdout() + &answer.stderr();
+    assert!(said.contains("has become a symbolic link"), "{said}");
+    assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
+    std::fs::remove_file(&project).expect("no link");
+    std::fs::rename(&aside, &project).expect("a move");
+    world.rejoin(["undo"]).code(0);
+    let after: BTreeSet<PathBuf> = stores(&world).into_keys().collect();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_store_that_was_a_link_all_along_gets_its_sessions_back() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
+    let (claude, dotfiles) = (world.home().join(".claude"), world.dir("dotfiles").join("claude"));
+    std::fs::rename(&claude, &dotfiles).expect("a move");
+    std::os::unix::fs::symlink(&dotfiles, &claude).expect("a link");
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    assert!(!path.exists());
+    std::fs::remove_dir_all(path.parent().expect("a directory")).expect("its agent tidied up");
+    world.rejoin(["undo"]).code(0);
+    assert!(path.exists());
+}
+
+#[test]
+fn while_a_copy_of_a_session_cannot_be_read_nothing_of_it_is_put_back() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y").filed_under("-elsewhere"));
+    let before: BTreeSet<PathBuf> = stores(&world).into_keys().collect();
+    world.rejoin(["dedupe", &id(1), "--keep", "1"]).code(0);
+    let (kept, aside) = (path, world.root().join("aside"));
+    assert!(kept.exists());
+    std::fs::rename(&kept, &aside).expect("a move");
+    let made = std::process::Command::new("mkfifo").arg(&kept).status().expect("a pipe");
+    assert!(made.success());
+    let after = world.rejoin(["undo"]).code(7);
+    let said = after.stdout() + &after.stderr();
+    assert!(said.contains("whether a process uses it cannot be told"), "{said}");
+    std::fs::remove_file(&kept).expect("no pipe");
+    std::fs::rename(&aside, &kept).expect("a move");
+    world.rejoin(["undo"]).code(0);
+    let after: BTreeSet<PathBuf> = stores(&world).into_keys().collect();
+    assert_eq!(after, before);
 }
 
 /// Makes a directory on another file system than the worlds are on, where this machine has one.

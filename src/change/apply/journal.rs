@@ -26,7 +26,16 @@ const VERSION: u32 = 1;
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(super) enum Event {
     /// The run begins.
-    Begin { format_version: u32, run: String, verb: String, at: Timestamp, pid: u32 },
+    Begin {
+        format_version: u32,
+        run: String,
+        verb: String,
+        at: Timestamp,
+        pid: u32,
+        /// Whether there are links in its paths; none are looked for where this is missing.
+        #[serde(default = "has_links")]
+        links: bool,
+    },
     /// An item that is going to be done.
     Item(ItemRecord),
     /// A step is about to be done.
@@ -61,6 +70,11 @@ pub(super) enum Event {
     Undone { item: usize, at: Timestamp },
     /// What the run kept in the trash is deleted.
     Purged { at: Timestamp },
+}
+
+/// Older versions wrote paths down as they were given.
+fn has_links() -> bool {
+    true
 }
 
 /// What is planned for one item.
@@ -218,7 +232,8 @@ impl<'a> Journal<'a> {
             }
             let mut journal = Self { disk, file, path, is_broken: false };
             let pid = std::process::id();
-            let begin = Event::Begin { format_version: VERSION, run: run.clone(), verb: verb.to_owned(), at, pid };
+            let (format_version, verb, links) = (VERSION, verb.to_owned(), false);
+            let begin = Event::Begin { format_version, run: run.clone(), verb, at, pid, links };
             let opened =
                 disk.open(place, For::Dir).map_err(|error| PathError::new("read", &state_dir.trash_of(&run), error));
             return match journal.write(&begin).and(opened) {
@@ -366,6 +381,8 @@ pub(crate) struct Run {
     pub has_ended: bool,
     /// Whether its trash was deleted.
     pub is_purged: bool,
+    /// Whether its paths were written down with the links in them.
+    pub(super) has_links: bool,
     /// The times of directories before each step, by item and step.
     pub(super) dir_times: BTreeMap<(usize, usize), Times>,
     /// The device and inode of what each step has made, by its name in the run.
@@ -399,7 +416,7 @@ impl Run {
             }
             let event = serde_json::from_slice::<Event>(line).map_err(|_| damaged("is damaged"))?;
             match (event, &mut run) {
-                (Event::Begin { run: id, verb, at, .. }, None) => {
+                (Event::Begin { run: id, verb, at, links, .. }, None) => {
                     if path.file_stem() != Some(id.as_ref()) {
                         return Err(damaged("is that of another run"));
                     }
@@ -410,6 +427,7 @@ impl Run {
                         items: Vec::new(),
                         has_ended: false,
                         is_purged: false,
+                        has_links: links,
                         dir_times: BTreeMap::new(),
                         made: BTreeMap::new(),
                         undo_times: BTreeMap::new(),

@@ -91,7 +91,14 @@ pub(crate) fn run_on(
         return Ok(Outcome::default());
     }
     let (journal, run, trash) = Journal::begin(state_dir, change.verb, now)?;
-    let context = StepContext { disk: state_dir.disk(), run: &run, trash, made: RefCell::default() };
+    let context = StepContext {
+        disk: state_dir.disk(),
+        run: &run,
+        trash,
+        made: RefCell::default(),
+        has_links: false,
+        resolved: RefCell::default(),
+    };
     let mut work = Work { state_dir, journal, context, look, is_broken: None, is_stuck: false };
     let records = match work.plan(change) {
         Ok(records) => records,
@@ -195,7 +202,7 @@ impl Work<'_> {
         }
         let mut times = Vec::with_capacity(item.steps.len());
         for (at, (step, planned)) in item.steps.iter().zip(&records).enumerate() {
-            let dir_times = step::dir_times(self.context.disk, planned.path());
+            let dir_times = self.context.dir_times(planned.path());
             times.push(dir_times);
             if let Err(error) = self.journal.write(&Event::Start { item: number, step: at, dir_times }) {
                 // Without a journal nothing could be taken back later.
@@ -235,7 +242,7 @@ impl Work<'_> {
 
     fn records(&self, item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
         let steps = item.steps.iter().enumerate();
-        steps.map(|(at, step)| step::record(self.context.disk, step, number, at)).collect()
+        steps.map(|(at, step)| self.context.record(step, number, at)).collect()
     }
 
     /// Takes back the steps of an item that were begun, the last first, so that nothing of it is left.
@@ -249,7 +256,7 @@ impl Work<'_> {
         done: ItemResult,
     ) -> ItemResult {
         for (planned, times) in records.iter().zip(times).rev() {
-            let restore = |times| step::restore_dir_times(self.context.disk, planned, times);
+            let restore = |times| self.context.restore_dir_times(planned, times);
             if let Err(error) = self.context.revert(planned).and_then(|()| times.map_or(Ok(()), restore)) {
                 let (ItemResult::Skipped(why) | ItemResult::Failed(why)) = &done else { return done };
                 self.is_stuck = true;

@@ -241,6 +241,26 @@ fn what_another_program_changed_is_left_alone_on_every_disk() {
 }
 
 #[test]
+fn a_directory_that_became_a_link_since_the_run_is_not_followed_on_any_disk() {
+    Place::on_both(|place| {
+        let disk = &*place.disk;
+        let before = place.files("store");
+        place.run(&place.change()).expect("a run");
+        let after = place.files("store");
+        let outside = disk::make_dirs(disk, &place.base.join("outside")).expect("a directory");
+        let (base, _) = disk::open_parent(disk, &place.base.join("store")).expect("a directory");
+        disk.rename_to_free((&base, "store".as_ref()), (&base, "aside".as_ref())).expect("a move");
+        disk.make_link((&base, "store".as_ref()), &place.base.join("outside")).expect("a link");
+        let said = place.undo_all();
+        assert!(said.len() == 4 && said.iter().all(|why| why.contains("link")), "{said:?}");
+        assert_eq!((disk.list(&outside).expect("names").len(), place.files("aside")), (0, after));
+        disk.unlink((&base, "store".as_ref())).expect("no link");
+        disk.rename_to_free((&base, "aside".as_ref()), (&base, "store".as_ref())).expect("a move");
+        assert_eq!((place.undo_all(), place.files("store")), (Vec::new(), before));
+    });
+}
+
+#[test]
 fn trees_of_any_depth_are_copied_compared_and_removed_with_few_handles() {
     Place::on_both(|place| {
         let disk = &*place.disk;

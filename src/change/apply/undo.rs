@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::agent;
-use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
+use crate::agent::{self, Agent};
+use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State, StepRecord};
 use crate::change::apply::run;
 use crate::change::apply::state_dir::{History, StateDir};
-use crate::change::apply::step::{StepContext, StepState, dir_times, restore_dir_times};
+use crate::change::apply::step::{StepContext, StepState};
 use crate::error::{Exit, PathError, Refusal};
 use crate::session::{AgentKind, Located, Problem};
 use crate::system::disk::{For, System};
@@ -100,7 +100,9 @@ pub(crate) fn undo_on(
                 UndoResult::Refused("what it removed is no longer in the trash".to_owned())
             }
             State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
-            _ => match look(record).map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), Err) {
+            _ => match look(record)
+                .map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), |hindrance| Err(hindrance.why))
+            {
                 Ok(()) => {
                     journal.write(&Event::Undone { item: record.item, at: now })?;
                     UndoResult::Undone
@@ -122,8 +124,17 @@ pub(crate) fn undo_on(
     Ok(Report { run, items, recovered, warnings: Vec::new() })
 }
 
-/// Says of an item why it must be left alone.
-pub(crate) type LookAgain<'l> = dyn FnMut(&ItemRecord) -> Option<String> + 'l;
+/// Why the session that an item is about should be left alone.
+#[derive(Debug)]
+pub(crate) struct Hindrance {
+    /// The reason.
+    why: String,
+    /// Whether a process holds the session, or may; else nobody can tell, which keeps what is half done from nothing.
+    is_held: bool,
+}
+
+/// Says of an item why it should be left alone.
+pub(crate) type LookAgain<'l> = dyn FnMut(&ItemRecord) -> Option<Hindrance> + 'l;
 
 /// Returns what the steps of an earlier run share; its directory in the trash is made anew for what is taken back to it.
 fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepContext<'a>, PathError> {
@@ -135,7 +146,8 @@ fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepContext<'a>,
         opened => opened,
     };
     let trash = opened.map_err(|error| PathError::new("open", &state_dir.trash_of(&run.id), error))?;
-    Ok(StepContext { disk, run: &run.id, trash, made: RefCell::new(run.made.clone()) })
+    let made = RefCell::new(run.made.clone());
+    Ok(StepContext { disk, run: &run.id, trash, made, has_links: run.has_links, resolved: RefCell::default() })
 }
 
 fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
@@ -188,7 +200,7 @@ fn put_back(
         }
     }
     if let Some(journal) = journal {
-        let dir_times = record.steps.iter().map(|step| dir_times(context.disk, step.path())).collect();
+        let dir_times = record.steps.iter().map(|step| context.dir_times(step.path())).collect();
         let undoing = Event::Undoing { item: record.item, dir_times };
         journal.write(&undoing).map_err(|error| error.to_string())?;
     }
@@ -199,7 +211,7 @@ fn put_back(
         let is_done = run.items.get(record.item).is_some_and(|(_, state)| *state == State::Done);
         let half_done = run.dir_times.get(&place).filter(|_| !is_done);
         if let Some(times) = half_done.or(run.undo_times.get(&place)) {
-            restore_dir_times(context.disk, step, *times).map_err(|error| error.to_string())?;
+            context.restore_dir_times(step, *times).map_err(|error| error.to_string())?;
         }
     }
     Ok(())
@@ -226,25 +238,59 @@ fn not_understood(problem: &Problem, state_dir: &StateDir) -> String {
 /// Returns the sessions that processes hold; reads those of one agent at once.
 #[derive(Default)]
 struct InUse {
-    places: HashMap<AgentKind, HashMap<String, Vec<Located>>>,
+    known: HashMap<AgentKind, Known>,
+}
+
+/// The sessions of an agent.
+#[derive(Default)]
+struct Known {
+    places: HashMap<String, Vec<Located>>,
+    problems: Vec<Problem>,
+}
+
+impl Known {
+    fn of(agent: &dyn Agent, env: &Env) -> Self {
+        let mut known = Self::default();
+        for store in agent.stores(env) {
+            let found = agent.locate(&Arc::new(store));
+            known.problems.extend(found.problems);
+            for place in found.places {
+                known.places.entry(place.id.clone()).or_default().push(place);
+            }
+        }
+        known
+    }
+
+    /// Says what of a session, or around it, cannot be read.
+    fn unreadable(&self, record: &ItemRecord, id: &str) -> Option<String> {
+        let hides = |problem: &&Problem| {
+            let is_around = |step: &StepRecord| step.path().starts_with(&problem.path);
+            problem.path.to_string_lossy().contains(id) || record.steps.iter().any(is_around)
+        };
+        let problem = self.problems.iter().find(hides)?;
+        Some(format!("{}: {}", problem.path.display(), problem.reason))
+    }
 }
 
 impl InUse {
-    /// Says why the session that an item is about must be left alone.
-    fn why(&mut self, record: &ItemRecord, env: &Env) -> Option<String> {
+    /// Says why the session that an item is about should be left alone.
+    fn why(&mut self, record: &ItemRecord, env: &Env) -> Option<Hindrance> {
         let (kind, id) = (record.agent?, record.id.as_ref()?);
         let agent = agent::by_kind(kind)?;
-        let places = self.places.entry(kind).or_insert_with(|| {
-            let mut places: HashMap<String, Vec<Located>> = HashMap::new();
-            for store in agent.stores(env) {
-                for place in agent.locate(&Arc::new(store)).places {
-                    places.entry(place.id.clone()).or_default().push(place);
+        let known = self.known.entry(kind).or_insert_with(|| Known::of(agent, env));
+        let mut unreadable = known.unreadable(record, id);
+        for place in known.places.get(id).into_iter().flatten() {
+            match run::read_again(agent, place, env) {
+                Ok(copy) => {
+                    if let Some(why) = run::in_use(&copy) {
+                        return Some(Hindrance { why, is_held: true });
+                    }
                 }
+                Err(error) => unreadable = unreadable.or_else(|| Some(error.to_string())),
             }
-            places
-        });
-        let copies = places.get(id)?.iter().filter_map(|place| run::read_again(agent, place, env).ok());
-        copies.into_iter().find_map(|copy| run::in_use(&copy))
+        }
+        let why = format!("whether a process uses it cannot be told: {}", unreadable?);
+        Some(Hindrance { why, is_held: false })
     }
 }
 
@@ -325,7 +371,7 @@ fn put_back_cut_off(
             continue;
         }
         let what = format!("run {} ({}) was interrupted at {}", run.id, run.verb, record.label);
-        if let Some(why) = look(record) {
+        if let Some(Hindrance { why, .. }) = look(record).filter(|hindrance| hindrance.is_held) {
             is_waiting = true;
             recovered
                 .push(format!("{what}, which is left as it is: {why}; `rejoin undo {}` puts it back later", run.id));

@@ -57,6 +57,10 @@ pub(crate) enum For {
 pub(crate) trait Disk: fmt::Debug + Send + Sync {
     /// Opens a directory by its path, through links.
     fn open_dir(&self, path: &Path) -> io::Result<Handle>;
+    /// Opens a directory by its path, in which nothing may be a link.
+    fn open_real_dir(&self, path: &Path) -> io::Result<Handle>;
+    /// Returns a path without links that leads to the same.
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf>;
     /// Opens something in a directory.
     fn open(&self, at: At<'_>, purpose: For) -> io::Result<Handle>;
     /// Looks at something in a directory.
@@ -113,6 +117,16 @@ pub(crate) fn open_parent(disk: &dyn Disk, path: &Path) -> io::Result<(Handle, O
     Ok((disk.open_dir(dir)?, name.to_owned()))
 }
 
+/// Returns the path to a directory without links, as far as there is one.
+pub(crate) fn real_dir(disk: &dyn Disk, path: &Path) -> io::Result<PathBuf> {
+    match (disk.real_path(path), path.parent(), path.file_name()) {
+        (Err(error), Some(above), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(real_dir(disk, above)?.join(name))
+        }
+        (real, _, _) => real,
+    }
+}
+
 /// Looks at something in a directory; `None` when there is nothing.
 pub(crate) fn look_if_present(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<Look>> {
     match disk.look(at) {
@@ -124,7 +138,16 @@ pub(crate) fn look_if_present(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<
 
 /// Makes private directories as far as they are missing, puts their names on the disk, and opens the last.
 pub(crate) fn make_dirs(disk: &dyn Disk, path: &Path) -> io::Result<Handle> {
-    match disk.open_dir(path) {
+    make_dirs_below(disk, path, &|above| disk.open_dir(above))
+}
+
+/// Does so where `open` opens what is there.
+pub(crate) fn make_dirs_below(
+    disk: &dyn Disk,
+    path: &Path,
+    open: &dyn Fn(&Path) -> io::Result<Handle>,
+) -> io::Result<Handle> {
+    match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,
     }
@@ -134,7 +157,7 @@ pub(crate) fn make_dirs(disk: &dyn Disk, path: &Path) -> io::Result<Handle> {
         let Some(above) = missing.last().and_then(|path| path.parent()) else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        match disk.open_dir(above) {
+        match open(above) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(above),
             opened => break opened?,
         }

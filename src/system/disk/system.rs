@@ -81,6 +81,25 @@ fn fd(handle: &Handle) -> io::Result<&OwnedFd> {
     }
 }
 
+/// Opens a directory by a path without links.
+fn open_real_dir(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    match rustix::fs::openat2(rustix::fs::CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS) {
+        Err(Errno::LOOP) => return Err(is_linked()),
+        // Older kernels do not know it, and some sandboxes do not allow it.
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        opened => return Ok(opened?),
+    }
+    let opened = rustix::fs::open(path, flags, Mode::empty())?;
+    let is_real = path.canonicalize()? == path;
+    if is_real && Look::open(&opened)?.identity == Look::at(path)?.identity { Ok(opened) } else { Err(is_linked()) }
+}
+
+fn is_linked() -> io::Error {
+    io::Error::other("a directory on the way to it has become a symbolic link, which is not followed")
+}
+
 fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
 }
@@ -106,6 +125,14 @@ impl Disk for System {
     fn open_dir(&self, path: &Path) -> io::Result<Handle> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Handle::System(rustix::fs::open(path, flags, Mode::empty())?))
+    }
+
+    fn open_real_dir(&self, path: &Path) -> io::Result<Handle> {
+        open_real_dir(path).map(Handle::System)
+    }
+
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        path.canonicalize()
     }
 
     fn open(&self, (dir, name): At<'_>, purpose: For) -> io::Result<Handle> {

@@ -8,7 +8,7 @@ mod perform;
 mod revert;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::Range;
@@ -82,6 +82,10 @@ pub(super) struct StepContext<'a> {
     ///
     /// Only what is known to be made here is ever taken away again: another program may write the very same.
     pub(super) made: RefCell<BTreeMap<String, (u64, u64)>>,
+    /// Whether its paths were written down with the links in them, as older versions did.
+    pub(super) has_links: bool,
+    /// Directories with their links resolved.
+    pub(super) resolved: RefCell<HashMap<PathBuf, PathBuf>>,
 }
 
 /// Notes what lies at a place as what a step, named by its place in the trash, is about to put in place.
@@ -106,15 +110,6 @@ impl<'p> Spot<'p> {
         Ok(Self { dir, look, name, path })
     }
 
-    /// Returns the same; `None` when there is no such directory.
-    fn if_present(disk: &dyn Disk, path: &'p Path) -> io::Result<Option<Self>> {
-        match Self::of(disk, path) {
-            Ok(spot) => Ok(Some(spot)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     fn at(&self) -> At<'_> {
         (&self.dir, &self.name)
     }
@@ -128,55 +123,6 @@ impl<'p> Spot<'p> {
         disk.sync(&self.dir)?;
         disk.set_times(self.beside("."), (self.look.accessed, self.look.modified))
     }
-}
-
-/// Returns the times of the directory that a step changes.
-pub(super) fn dir_times(disk: &dyn Disk, path: &Path) -> Option<Times> {
-    let look = Spot::of(disk, path).ok()?.look;
-    Some((look.accessed, look.modified))
-}
-
-/// Puts the times of the directories of a step that was not done whole back; `times` are those of its path's.
-pub(super) fn restore_dir_times(disk: &dyn Disk, record: &StepRecord, times: Times) -> Result<(), StepError> {
-    if let StepRecord::Move { from, from_times: Some(times), .. } = record {
-        restore_times_of_dir(disk, from, *times)?;
-    }
-    restore_times_of_dir(disk, record.path(), times)
-}
-
-fn restore_times_of_dir(disk: &dyn Disk, path: &Path, times: Times) -> Result<(), StepError> {
-    let restored = Spot::of(disk, path).and_then(|spot| disk.set_times(spot.beside("."), times));
-    match restored {
-        // The directory may be gone, and its times with it.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(()),
-        restored => restored.map_err(failed("cannot restore the times of the directory of", path)),
-    }
-}
-
-/// Says what a step will do, in the journal's form.
-pub(super) fn record(disk: &dyn Disk, step: &Step, item: usize, number: usize) -> Result<StepRecord, StepError> {
-    let kept = format!("{item}-{number}");
-    Ok(match step {
-        Step::Trash { path, stamp } => StepRecord::Trash { path: path.to_path_buf(), kept, stamp: stamp.clone() },
-        Step::Write { path, contents, stamp } => {
-            let sha256 = each_piece(disk, contents, |_| Ok(())).map_err(failed("cannot read what goes into", path))?;
-            StepRecord::Write { path: path.clone(), kept, stamp: stamp.as_deref().cloned(), sha256 }
-        }
-        Step::MakeDir { path } => StepRecord::MakeDir { path: path.clone(), kept },
-        Step::Put { from, path } => {
-            let fail = failed("cannot look at", from);
-            let spot = Spot::of(disk, from).map_err(&fail)?;
-            let stamp = stamp::take_on(disk, spot.at(), from).map_err(&fail)?;
-            StepRecord::Put { path: path.clone(), from: from.clone(), kept, stamp }
-        }
-        Step::Move { from, path, stamp } => StepRecord::Move {
-            path: path.clone(),
-            from: from.clone(),
-            kept,
-            stamp: (**stamp).clone(),
-            from_times: dir_times(disk, from),
-        },
-    })
 }
 
 /// Returns whether the record of a step is made of the step alone, and so of nothing that may change in the meantime.
@@ -238,6 +184,94 @@ fn each_piece_of(
 }
 
 impl<'a> StepContext<'a> {
+    /// Says what a step will do, in the journal's form: with the path that its own leads to, so that a link that somebody
+    /// puts there later leads nowhere.
+    pub(super) fn record(&self, step: &Step, item: usize, number: usize) -> Result<StepRecord, StepError> {
+        let (disk, kept) = (self.disk, format!("{item}-{number}"));
+        let path = self.resolve(step.path()).map_err(failed("cannot look at", step.path()))?;
+        Ok(match step {
+            Step::Trash { stamp, .. } => StepRecord::Trash { path, kept, stamp: stamp.clone() },
+            Step::Write { contents, stamp, .. } => {
+                let digest = each_piece(disk, contents, |_| Ok(()));
+                let sha256 = digest.map_err(failed("cannot read what goes into", &path))?;
+                StepRecord::Write { path, kept, stamp: stamp.as_deref().cloned(), sha256 }
+            }
+            Step::MakeDir { .. } => StepRecord::MakeDir { path, kept },
+            Step::Put { from, .. } => {
+                let fail = failed("cannot look at", from);
+                let spot = Spot::of(disk, from).map_err(&fail)?;
+                let stamp = stamp::take_on(disk, spot.at(), from).map_err(&fail)?;
+                StepRecord::Put { path, from: from.clone(), kept, stamp }
+            }
+            Step::Move { from, stamp, .. } => {
+                let from = self.resolve(from).map_err(failed("cannot look at", from))?;
+                let from_times = self.dir_times(&from);
+                StepRecord::Move { path, from, kept, stamp: (**stamp).clone(), from_times }
+            }
+        })
+    }
+
+    /// Returns a path to the same, with no links in its directory.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path.to_owned()) };
+        if let Some(real) = self.resolved.borrow().get(dir) {
+            return Ok(real.join(name));
+        }
+        let real = disk::real_dir(self.disk, dir)?;
+        let path = real.join(name);
+        self.resolved.borrow_mut().insert(dir.to_owned(), real);
+        Ok(path)
+    }
+
+    /// Opens where a step works, along a path in which nothing may have become a link since it was written down.
+    fn spot<'p>(&self, path: &'p Path) -> io::Result<Spot<'p>> {
+        if self.has_links {
+            return Spot::of(self.disk, path);
+        }
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::Error::other("it has no directory"));
+        };
+        let dir = self.disk.open_real_dir(dir)?;
+        let look = self.disk.look_at(&dir)?;
+        Ok(Spot { dir, look, name: name.to_owned(), path })
+    }
+
+    /// Returns the same; `None` when there is no such directory.
+    fn spot_if_present<'p>(&self, path: &'p Path) -> io::Result<Option<Spot<'p>>> {
+        match self.spot(path) {
+            Ok(spot) => Ok(Some(spot)),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes the directories of a path as far as they have gone away.
+    fn make_dirs_of(&self, path: &Path) -> io::Result<()> {
+        let open = |dir: &Path| if self.has_links { self.disk.open_dir(dir) } else { self.disk.open_real_dir(dir) };
+        disk::make_dirs_below(self.disk, path.parent().unwrap_or(path), &open).map(drop)
+    }
+
+    /// Returns the times of the directory that a step changes.
+    pub(super) fn dir_times(&self, path: &Path) -> Option<Times> {
+        let look = self.spot(path).ok()?.look;
+        Some((look.accessed, look.modified))
+    }
+
+    /// Puts the times of the directories of a step that was not done whole back; `times` are those of its path's.
+    pub(super) fn restore_dir_times(&self, record: &StepRecord, times: Times) -> Result<(), StepError> {
+        if let StepRecord::Move { from, from_times: Some(times), .. } = record {
+            self.restore_times_of_dir(from, *times)?;
+        }
+        self.restore_times_of_dir(record.path(), times)
+    }
+
+    fn restore_times_of_dir(&self, path: &Path, times: Times) -> Result<(), StepError> {
+        let spot = self.spot_if_present(path);
+        // The directory may be gone, and its times with it.
+        let restored = spot.and_then(|spot| spot.map_or(Ok(()), |spot| self.disk.set_times(spot.beside("."), times)));
+        restored.map_err(failed("cannot restore the times of the directory of", path))
+    }
+
     /// Returns the place of something in the trash.
     fn kept<'k>(&'k self, name: &'k str) -> At<'k> {
         (&self.trash, OsStr::new(name))

@@ -9,7 +9,6 @@ use std::path::Path;
 use crate::change::apply::step::{NoteMade, Spot, StepContext, StepError, StepState};
 use crate::change::apply::step::{changed, changed_since, failed, in_the_way};
 use crate::change::apply::tree;
-use crate::system::disk;
 use crate::system::stamp::Stamp;
 
 impl StepContext<'_> {
@@ -23,7 +22,7 @@ impl StepContext<'_> {
         note: &mut NoteMade<'_>,
     ) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot move", from));
-        let (old, new) = (Spot::of(disk, from).map_err(&fail)?, Spot::of(disk, path).map_err(&fail)?);
+        let (old, new) = (self.spot(from).map_err(&fail)?, self.spot(path).map_err(&fail)?);
         if !self.is_as_planned(&old, stamp) {
             return Err(changed(from));
         }
@@ -50,7 +49,7 @@ impl StepContext<'_> {
         kept: &str,
         stamp: &Stamp,
     ) -> io::Result<StepState> {
-        let (old, new) = (Spot::if_present(self.disk, from)?, Spot::if_present(self.disk, path)?);
+        let (old, new) = (self.spot_if_present(from)?, self.spot_if_present(path)?);
         let found = |spot: &Option<Spot<'_>>| spot.as_ref().map_or(Ok(None), |spot| self.identity(spot.at()));
         let (at_old, at_new, made) = (found(&old)?, found(&new)?, self.made(kept));
         Ok(match (made, &old, &new, at_old) {
@@ -80,10 +79,10 @@ impl StepContext<'_> {
         let is_after = standing == StepState::After;
         if is_after {
             // The directories may have gone away since.
-            disk::make_dirs(disk, from.parent().unwrap_or(from)).map_err(&fail)?;
+            self.make_dirs_of(from).map_err(&fail)?;
         }
-        let old = Spot::if_present(disk, from).map_err(&fail)?;
-        let new = Spot::if_present(disk, path).map_err(&fail)?;
+        let old = self.spot_if_present(from).map_err(&fail)?;
+        let new = self.spot_if_present(path).map_err(&fail)?;
         if let (true, Some(old), Some(new)) = (is_after, &old, &new) {
             self.bring_back(old, new, kept, stamp)?;
         } else if let Some(old) = &old {

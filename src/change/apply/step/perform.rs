@@ -27,13 +27,13 @@ impl StepContext<'_> {
             Ok(())
         };
         match (step, record) {
-            (Step::Trash { path, stamp }, StepRecord::Trash { kept, .. }) => self.trash(path, stamp, kept),
-            (Step::Write { path, contents, stamp }, StepRecord::Write { kept, sha256, .. }) => {
+            (Step::Trash { stamp, .. }, StepRecord::Trash { path, kept, .. }) => self.trash(path, stamp, kept),
+            (Step::Write { contents, stamp, .. }, StepRecord::Write { path, kept, sha256, .. }) => {
                 self.write(path, contents, stamp.as_deref(), (kept, sha256), &mut note)
             }
-            (Step::Put { from, path }, StepRecord::Put { kept, .. }) => self.put(from, path, kept, &mut note),
-            (Step::MakeDir { path }, StepRecord::MakeDir { kept, .. }) => self.make_dir(path, kept, &mut note),
-            (Step::Move { from, path, stamp }, StepRecord::Move { kept, .. }) => {
+            (Step::Put { from, .. }, StepRecord::Put { path, kept, .. }) => self.put(from, path, kept, &mut note),
+            (Step::MakeDir { .. }, StepRecord::MakeDir { path, kept }) => self.make_dir(path, kept, &mut note),
+            (Step::Move { stamp, .. }, StepRecord::Move { from, path, kept, .. }) => {
                 self.relocate(from, path, stamp, kept, &mut note)
             }
             // A record is made of its step.
@@ -43,7 +43,7 @@ impl StepContext<'_> {
 
     fn trash(&self, path: &Path, stamp: &Stamp, kept: &str) -> Result<(), StepError> {
         let fail = failed("cannot move", path);
-        let spot = Spot::of(self.disk, path).map_err(&fail)?;
+        let spot = self.spot(path).map_err(&fail)?;
         if !self.is_as_planned(&spot, stamp) {
             return Err(changed(path));
         }
@@ -67,7 +67,7 @@ impl StepContext<'_> {
         note: &mut NoteMade<'_>,
     ) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot write", path));
-        let spot = Spot::of(disk, path).map_err(&fail)?;
+        let spot = self.spot(path).map_err(&fail)?;
         let is_free = || self.exists(spot.at()).map(|exists| !exists);
         let is_planned = || stamp.map_or_else(is_free, |stamp| Ok(self.is_as_planned(&spot, stamp)));
         if !is_planned().map_err(&fail)? {
@@ -121,7 +121,7 @@ impl StepContext<'_> {
 
     fn make_dir(&self, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot create", path);
-        let spot = Spot::of(self.disk, path).map_err(&fail)?;
+        let spot = self.spot(path).map_err(&fail)?;
         // It is noted before it is in place, so that every directory that was made here is known.
         let name = self.temporary(kept, "tmp");
         let temporary = spot.beside(&name);
@@ -142,7 +142,7 @@ impl StepContext<'_> {
 
     fn put(&self, from: &Path, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot put back", path);
-        let (spot, ready) = (Spot::of(self.disk, path).map_err(&fail)?, Spot::of(self.disk, from).map_err(&fail)?);
+        let (spot, ready) = (self.spot(path).map_err(&fail)?, Spot::of(self.disk, from).map_err(&fail)?);
         let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
         self.move_to_free(ready.at(), spot.at(), names, path, &mut |at| note(kept, at))?;
         spot.settle(self.disk).map_err(&fail)

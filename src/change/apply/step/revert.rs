@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::{Spot, StepContext, StepError, changed_since, failed, in_the_way, is};
 use crate::change::apply::tree;
-use crate::system::disk::{self, At, look_if_present};
+use crate::system::disk::{At, look_if_present};
 use crate::system::stamp::Stamp;
 
 /// The state of the disk when a step is to be undone.
@@ -25,7 +25,7 @@ pub(in crate::change::apply) enum StepState {
 impl StepContext<'_> {
     /// Looks at how a step stands.
     pub(in crate::change::apply) fn standing(&self, record: &StepRecord) -> io::Result<StepState> {
-        let spot = Spot::if_present(self.disk, record.path())?;
+        let spot = self.spot_if_present(record.path())?;
         let found = match &spot {
             Some(spot) => look_if_present(self.disk, spot.at())?.map(|look| look.identity),
             None => None,
@@ -83,7 +83,7 @@ impl StepContext<'_> {
     pub(in crate::change::apply) fn has_lost(&self, record: &StepRecord) -> bool {
         match record {
             StepRecord::Trash { path, kept, stamp } | StepRecord::Write { path, kept, stamp: Some(stamp), .. } => {
-                let is_back = || Spot::of(self.disk, path).is_ok_and(|spot| self.is_like(spot.at(), stamp));
+                let is_back = || self.spot(path).is_ok_and(|spot| self.is_like(spot.at(), stamp));
                 matches!(self.exists(self.kept(kept)), Ok(false)) && !is_back()
             }
             _ => false,
@@ -104,9 +104,9 @@ impl StepContext<'_> {
         let is_after = standing == StepState::After;
         if is_after && let StepRecord::Trash { .. } = record {
             // The directories may have gone away since.
-            disk::make_dirs(self.disk, path.parent().unwrap_or(path)).map_err(&fail)?;
+            self.make_dirs_of(path).map_err(&fail)?;
         }
-        let Some(spot) = Spot::if_present(self.disk, path).map_err(&fail)? else {
+        let Some(spot) = self.spot_if_present(path).map_err(&fail)? else {
             // Nothing of it can be there.
             return self.remove_half_done(record, None).map_err(&fail);
         };
@@ -213,7 +213,7 @@ impl StepContext<'_> {
         }
         let from = if let StepRecord::Move { from, .. } = record { Some(from.as_path()) } else { None };
         for path in [record.path()].into_iter().chain(from) {
-            let Some(spot) = Spot::if_present(self.disk, path)? else { continue };
+            let Some(spot) = self.spot_if_present(path)? else { continue };
             for ending in ["tmp", "partial", "gone", "rest"] {
                 if self.exists(spot.beside(&self.temporary(kept, ending)))? {
                     return Ok(true);

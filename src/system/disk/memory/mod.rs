@@ -262,6 +262,21 @@ impl Disk for Memory {
         Ok(self.handle(&mut state, inode))
     }
 
+    fn open_real_dir(&self, path: &Path) -> io::Result<Handle> {
+        let mut state = self.begin("open_real_dir", false, path.as_os_str())?;
+        let inode = state.resolve(path, true, 0)?;
+        if state.path_of(inode) != path {
+            return Err(io::Error::other("a directory on the way to it is a link"));
+        }
+        state.names(inode)?;
+        Ok(self.handle(&mut state, inode))
+    }
+
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        let state = self.begin("real_path", false, path.as_os_str())?;
+        Ok(state.path_of(state.resolve(path, true, 0)?))
+    }
+
     fn open(&self, at: At<'_>, purpose: For) -> io::Result<Handle> {
         let makes = matches!(purpose, For::New | For::Locking);
         let mut state = self.begin("open", makes, at.1)?;

@@ -239,6 +239,18 @@ impl State {
         Ok(at)
     }
 
+    /// Returns the path of a directory without links.
+    pub(super) fn path_of(&self, dir: u64) -> PathBuf {
+        let (mut at, mut names) = (dir, Vec::new());
+        while at != ROOT {
+            let above = self.parent(at);
+            let name = self.names(above).ok().and_then(|names| names.iter().find(|(_, number)| **number == at));
+            names.extend(name.map(|(name, _)| name));
+            at = above;
+        }
+        names.into_iter().rev().fold(PathBuf::from("/"), |path, name| path.join(name))
+    }
+
     pub(super) fn check_free_way(&self, moved: u64, to: u64) -> io::Result<()> {
         let (mut at, device) = (to, self.inode(to)?.device);
         if self.inode(moved)?.device != device {
