@@ -2,24 +2,18 @@
 //!
 //! An agent is one folder here and one line in `session::agents`. Everything here reads; nothing writes.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
-use std::fs::{DirEntry, FileType};
-use std::ops::{ControlFlow, Range};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
-use crate::error::{PathError, reason};
+use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
-use crate::session::{Belongings, Comparison, Copy, Evidence, Fact, Liveness, Located, Message, Problem, Store};
+use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::process::StartTime;
 use command::{Command, as_last_argument, as_prompt_option};
 use relocation::{Act, Relocation, Way};
 use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
@@ -30,14 +24,17 @@ pub(crate) mod cat;
 pub(crate) mod claude;
 mod codex;
 pub(crate) mod command;
+mod context;
 mod copilot;
 mod crush;
 mod database;
+mod found;
 mod gemini;
 mod goose;
 pub(crate) mod jido;
 mod kimi;
 pub(crate) mod leo;
+mod listing;
 mod opencode;
 mod pi;
 mod qwen;
@@ -48,6 +45,10 @@ pub(crate) mod upkeep;
 pub(crate) mod version;
 mod vibe;
 
+pub(crate) use context::{Depth, LiveRecord, ReadContext, StoreNotes};
+pub(crate) use found::Found;
+pub(crate) use listing::tree_size;
+use listing::{Beginnings, Listings, each_file_below, is_there};
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
 
 /// Returns what belongs to a copy, as [`Agent::belongings`] does.
@@ -247,234 +248,5 @@ pub(crate) trait Agent: Listed + Sync {
     /// holds anything else.
     fn fold(&self, _from: &Located, _into: &Located) -> Result<Option<Fold>, PathError> {
         Ok(None)
-    }
-}
-
-/// How much of a copy is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// As little as `list` needs.
-    Glance,
-    /// Every source of a launch directory, even where a stronger one has spoken.
-    Thorough,
-}
-
-/// What reading a copy may draw on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadContext<'a> {
-    /// The world outside.
-    pub env: &'a Env,
-    /// What the store's small files say.
-    pub notes: &'a StoreNotes,
-    /// How much is wanted.
-    pub depth: Depth,
-    /// Whether it is wanted how large it is with all that belongs to it, which takes a look at every file of that.
-    pub sizes: bool,
-}
-
-impl ReadContext<'_> {
-    /// Returns the bytes of every regular file below a directory, or 0 if sizes are not wanted.
-    pub(crate) fn tree_size(&self, dir: Option<&Path>) -> u64 {
-        dir.filter(|_| self.sizes).map_or(0, tree_size)
-    }
-}
-
-/// What the small files of a store say of its sessions.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct StoreNotes {
-    /// Processes that registered themselves, by session id.
-    pub live: HashMap<String, Vec<LiveRecord>>,
-    /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
-    pub dirs: HashMap<String, Vec<Evidence>>,
-    /// Names that sessions were given, by session id.
-    pub names: HashMap<String, Fact<String>>,
-    /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
-    pub locked: HashMap<String, Liveness>,
-    /// What a file that holds many sessions says of those that are wanted, by file, and in the order of their ids.
-    pub copies: HashMap<PathBuf, Vec<Copy>>,
-    /// What could not be read.
-    pub problems: Vec<Problem>,
-}
-
-impl StoreNotes {
-    /// Notes what could not be read.
-    pub(crate) fn problem(&mut self, path: &Path, why: impl Into<String>) {
-        self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
-    }
-}
-
-/// A process that registered itself as the user of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LiveRecord {
-    /// Its process id.
-    pub pid: u32,
-    /// When it started, which tells a reused id from it.
-    pub started: Option<StartTime>,
-}
-
-/// What a walk through a store gave.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
-    /// Every copy.
-    pub places: Vec<Located>,
-    /// What could not be read.
-    pub problems: Vec<Problem>,
-}
-
-impl Found {
-    /// Adds what another walk gave.
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.places.extend(other.places);
-        self.problems.extend(other.problems);
-    }
-
-    /// Notes what could not be read.
-    pub(crate) fn problem(&mut self, path: &Path, why: impl Into<String>) {
-        self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
-    }
-
-    /// Lists a directory with the types of its entries; a missing one is empty, links are left out.
-    pub(crate) fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
-        let listing = match std::fs::read_dir(dir) {
-            Ok(listing) => listing,
-            Err(error) => {
-                if !matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) {
-                    self.problem(dir, reason(&error));
-                }
-                return Vec::new();
-            }
-        };
-        let mut entries = Vec::new();
-        for entry in listing {
-            match entry.and_then(|entry| entry.file_type().map(|kind| (entry, kind))) {
-                Ok((_, kind)) if kind.is_symlink() => {}
-                Ok(pair) => entries.push(pair),
-                Err(error) => self.problem(dir, reason(&error)),
-            }
-        }
-        entries
-    }
-
-    /// Reads every JSON file of up to `max_bytes` in a directory, and passes on its path and contents.
-    fn each_json(&mut self, dir: &Path, max_bytes: u64, mut see: impl FnMut(PathBuf, &[u8])) {
-        for (entry, kind) in self.entries(dir) {
-            let path = entry.path();
-            if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
-                continue;
-            }
-            match fsio::read_bounded(&path, max_bytes) {
-                Ok(bytes) => see(path, &bytes),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => self.problem(&path, error.reason()),
-            }
-        }
-    }
-
-    /// Walks the directories right below `root` in parallel; each is a project with its name.
-    pub(crate) fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
-        let mut found = Self::default();
-        let projects: Vec<PathBuf> =
-            found.entries(root).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
-        let walked: Vec<Self> = projects
-            .into_par_iter()
-            .map(|dir| {
-                let mut found = Self::default();
-                match dir.file_name().and_then(|name| name.to_str()) {
-                    Some(name) => walk(&dir, &Arc::from(name), &mut found),
-                    None => found.problem(&dir, "its name is not UTF-8, so no agent wrote it"),
-                }
-                found
-            })
-            .collect();
-        walked.into_iter().for_each(|part| found.extend(part));
-        found
-    }
-}
-
-/// What lies in a directory, for finding names by their beginnings.
-#[derive(Debug, Default)]
-struct Beginnings {
-    dir: PathBuf,
-    /// All names, one after the other; a store may hold a hundred thousand.
-    text: Vec<u8>,
-    /// Where each name is in the text, in the order of the names.
-    names: Vec<Range<usize>>,
-}
-
-impl Beginnings {
-    /// Lists a directory, links too; one that cannot be listed is empty.
-    fn of(dir: &Path) -> Self {
-        let (mut text, mut names) = (Vec::new(), Vec::new());
-        for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
-            let start = text.len();
-            text.extend_from_slice(entry.file_name().as_bytes());
-            names.push(start..text.len());
-        }
-        names.sort_unstable_by(|a: &Range<usize>, b| text[a.clone()].cmp(&text[b.clone()]));
-        Self { dir: dir.to_owned(), text, names }
-    }
-
-    fn name(&self, at: &Range<usize>) -> &[u8] {
-        &self.text[at.clone()]
-    }
-
-    /// Returns the path with this name.
-    fn named(&self, name: &str) -> Option<PathBuf> {
-        let at = self.names.binary_search_by(|known| self.name(known).cmp(name.as_bytes()));
-        at.is_ok().then(|| self.dir.join(name))
-    }
-
-    /// Returns the paths whose names begin so.
-    fn with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
-        let beginning = beginning.as_bytes().to_owned();
-        let first = self.names.partition_point(|name| self.name(name) < beginning.as_slice());
-        let names = self.names[first..].iter().map(|name| self.name(name));
-        names.take_while(move |name| name.starts_with(&beginning)).map(|name| self.dir.join(OsStr::from_bytes(name)))
-    }
-}
-
-/// Directories that were listed, each but once.
-#[derive(Debug, Default)]
-struct Listings(Mutex<HashMap<PathBuf, Arc<Beginnings>>>);
-
-impl Listings {
-    fn of(&self, dir: &Path) -> Arc<Beginnings> {
-        let known = self.0.lock().ok().and_then(|known| known.get(dir).cloned());
-        known.unwrap_or_else(|| {
-            let listed = Arc::new(Beginnings::of(dir));
-            if let Ok(mut known) = self.0.lock() {
-                known.insert(dir.to_owned(), Arc::clone(&listed));
-            }
-            listed
-        })
-    }
-}
-
-/// Returns whether there is something at a path, even a link that leads nowhere.
-fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-/// Returns the bytes of every regular file below a directory, without following links.
-pub(crate) fn tree_size(dir: &Path) -> u64 {
-    let mut bytes = 0;
-    each_file_below(dir, usize::MAX, &mut |entry, _| bytes += entry.metadata().map_or(0, |metadata| metadata.len()));
-    bytes
-}
-
-/// Shows every regular file below a directory with its depth, 1 for those right in it, down to the deepest wanted;
-/// follows no links.
-///
-/// A look at an entry's metadata starts at its directory, which is cheaper than one at its path from the root on.
-fn each_file_below(dir: &Path, deepest: usize, see: &mut dyn FnMut(&DirEntry, usize)) {
-    let mut dirs = vec![(dir.to_owned(), 1)];
-    while let Some((dir, depth)) = dirs.pop() {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < deepest => dirs.push((entry.path(), depth + 1)),
-                Ok(kind) if kind.is_file() => see(&entry, depth),
-                _ => {}
-            }
-        }
     }
 }

@@ -56,7 +56,7 @@ fn imports(src: &Path) -> Vec<Import> {
     let mut imports = Vec::new();
     for entry in walkdir::WalkDir::new(src).sort_by_file_name() {
         let entry = entry.expect("an entry");
-        if entry.path().extension().is_none_or(|extension| extension != "rs") {
+        if entry.path().extension().is_none_or(|extension| extension != "rs") || entry.file_name() == "tests.rs" {
             continue;
         }
         let file: PathBuf = entry.path().strip_prefix(src).expect("a path below").into();

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::threads::THREADS;
-use crate::agent::codex::records::{Meta, Prompt, Record, Source, Turn};
+use crate::agent::codex::meta::{Meta, Source};
+use crate::agent::codex::records::{Prompt, Record, Turn};
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
 /// How many records near the end are read even after every field was found: times are not in order.

@@ -6,6 +6,7 @@ pub(super) mod records;
 
 pub(super) mod about;
 mod ends;
+mod meta;
 mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,8 @@ use crate::session::{
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::{self, Lock, Locks, Presence, StartTime};
-use records::{Daemon, Meta, Prompt, Record, named};
+use meta::Meta;
+use records::{Daemon, Prompt, Record, named};
 
 /// What is read of the end at once: most turns fit.
 const TAIL: usize = 64 * 1024;

@@ -8,6 +8,7 @@
 pub(super) mod records;
 
 pub(super) mod about;
+mod document;
 mod projects;
 mod reader;
 mod relocation;
@@ -31,9 +32,10 @@ use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, 
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
+use document::{Field, each_field, each_field_in};
 use projects::{hash, registry, slug};
 use reader::{fill, read_document, read_lines, show, whole};
-use records::{Field, each_field, each_field_in, message, record};
+use records::{message, record};
 
 /// How much of a document is searched for its id, which comes first.
 const MAX_ID: u64 = 4 * 1024;

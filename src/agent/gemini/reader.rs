@@ -7,7 +7,8 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::is_document;
-use crate::agent::gemini::records::{Conversation, Entry, Field, Place, each_field, each_field_in, message, record};
+use crate::agent::gemini::document::{Field, each_field, each_field_in};
+use crate::agent::gemini::records::{Conversation, Entry, Place, message, record};
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::format::jsonl::Jsonl;

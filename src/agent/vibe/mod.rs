@@ -6,6 +6,7 @@
 pub(super) mod records;
 
 pub(super) mod about;
+mod journal;
 mod old;
 mod relocation;
 mod unified;

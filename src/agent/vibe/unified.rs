@@ -8,9 +8,8 @@ use jiff::Timestamp;
 
 use super::take_runtime;
 use crate::agent::Found;
-use crate::agent::vibe::records::{
-    Change, Current, Entry, Journal, Manifest, Runtime, STORE_FORMAT, changes, inline_entries, is_number,
-};
+use crate::agent::vibe::journal::{Change, Journal, changes};
+use crate::agent::vibe::records::{Current, Entry, Manifest, Runtime, STORE_FORMAT, inline_entries, is_number};
 use crate::error::PathError;
 use crate::format::elements::{End, each_element};
 use crate::format::jsonl::{Jsonl, each_line};

@@ -1,0 +1,219 @@
+//! The first record of Codex's rollouts.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::format::json::{Text, instant, member, members, text_in};
+
+/// What the first record says of the session as a whole.
+///
+/// The record holds the model's instructions too, so it can be larger than anything that is read at once. Fields are
+/// taken as they come, and a line that was cut off gives those before the cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Meta {
+    /// Whether it has the envelope that Codex writes since September 2025.
+    pub has_envelope: bool,
+    /// The session's id.
+    pub id: Option<String>,
+    /// When it was started.
+    pub created_at: Option<Timestamp>,
+    /// Where it was started.
+    pub cwd: Option<String>,
+    /// How it was started.
+    pub source: Source,
+    /// The session that it was forked from.
+    pub forked_from: Option<String>,
+    /// The session that made it.
+    pub parent: Option<String>,
+    /// The branch at the start.
+    pub branch: Option<String>,
+}
+
+/// How a session was started, as far as it matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// By a person, or by a program in a person's place.
+    #[default]
+    Person,
+    /// By `codex exec`.
+    Exec,
+    /// By another session, which may be told.
+    Agent(Option<String>),
+}
+
+impl Meta {
+    /// Reads the first line of a rollout, or its beginning; `None` when it is no such record.
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
+        let mut reading = Reading::default();
+        // An error comes after the fields that could be read, and is no reason to give them up.
+        let _ = Line(&mut reading).deserialize(&mut serde_json::Deserializer::from_slice(line));
+        let Reading { kind, written_at, mut meta } = reading;
+        match kind.as_deref() {
+            Some("session_meta") => meta.has_envelope = true,
+            Some(_) => return None,
+            None if meta.id.is_none() => return None,
+            None => {}
+        }
+        meta.created_at = meta.created_at.or(written_at);
+        Some(meta)
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    kind: Option<String>,
+    written_at: Option<Timestamp>,
+    meta: Meta,
+}
+
+/// Takes the fields of the line.
+struct Line<'m>(&'m mut Reading);
+/// Takes the fields of what the envelope holds.
+struct Body<'m>(&'m mut Meta);
+
+impl<'de> DeserializeSeed<'de> for Line<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Line<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match key.as_ref() {
+                "type" => self.0.kind = owned(&map.next_value()?),
+                "payload" => map.next_value_seed(Body(&mut self.0.meta))?,
+                "timestamp" => self.0.written_at = map.next_value::<Text<'de>>()?.instant(),
+                // Without an envelope these are the line's own.
+                "id" => self.0.meta.id = owned(&map.next_value()?),
+                "git" => self.0.meta.branch = branch(map.next_value()?),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Body<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Body<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the facts of a session")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match key.as_ref() {
+                "id" => self.0.id = owned(&map.next_value()?),
+                "timestamp" => self.0.created_at = map.next_value::<Text<'de>>()?.get().and_then(instant),
+                "cwd" => self.0.cwd = owned(&map.next_value()?),
+                "source" => self.0.source = source(map.next_value()?),
+                "forked_from_id" => self.0.forked_from = owned(&map.next_value()?),
+                "parent_thread_id" => self.0.parent = owned(&map.next_value()?),
+                "git" => self.0.branch = branch(map.next_value()?),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn owned(text: &Text<'_>) -> Option<String> {
+    text.filled().map(str::to_owned)
+}
+
+fn branch(git: &RawValue) -> Option<String> {
+    owned(&text_in(Some(git), "branch"))
+}
+
+/// Reads `"exec"`, `{"subagent":"review"}`, `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}` and their like.
+fn source(raw: &RawValue) -> Source {
+    if serde_json::from_str::<Text<'_>>(raw.get()).is_ok_and(|word| word.get() == Some("exec")) {
+        return Source::Exec;
+    }
+    let [subagent, internal] = members(Some(raw), ["subagent", "internal"]);
+    let parent = owned(&text_in(member(subagent, "thread_spawn"), "parent_thread_id"));
+    if subagent.is_some() || internal.is_some() { Source::Agent(parent) } else { Source::Person }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::codex::records::Record;
+
+    #[test]
+    fn a_record_that_was_cut_off_gives_what_comes_before_the_cut() {
+        let whole = r#"{"timestamp":"2026-02-01T10:00:01Z","type":"session_meta","payload":{"id":"i","timestamp":"2026-02-01T10:00:00Z","cwd":"/w","source":"exec","base_instructions":{"text":"aé\nb"},"git":{"branch":"main"}}}"#;
+        let meta = Meta::parse(whole.as_bytes()).expect("facts");
+        assert_eq!((meta.cwd.as_deref(), meta.branch.as_deref()), (Some("/w"), Some("main")));
+        assert_eq!((meta.source, meta.has_envelope), (Source::Exec, true));
+        assert_eq!(meta.created_at, "2026-02-01T10:00:00Z".parse().ok());
+        for end in 0..whole.len() {
+            let meta = Meta::parse(&whole.as_bytes()[..end]);
+            let cwd = meta.and_then(|meta| meta.cwd);
+            assert_eq!(cwd.is_some(), end >= whole.find(",\"source").expect("a field"), "{end}");
+        }
+    }
+
+    #[test]
+    fn no_type_of_a_field_spoils_the_others() {
+        for other in ["null", "1", "true", "[1,{}]", r#"{"a":[]}"#, r#""""#] {
+            let line = format!(
+                r#"{{"type":"session_meta","payload":{{"id":{other},"timestamp":{other},"source":{other},"forked_from_id":{other},"parent_thread_id":{other},"git":{other},"cwd":"/w"}}}}"#
+            );
+            let expected = Meta { cwd: Some("/w".to_owned()), has_envelope: true, ..Meta::default() };
+            assert_eq!(Meta::parse(line.as_bytes()), Some(expected), "{line}");
+            let line = format!(
+                r#"{{"timestamp":{other},"type":{other},"payload":{{"type":{other},"message":{other},"content":{other},"item":{other},"role":{other}}}}}"#
+            );
+            let record = Record::parse(line.as_bytes()).expect("a record");
+            assert_eq!(
+                (record.prompt(), record.is_reply(), record.turn(), record.message()),
+                (None, false, None, None)
+            );
+        }
+        assert_eq!(
+            Meta::parse(br#"{"type":"session_meta","payload":7}"#),
+            Some(Meta { has_envelope: true, ..Meta::default() })
+        );
+        for line in ["", "7", "null", "[]", "{}", r#"{"type":"event_msg","payload":{"id":"x"}}"#] {
+            assert_eq!(Meta::parse(line.as_bytes()), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_source_is_a_word_or_an_object() {
+        let source = |text: &str| {
+            let line = format!(r#"{{"type":"session_meta","payload":{{"source":{text}}}}}"#);
+            Meta::parse(line.as_bytes()).expect("facts").source
+        };
+        for person in [r#""cli""#, r#""vscode""#, r#""mcp""#, r#"{"custom":"x"}"#, "7"] {
+            assert_eq!(source(person), Source::Person, "{person}");
+        }
+        assert_eq!(source(r#""exec""#), Source::Exec);
+        assert_eq!(source(r#"{"subagent":"review"}"#), Source::Agent(None));
+        assert_eq!(source(r#"{"internal":"memory"}"#), Source::Agent(None));
+        let spawned = r#"{"subagent":{"thread_spawn":{"parent_thread_id":"p","depth":1}}}"#;
+        assert_eq!(source(spawned), Source::Agent(Some("p".to_owned())));
+    }
+}

@@ -1,0 +1,71 @@
+//! What reading a copy may draw on: the world outside and the small files of its store.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::tree_size;
+use crate::session::{Copy, Evidence, Fact, Liveness, Problem};
+use crate::system::env::Env;
+use crate::system::process::StartTime;
+
+/// How much of a copy is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// As little as `list` needs.
+    Glance,
+    /// Every source of a launch directory, even where a stronger one has spoken.
+    Thorough,
+}
+
+/// What reading a copy may draw on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadContext<'a> {
+    /// The world outside.
+    pub env: &'a Env,
+    /// What the store's small files say.
+    pub notes: &'a StoreNotes,
+    /// How much is wanted.
+    pub depth: Depth,
+    /// Whether it is wanted how large it is with all that belongs to it, which takes a look at every file of that.
+    pub sizes: bool,
+}
+
+impl ReadContext<'_> {
+    /// Returns the bytes of every regular file below a directory, or 0 if sizes are not wanted.
+    pub(crate) fn tree_size(&self, dir: Option<&Path>) -> u64 {
+        dir.filter(|_| self.sizes).map_or(0, tree_size)
+    }
+}
+
+/// What the small files of a store say of its sessions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoreNotes {
+    /// Processes that registered themselves, by session id.
+    pub live: HashMap<String, Vec<LiveRecord>>,
+    /// Directories that pointers name, by session id; or by project, where the store says whose a project is.
+    pub dirs: HashMap<String, Vec<Evidence>>,
+    /// Names that sessions were given, by session id.
+    pub names: HashMap<String, Fact<String>>,
+    /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
+    pub locked: HashMap<String, Liveness>,
+    /// What a file that holds many sessions says of those that are wanted, by file, and in the order of their ids.
+    pub copies: HashMap<PathBuf, Vec<Copy>>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+impl StoreNotes {
+    /// Notes what could not be read.
+    pub(crate) fn problem(&mut self, path: &Path, why: impl Into<String>) {
+        self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
+    }
+}
+
+/// A process that registered itself as the user of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LiveRecord {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, which tells a reused id from it.
+    pub started: Option<StartTime>,
+}

@@ -1,0 +1,90 @@
+//! What a walk through a store gives.
+
+use std::fs::{DirEntry, FileType};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+use crate::error::reason;
+use crate::session::{Located, Problem};
+use crate::system::fsio;
+
+/// What a walk through a store gave.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    /// Every copy.
+    pub places: Vec<Located>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+impl Found {
+    /// Adds what another walk gave.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.places.extend(other.places);
+        self.problems.extend(other.problems);
+    }
+
+    /// Notes what could not be read.
+    pub(crate) fn problem(&mut self, path: &Path, why: impl Into<String>) {
+        self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
+    }
+
+    /// Lists a directory with the types of its entries; a missing one is empty, links are left out.
+    pub(crate) fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
+        let listing = match std::fs::read_dir(dir) {
+            Ok(listing) => listing,
+            Err(error) => {
+                if !matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) {
+                    self.problem(dir, reason(&error));
+                }
+                return Vec::new();
+            }
+        };
+        let mut entries = Vec::new();
+        for entry in listing {
+            match entry.and_then(|entry| entry.file_type().map(|kind| (entry, kind))) {
+                Ok((_, kind)) if kind.is_symlink() => {}
+                Ok(pair) => entries.push(pair),
+                Err(error) => self.problem(dir, reason(&error)),
+            }
+        }
+        entries
+    }
+
+    /// Reads every JSON file of up to `max_bytes` in a directory, and passes on its path and contents.
+    pub(super) fn each_json(&mut self, dir: &Path, max_bytes: u64, mut see: impl FnMut(PathBuf, &[u8])) {
+        for (entry, kind) in self.entries(dir) {
+            let path = entry.path();
+            if !kind.is_file() || path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            match fsio::read_bounded(&path, max_bytes) {
+                Ok(bytes) => see(path, &bytes),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => self.problem(&path, error.reason()),
+            }
+        }
+    }
+
+    /// Walks the directories right below `root` in parallel; each is a project with its name.
+    pub(crate) fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
+        let mut found = Self::default();
+        let projects: Vec<PathBuf> =
+            found.entries(root).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
+        let walked: Vec<Self> = projects
+            .into_par_iter()
+            .map(|dir| {
+                let mut found = Self::default();
+                match dir.file_name().and_then(|name| name.to_str()) {
+                    Some(name) => walk(&dir, &Arc::from(name), &mut found),
+                    None => found.problem(&dir, "its name is not UTF-8, so no agent wrote it"),
+                }
+                found
+            })
+            .collect();
+        walked.into_iter().for_each(|part| found.extend(part));
+        found
+    }
+}

@@ -1,0 +1,161 @@
+//! JSON as JidoCode writes it: what Jason's pretty printer makes of it, byte for byte.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::agent::jido::records::{LoadError, string, walk};
+use crate::agent::jido::signature::{EncodeError, Unsupported};
+
+/// Erlang keeps the keys of a map in order up to this many; beyond, in that of an internal hash.
+pub(super) const MAX_KEYS: usize = 32;
+
+/// Jason has no limit, but this encoder descends the stack and scans a value once for each level that it is in. JidoCode
+/// writes about four levels.
+pub(super) const MAX_DEPTH: usize = 32;
+
+/// Writes JSON as `Jason.encode!(value, pretty: true)` does for what `Jason.decode!` made of it.
+pub(super) struct Encoder<'a, W> {
+    pub(super) out: &'a mut W,
+    /// The JSON of a signature to put into the top level, instead of the one that the document has.
+    pub(super) signature: Option<&'a str>,
+}
+
+impl<W: FnMut(&[u8])> Encoder<'_, W> {
+    pub(super) fn value(&mut self, json: &str, depth: usize) -> Result<(), EncodeError> {
+        match json.as_bytes() {
+            [b'{' | b'[', ..] if depth == MAX_DEPTH => return Err(Unsupported::Deep.into()),
+            [b'{', ..] => self.object(json, depth)?,
+            [b'[', ..] => self.list(json, depth)?,
+            [b'"', ..] => self.string(&string(json)?.unwrap_or_default()),
+            [b'-' | b'0'..=b'9', ..] => (self.out)(number(json)?.as_bytes()),
+            _ => (self.out)(json.as_bytes()),
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, json: &str, depth: usize) -> Result<(), EncodeError> {
+        // Rust orders strings by their bytes, and so does Erlang. Of two equal keys Jason keeps the first.
+        let mut members = BTreeMap::new();
+        walk(json, |key, value: &str| {
+            if depth > 0 || key != "signature" {
+                members.entry(key).or_insert(value);
+            }
+            match members.len() {
+                ..=MAX_KEYS => Ok(()),
+                _ => Err(EncodeError::from(Unsupported::ManyKeys)),
+            }
+        })?;
+        if let Some(signature) = self.signature.filter(|_| depth == 0) {
+            members.insert(Cow::Borrowed("signature"), signature);
+        }
+        let mut separator: &[u8] = b"{";
+        for (key, value) in &members {
+            (self.out)(separator);
+            self.line(depth + 1);
+            self.string(key);
+            (self.out)(b": ");
+            self.value(value, depth + 1)?;
+            separator = b",";
+        }
+        self.close(members.is_empty(), b"{}", depth);
+        Ok(())
+    }
+
+    fn list(&mut self, json: &str, depth: usize) -> Result<(), EncodeError> {
+        let mut is_empty = true;
+        walk(json, |_, value| {
+            (self.out)(if is_empty { b"[" } else { b"," });
+            is_empty = false;
+            self.line(depth + 1);
+            self.value(value, depth + 1)
+        })?;
+        self.close(is_empty, b"[]", depth);
+        Ok(())
+    }
+
+    fn close(&mut self, is_empty: bool, brackets: &[u8; 2], depth: usize) {
+        if is_empty {
+            (self.out)(brackets);
+        } else {
+            self.line(depth);
+            (self.out)(&brackets[1..]);
+        }
+    }
+
+    fn line(&mut self, depth: usize) {
+        (self.out)(b"\n");
+        (self.out)(&[b' '; 2 * MAX_DEPTH][..2 * depth]);
+    }
+
+    fn string(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let mut written = 0;
+        (self.out)(b"\"");
+        for (at, byte) in bytes.iter().enumerate() {
+            let control;
+            let escape: &[u8] = match byte {
+                b'"' => b"\\\"",
+                b'\\' => b"\\\\",
+                b'\n' => b"\\n",
+                b'\t' => b"\\t",
+                b'\r' => b"\\r",
+                0x08 => b"\\b",
+                0x0C => b"\\f",
+                0x00..0x20 => {
+                    control = format!("\\u{byte:04X}");
+                    control.as_bytes()
+                }
+                _ => continue,
+            };
+            (self.out)(&bytes[written..at]);
+            (self.out)(escape);
+            written = at + 1;
+        }
+        (self.out)(&bytes[written..]);
+        (self.out)(b"\"");
+    }
+}
+
+/// Writes a number as Elixir would. Integers have any length there; only `-0` is none, and becomes `0`.
+pub(super) fn number(json: &str) -> Result<Cow<'_, str>, LoadError> {
+    if !json.contains(['.', 'e', 'E']) {
+        return Ok(Cow::Borrowed(if json == "-0" { "0" } else { json }));
+    }
+    // The parser of serde_json would not do: without `float_roundtrip` its last bit may differ.
+    let float = json.parse().ok().and_then(short);
+    float.map(Cow::Owned).ok_or_else(|| LoadError::InvalidJson(format!("{json} is beyond any float")))
+}
+
+/// Writes a float as Erlang's `float_to_binary(Float, [short])`; an infinite one has no such form.
+///
+/// The digits are the fewest that read back as the same float. They stand in full, or with an exponent where that is
+/// shorter, and from 2^53 on always with one. That is `to_chars` in erts/emulator/ryu of Erlang/OTP 25; the cases
+/// below are its answers.
+pub(super) fn short(float: f64) -> Option<String> {
+    const FIRST_INEXACT: f64 = 9_007_199_254_740_992.0;
+    // Not `{:e}`: of two candidates that are equally near, the standard library takes the larger, Erlang and
+    // serde_json the even one.
+    let text = serde_json::Number::from_f64(float)?.to_string();
+    let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |text| ("-", text));
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [whole, fraction].concat();
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() {
+        return Some(format!("{sign}0.0"));
+    }
+    // Where the point stands in the digits; outside of them it may be, too.
+    let point = exponent.parse::<isize>().ok()? + digits.len() as isize - fraction.len() as isize;
+    let digits = digits.trim_end_matches('0');
+    let plain = match usize::try_from(point) {
+        Ok(point) if point >= digits.len() => format!("{digits:0<point$}.0"),
+        Ok(point) if point > 0 => format!("{}.{}", &digits[..point], &digits[point..]),
+        _ => format!("0.{}{digits}", "0".repeat(point.unsigned_abs())),
+    };
+    let (first, rest) = digits.split_at(1);
+    let rest = if rest.is_empty() { "0" } else { rest };
+    let scientific = format!("{first}.{rest}e{}", point - 1);
+    let is_plain = plain.len() <= scientific.len() && float.abs() < FIRST_INEXACT;
+    let text = if is_plain { plain } else { scientific };
+    Some(format!("{sign}{text}"))
+}

@@ -1,0 +1,233 @@
+//! What a JidoCode session file says, judged as JidoCode judges it when it loads one.
+//!
+//! The rules are those of agentjido/jido_code 03efe8eb (`lib/jido_code/session/persistence/`): the same checks in the
+//! same order, so the first complaint here is the reason JidoCode itself would give. The signature is checked apart,
+//! in [`crate::agent::jido::signature`], because that needs a key of the machine.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+pub(crate) use error::{LoadError, Reason};
+use json::{collect, fields, list, object, present};
+pub(in crate::agent::jido) use json::{document, string, walk};
+
+mod error;
+mod json;
+#[cfg(test)]
+mod tests;
+
+/// The size of the largest file that JidoCode loads.
+pub(crate) const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
+
+/// The newest schema that JidoCode knows.
+const SCHEMA_VERSION: u64 = 1;
+
+const DEFAULT_MODEL: &str = "claude-3-5-sonnet-20241022";
+
+/// A session that JidoCode would load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JidoSession {
+    /// The id in the file. JidoCode deletes by this id, so it matters when the file name says another.
+    pub id: String,
+    /// The name that the user gave.
+    pub name: String,
+    /// The directory of the project, as written: it may not exist, and may not be absolute.
+    pub project_path: String,
+    /// The model, or JidoCode's default; `None` if the file says something that is not a string.
+    pub model: Option<String>,
+    /// When the session began.
+    pub created_at: Timestamp,
+    /// When the session last changed.
+    pub updated_at: Timestamp,
+    /// When the session was closed and this file written; `None` if that is not a time, which JidoCode tolerates.
+    pub closed_at: Option<Timestamp>,
+    /// The conversation, oldest first.
+    pub messages: Vec<JidoMessage>,
+    /// The signature, unverified. `None` means that JidoCode takes the file for a legacy one and accepts it; one
+    /// that is not a string is given as its JSON, and never verifies.
+    pub signature: Option<String>,
+}
+
+/// A message of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JidoMessage {
+    /// Who speaks.
+    pub role: JidoRole,
+    /// The text.
+    pub content: String,
+    /// When it was said.
+    pub timestamp: Timestamp,
+}
+
+/// Who speaks in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JidoRole {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// JidoCode.
+    System,
+    /// A tool, answering the model.
+    Tool,
+}
+
+/// Reads a session file, or says why JidoCode would not.
+///
+/// Unknown keys are skipped unread: half a surrogate pair or a number beyond any double goes unnoticed there, though
+/// JidoCode stumbles over it.
+pub(crate) fn parse(bytes: &[u8]) -> Result<JidoSession, LoadError> {
+    const REQUIRED: [&str; 10] = [
+        "version",
+        "id",
+        "name",
+        "project_path",
+        "config",
+        "created_at",
+        "updated_at",
+        "closed_at",
+        "conversation",
+        "todos",
+    ];
+    let document = document(bytes)?;
+    let [version, id, name, project_path, config, created_at, updated_at, closed_at, conversation, todos] =
+        present(fields(document, REQUIRED)?, REQUIRED).map_err(LoadError::MissingFields)?;
+
+    let version = positive(version).ok_or(LoadError::InvalidVersion)?;
+    let id = text(id)?.ok_or(LoadError::InvalidId)?;
+    let name = text(name)?.ok_or(LoadError::InvalidName)?;
+    let project_path = text(project_path)?.ok_or(LoadError::InvalidProjectPath)?;
+    let config = object(config).ok_or(LoadError::InvalidConfig)?;
+    let conversation = list(conversation).ok_or(LoadError::InvalidConversation)?;
+    let todos = list(todos).ok_or(LoadError::InvalidTodos)?;
+    if version > SCHEMA_VERSION {
+        return Err(LoadError::UnsupportedVersion);
+    }
+    let messages = collect(conversation, message)?;
+    collect(todos, todo)?;
+    let created_at = required_time("created_at", created_at)?;
+    let updated_at = required_time("updated_at", updated_at)?;
+
+    let [provider, model] = fields(config, ["provider", "model"])?;
+    let [language, history, signature] = fields(document, ["language", "prompt_history", "signature"])?;
+    // Nothing here needs these, but they are read as JidoCode reads them: an error in them is one.
+    [provider, language].into_iter().flatten().try_for_each(|json| text(json).map(drop))?;
+    walk(history.and_then(list).unwrap_or("[]"), |_, json| text(json).map(drop))?;
+    Ok(JidoSession {
+        id,
+        name,
+        project_path,
+        model: model.map_or_else(|| Ok(Some(DEFAULT_MODEL.to_owned())), text)?,
+        created_at,
+        updated_at,
+        closed_at: time(closed_at)?,
+        messages,
+        signature: match signature.filter(|json| *json != "null") {
+            Some(json) => text(json)?.or_else(|| Some(json.to_owned())),
+            None => None,
+        },
+    })
+}
+
+fn message(index: usize, json: &str) -> Result<JidoMessage, LoadError> {
+    const REQUIRED: [&str; 4] = ["id", "role", "content", "timestamp"];
+    let refuse = |reason| LoadError::InvalidMessage { index, reason };
+    let json = object(json).ok_or_else(|| refuse(Reason::NotAMap))?;
+    let [id, role, content, timestamp] =
+        present(fields(json, REQUIRED)?, REQUIRED).map_err(|missing| refuse(Reason::MissingFields(missing)))?;
+    text(id)?.ok_or_else(|| refuse(Reason::InvalidId))?;
+    Ok(JidoMessage {
+        role: match text(role)?.ok_or_else(|| refuse(Reason::InvalidRole))?.as_str() {
+            "user" => JidoRole::User,
+            "assistant" => JidoRole::Assistant,
+            "system" => JidoRole::System,
+            "tool" => JidoRole::Tool,
+            _ => return Err(refuse(Reason::UnknownRole)),
+        },
+        content: text(content)?.ok_or_else(|| refuse(Reason::InvalidContent))?,
+        timestamp: time(timestamp)?.ok_or_else(|| refuse(Reason::InvalidTimestamp))?,
+    })
+}
+
+fn todo(index: usize, json: &str) -> Result<(), LoadError> {
+    const REQUIRED: [&str; 3] = ["content", "status", "active_form"];
+    let refuse = |reason| LoadError::InvalidTodo { index, reason };
+    let json = object(json).ok_or_else(|| refuse(Reason::NotAMap))?;
+    let [content, status, active_form] =
+        present(fields(json, REQUIRED)?, REQUIRED).map_err(|missing| refuse(Reason::MissingFields(missing)))?;
+    text(content)?.ok_or_else(|| refuse(Reason::InvalidContent))?;
+    let status = text(status)?.ok_or_else(|| refuse(Reason::InvalidStatus))?;
+    if !["pending", "in_progress", "completed"].contains(&status.as_str()) {
+        return Err(refuse(Reason::UnknownStatus));
+    }
+    text(active_form)?.map(drop).ok_or_else(|| refuse(Reason::InvalidActiveForm))
+}
+
+/// Returns whether `text` is an id that JidoCode takes: a UUID of version 4, in either case.
+pub(crate) fn is_session_id(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() == 36
+        && bytes.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            14 => *byte == b'4',
+            19 => matches!(byte, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'),
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Reads a time by the rules of Elixir's `DateTime.from_iso8601/1`.
+///
+/// They are narrower than jiff's: full seconds, no 60th, an offset, capital `T` and `Z`, no `-00:00`. They are wider in
+/// the fraction, which may be of any length and is cut to microseconds.
+pub(crate) fn instant(text: &str) -> Option<Timestamp> {
+    let (clock, rest) = text.split_at_checked(19)?;
+    if !is_shaped(clock, "0000-00-00T00:00:00") || clock.ends_with("60") {
+        return None;
+    }
+    let (fraction, offset) = match rest.strip_prefix(['.', ',']) {
+        Some(rest) => rest.split_at(rest.find(|digit: char| !digit.is_ascii_digit())?),
+        None => ("0", rest),
+    };
+    let is_signed = ["+00", "+0000", "+00:00"].iter().any(|shape| is_shaped(offset, shape))
+        && offset != "-00:00"
+        && offset[1..3] < *"24";
+    if fraction.is_empty() || !(is_signed || offset == "Z") {
+        return None;
+    }
+    let micros = &fraction[..fraction.len().min(6)];
+    format!("{clock}.{micros}{offset}").parse().ok()
+}
+
+/// Returns whether `text` looks like `shape`, where `0` matches a digit, `+` a sign, and `T` itself or a space.
+fn is_shaped(text: &str, shape: &str) -> bool {
+    text.len() == shape.len()
+        && text.bytes().zip(shape.bytes()).all(|(byte, shape)| match shape {
+            b'0' => byte.is_ascii_digit(),
+            b'+' => byte == b'+' || byte == b'-',
+            b'T' => byte == b'T' || byte == b' ',
+            mark => byte == mark,
+        })
+}
+
+fn text(json: &str) -> Result<Option<String>, LoadError> {
+    Ok(string(json)?.map(Cow::into_owned))
+}
+
+fn time(json: &str) -> Result<Option<Timestamp>, LoadError> {
+    Ok(string(json)?.as_deref().and_then(instant))
+}
+
+fn required_time(field: &'static str, json: &str) -> Result<Timestamp, LoadError> {
+    let reason = match json {
+        "null" => "missing_timestamp",
+        _ => "invalid_timestamp",
+    };
+    time(json)?.ok_or(LoadError::InvalidTimestamp { field, reason })
+}
+
+/// Reads an integer from 1. One with a fraction or an exponent is a float to JidoCode, whatever its value.
+fn positive(json: &str) -> Option<u64> {
+    let is_positive = json != "0" && json.bytes().all(|digit| digit.is_ascii_digit());
+    is_positive.then(|| json.parse().unwrap_or(u64::MAX))
+}

@@ -1,0 +1,97 @@
+//! Directories as they are listed: names by their beginnings, and what lies below.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::DirEntry;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// What lies in a directory, for finding names by their beginnings.
+#[derive(Debug, Default)]
+pub(super) struct Beginnings {
+    dir: PathBuf,
+    /// All names, one after the other; a store may hold a hundred thousand.
+    text: Vec<u8>,
+    /// Where each name is in the text, in the order of the names.
+    names: Vec<Range<usize>>,
+}
+
+impl Beginnings {
+    /// Lists a directory, links too; one that cannot be listed is empty.
+    pub(super) fn of(dir: &Path) -> Self {
+        let (mut text, mut names) = (Vec::new(), Vec::new());
+        for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
+            let start = text.len();
+            text.extend_from_slice(entry.file_name().as_bytes());
+            names.push(start..text.len());
+        }
+        names.sort_unstable_by(|a: &Range<usize>, b| text[a.clone()].cmp(&text[b.clone()]));
+        Self { dir: dir.to_owned(), text, names }
+    }
+
+    fn name(&self, at: &Range<usize>) -> &[u8] {
+        &self.text[at.clone()]
+    }
+
+    /// Returns the path with this name.
+    pub(super) fn named(&self, name: &str) -> Option<PathBuf> {
+        let at = self.names.binary_search_by(|known| self.name(known).cmp(name.as_bytes()));
+        at.is_ok().then(|| self.dir.join(name))
+    }
+
+    /// Returns the paths whose names begin so.
+    pub(super) fn with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
+        let beginning = beginning.as_bytes().to_owned();
+        let first = self.names.partition_point(|name| self.name(name) < beginning.as_slice());
+        let names = self.names[first..].iter().map(|name| self.name(name));
+        names.take_while(move |name| name.starts_with(&beginning)).map(|name| self.dir.join(OsStr::from_bytes(name)))
+    }
+}
+
+/// Directories that were listed, each but once.
+#[derive(Debug, Default)]
+pub(super) struct Listings(Mutex<HashMap<PathBuf, Arc<Beginnings>>>);
+
+impl Listings {
+    pub(super) fn of(&self, dir: &Path) -> Arc<Beginnings> {
+        let known = self.0.lock().ok().and_then(|known| known.get(dir).cloned());
+        known.unwrap_or_else(|| {
+            let listed = Arc::new(Beginnings::of(dir));
+            if let Ok(mut known) = self.0.lock() {
+                known.insert(dir.to_owned(), Arc::clone(&listed));
+            }
+            listed
+        })
+    }
+}
+
+/// Returns whether there is something at a path, even a link that leads nowhere.
+pub(super) fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Returns the bytes of every regular file below a directory, without following links.
+pub(crate) fn tree_size(dir: &Path) -> u64 {
+    let mut bytes = 0;
+    each_file_below(dir, usize::MAX, &mut |entry, _| bytes += entry.metadata().map_or(0, |metadata| metadata.len()));
+    bytes
+}
+
+/// Shows every regular file below a directory with its depth, 1 for those right in it, down to the deepest wanted;
+/// follows no links.
+///
+/// A look at an entry's metadata starts at its directory, which is cheaper than one at its path from the root on.
+pub(super) fn each_file_below(dir: &Path, deepest: usize, see: &mut dyn FnMut(&DirEntry, usize)) {
+    let mut dirs = vec![(dir.to_owned(), 1)];
+    while let Some((dir, depth)) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && depth < deepest => dirs.push((entry.path(), depth + 1)),
+                Ok(kind) if kind.is_file() => see(&entry, depth),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The journal of Vibe's unified store: what was said after the newest generation was written (3.0.2).
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::value::RawValue;
+
+use crate::agent::vibe::records::{Entry, EntryKind, entries, history};
+use crate::format::content::plain_text;
+use crate::format::json::{Flag, Text, inner, list, members, record};
+
+/// A record of the journal, as far as the conversation goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// A prompt was taken, though it may not have been put into the conversation yet.
+    Reserved(String),
+    /// An entry was added.
+    Append(Entry),
+    /// The first entry of this id became another.
+    Replace(String, Entry),
+    /// Every entry of this id was taken out.
+    Remove(String),
+    /// The whole conversation became this.
+    Reset(Vec<Entry>),
+}
+
+/// Reads a line of the journal; `None` when it is no record.
+pub(crate) fn changes(line: &[u8]) -> Option<Vec<Change>> {
+    let [kind, payload] = members(Some(record(line)?), ["type", "payload"]);
+    let kind: Text<'_> = inner(kind);
+    let kind = kind.get();
+    // Most bytes of a journal are requests to the model, which need no second look.
+    if !matches!(kind, Some("command_reserved" | "projection_delta" | "projection_advanced")) {
+        return Some(Vec::new());
+    }
+    let [method, params, delta, snapshot] = members(payload, ["method", "params", "delta", "snapshot"]);
+    let change = |step: &RawValue| {
+        let [op, id, entry, listed] = members(Some(step), ["op", "id", "entry", "entries"]);
+        let entry = || entry.and_then(|raw| Entry::parse(raw.get().as_bytes()));
+        let id = || inner::<Text<'_>>(id).get().unwrap_or_default().to_owned();
+        match inner::<Text<'_>>(op).get() {
+            Some("append_entry") => entry().map(Change::Append),
+            Some("replace_entry") => entry().map(|entry| Change::Replace(id(), entry)),
+            Some("remove_entry") => Some(Change::Remove(id())),
+            Some("set_history_entries") => Some(Change::Reset(entries(listed))),
+            _ => None,
+        }
+    };
+    Some(match kind {
+        Some("command_reserved") if inner::<Text<'_>>(method).get() == Some("turn/start") => {
+            params.and_then(reserved).map(Change::Reserved).into_iter().collect()
+        }
+        Some("projection_delta") => list(delta).into_iter().filter_map(change).collect(),
+        Some("projection_advanced") => snapshot.map(|raw| Change::Reset(history(raw))).into_iter().collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// Returns the prompt of a turn that is about to start: one message, or a list of entries from the terminal.
+fn reserved(raw: &RawValue) -> Option<String> {
+    let [injected, message, queued] = members(Some(raw), ["injected", "message", "entries"]);
+    if inner::<Flag>(injected).0 {
+        return None;
+    }
+    let queued = list(queued).into_iter().filter_map(|raw| {
+        let [role, content] = members(Some(raw), ["role", "content"]);
+        (inner::<Text<'_>>(role).get() == Some("user")).then(|| plain_text(content))
+    });
+    [plain_text(message)].into_iter().chain(queued).find(|text| !text.trim().is_empty())
+}
+
+/// The whole journal: how it changes the entries of the generation before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Journal {
+    /// Whether nothing of the generation is left.
+    pub is_reset: bool,
+    replaced: HashMap<String, Entry>,
+    removed: HashSet<String>,
+    appended: Vec<Entry>,
+    reserved: Vec<String>,
+}
+
+impl Journal {
+    /// Takes the next change.
+    pub(crate) fn apply(&mut self, change: Change) {
+        match change {
+            Change::Reserved(prompt) => self.reserved.push(prompt),
+            Change::Append(entry) => {
+                self.settle(&entry);
+                self.appended.push(entry);
+            }
+            Change::Replace(id, entry) => match self.appended.iter_mut().find(|old| old.id == id) {
+                Some(old) => *old = entry,
+                None => drop(self.replaced.insert(id, entry)),
+            },
+            Change::Remove(id) => {
+                self.appended.retain(|entry| entry.id != id);
+                self.replaced.remove(&id);
+                self.removed.insert(id);
+            }
+            Change::Reset(entries) => {
+                entries.iter().for_each(|entry| self.settle(entry));
+                *self = Self {
+                    is_reset: true,
+                    appended: entries,
+                    reserved: std::mem::take(&mut self.reserved),
+                    ..Self::default()
+                };
+            }
+        }
+    }
+
+    /// A prompt that is in the conversation is no longer only announced.
+    fn settle(&mut self, entry: &Entry) {
+        if let Some(at) = entry.prompt().and_then(|prompt| self.reserved.iter().position(|text| text == prompt)) {
+            self.reserved.remove(at);
+        }
+    }
+
+    /// Returns what became of an entry of the generation.
+    pub(crate) fn revise(&mut self, entry: Entry) -> Option<Entry> {
+        if self.removed.contains(&entry.id) {
+            return None;
+        }
+        Some(self.replaced.remove(&entry.id).unwrap_or(entry))
+    }
+
+    /// Returns what comes after the generation: new entries, then prompts that were taken and not yet put there.
+    pub(crate) fn rest(self) -> impl Iterator<Item = Entry> {
+        let announced = |text| Entry { id: String::new(), said: Some((EntryKind::Prompt, text)), at: None };
+        self.appended.into_iter().chain(self.reserved.into_iter().map(announced))
+    }
+}

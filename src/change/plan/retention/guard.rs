@@ -1,0 +1,69 @@
+//! What makes a plan look like a mistake.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::{Candidate, Family, Policy};
+use crate::session::{AgentKind, SessionKind};
+
+/// Something that makes a plan look like a mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// Every session that there is would be older than the cutoff, so the clock may be wrong.
+    Clock {
+        /// The newest time inside any session.
+        newest: Timestamp,
+    },
+    /// Nothing would be left of an agent.
+    WholeAgent(AgentKind),
+    /// More than half of all sessions would go.
+    MoreThanHalf {
+        /// How many go.
+        going: usize,
+        /// How many there are.
+        all: usize,
+    },
+}
+
+impl Guard {
+    /// Returns whether it counts sessions. Sessions that are safe elsewhere do not count.
+    pub(crate) fn counts_sessions(&self) -> bool {
+        !matches!(self, Self::Clock { .. })
+    }
+}
+
+/// Returns what makes a plan look like a mistake; `archived` sessions are safe elsewhere, so they count as kept.
+///
+/// Sub-agents and sessions without a prompt and a reply do not count: no one misses them.
+pub(crate) fn guards(
+    families: &[Family],
+    candidates: &[Candidate<'_>],
+    policy: &Policy,
+    archived: &BTreeSet<(AgentKind, String)>,
+) -> Vec<Guard> {
+    let mut guards = Vec::new();
+    let mut by_agent: BTreeMap<AgentKind, (usize, usize)> = BTreeMap::new();
+    for family in families {
+        let root = &candidates[family.root()];
+        if matches!(root.kind, SessionKind::Empty | SessionKind::Subagent) {
+            continue;
+        }
+        let is_archived = !archived.is_empty() && archived.contains(&(root.agent, root.id.to_owned()));
+        let (going, all) = by_agent.entry(root.agent).or_default();
+        *going += usize::from(family.goes() && !is_archived);
+        *all += 1;
+    }
+    let newest = candidates.iter().filter_map(|one| one.active_at).filter(|at| *at <= policy.now).max();
+    let is_overdue = newest.zip(policy.cutoff).is_some_and(|(newest, cutoff)| newest < cutoff);
+    let (going, all) = by_agent.values().fold((0, 0), |(going, all), of| (going + of.0, all + of.1));
+    if policy.is_relative && is_overdue && families.iter().any(Family::goes) {
+        guards.extend(newest.map(|newest| Guard::Clock { newest }));
+    }
+    let whole = by_agent.iter().filter(|(_, (going, all))| *going > 0 && going == all);
+    guards.extend(whole.map(|(agent, _)| Guard::WholeAgent(*agent)));
+    if going * 2 > all {
+        guards.push(Guard::MoreThanHalf { going, all });
+    }
+    guards
+}

@@ -1,0 +1,256 @@
+//! Which sessions go and which stay, each with its reason. docs/cleanup.md is the policy in words.
+//!
+//! A session and its sub-agents are a family: they stay or go together. A reason to stay beats every reason to go.
+
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::{SignedDuration, Timestamp};
+use smallvec::SmallVec;
+
+use crate::session::{AgentKind, CLOCK_SKEW, Liveness, SessionKind};
+pub(crate) use guard::{Guard, guards};
+pub(crate) use verdict::{Go, Keep, Verdict};
+
+mod guard;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+/// What was changed this recently may still be in use, even if nothing else says so.
+pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(1);
+
+/// What is asked of a cleanup.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    /// The time that counts as now.
+    pub now: Timestamp,
+    /// What was last active before this time goes; `None` when age does not matter.
+    pub cutoff: Option<Timestamp>,
+    /// Whether the cutoff was counted back from now, so that a wrong clock makes it wrong.
+    pub is_relative: bool,
+    /// How many sessions of each project stay, newest first.
+    pub keep_last: usize,
+    /// The oldest go until the rest has at most this many bytes.
+    pub max_total: Option<u64>,
+    /// Only sessions without a prompt and without a reply go.
+    pub only_empty: bool,
+    /// Every session goes, whatever its age.
+    pub all: bool,
+}
+
+/// What a decision needs to know of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate<'a> {
+    /// The agent that it belongs to.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: &'a str,
+    /// What sort of session it is.
+    pub kind: SessionKind,
+    /// The session that it came from.
+    pub parent_id: Option<&'a str>,
+    /// What its agent files it under; sessions of one project share it.
+    pub project: Option<&'a str>,
+    /// The newest time inside any copy of it.
+    pub active_at: Option<Timestamp>,
+    /// The newest change of a file that it grows in; `None` if it was not checked.
+    pub modified_at: Option<Timestamp>,
+    /// All copies with all that belongs to them, in bytes.
+    pub size_bytes: u64,
+    /// Whether some process uses it.
+    pub liveness: &'a Liveness,
+    /// Whether something of it could not be read or understood.
+    pub is_unparsable: bool,
+    /// Whether a person pinned it.
+    pub is_pinned: bool,
+    /// Whether a person excluded it from this cleanup.
+    pub is_excluded: bool,
+    /// Whether it is of the agents and directories that were asked for.
+    pub is_asked_for: bool,
+    /// Whether only its agent can remove it.
+    pub is_its_agents: bool,
+}
+
+/// A session with its sub-agents, by their places among the candidates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Family {
+    /// The session itself first; nearly all have no sub-agents.
+    pub members: SmallVec<[usize; 2]>,
+    /// The newest time inside any of them.
+    pub active_at: Option<Timestamp>,
+    /// What becomes of it.
+    pub verdict: Verdict,
+}
+
+impl AsRef<[usize]> for Family {
+    fn as_ref(&self) -> &[usize] {
+        &self.members
+    }
+}
+
+impl Family {
+    /// Returns the session itself.
+    pub(crate) fn root(&self) -> usize {
+        self.members[0]
+    }
+
+    /// Returns whether it goes.
+    pub(crate) fn goes(&self) -> bool {
+        matches!(self.verdict, Verdict::Goes(_))
+    }
+}
+
+/// Decides what becomes of every session; families come in the order of their first member.
+pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Family> {
+    let key = |at: usize| (candidates[at].agent, candidates[at].id);
+    let mut by_id: Vec<usize> = (0..candidates.len()).collect();
+    by_id.sort_by_key(|at| key(*at));
+    let parent = |at: usize| -> Option<usize> {
+        let wanted = (candidates[at].agent, candidates[at].parent_id?);
+        let parent = by_id[by_id.partition_point(|at| key(*at) <= wanted).checked_sub(1)?];
+        Some(parent).filter(|parent| key(*parent) == wanted && *parent != at)
+    };
+    let roots = roots(candidates, parent);
+    let mut families = families(candidates, &roots);
+    for family in &mut families {
+        let not_asked_for = (!candidates[family.root()].is_asked_for).then_some(Keep::NotAskedFor);
+        let reasons = family.members.iter().filter_map(|at| own_reason(&candidates[*at], policy));
+        let not_empty = policy.only_empty && family.members.iter().any(|at| candidates[*at].kind != SessionKind::Empty);
+        let reason = reasons.chain(not_empty.then_some(Keep::NotEmpty)).chain(not_asked_for).min();
+        family.verdict = match (reason, policy.cutoff, family.active_at) {
+            (Some(keep), ..) => Verdict::Stays(keep),
+            (None, ..) if policy.all => Verdict::Goes(Go::All),
+            (None, Some(cutoff), Some(at)) if at < cutoff => Verdict::Goes(Go::Old),
+            _ => Verdict::Stays(Keep::Newer),
+        };
+    }
+    keep_last(&mut families, candidates, policy);
+    shrink(&mut families, candidates, policy);
+    keep_parents(&mut families, roots, parent);
+    families
+}
+
+/// Returns the place of the session that each candidate is a sub-agent of, directly or not, or its own.
+fn roots(candidates: &[Candidate<'_>], parent: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+    let above = |at: usize| parent(at).filter(|_| candidates[at].kind == SessionKind::Subagent);
+    let mut roots: Vec<usize> = (0..candidates.len()).collect();
+    let mut is_known: Vec<bool> = roots.iter().map(|at| above(*at).is_none()).collect();
+    for start in 0..candidates.len() {
+        if is_known[start] {
+            continue;
+        }
+        let mut walked = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut at = start;
+        let root = loop {
+            if is_known[at] {
+                break roots[at];
+            }
+            if !seen.insert(at) {
+                // Parents in a circle; any of them is as good a root as the next.
+                break at;
+            }
+            walked.push(at);
+            match above(at) {
+                Some(next) => at = next,
+                None => break at,
+            }
+        };
+        walked.into_iter().for_each(|at| (roots[at], is_known[at]) = (root, true));
+    }
+    roots
+}
+
+fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
+    let mut order: Vec<usize> = (0..roots.len()).collect();
+    order.sort_unstable_by_key(|at| (roots[*at], *at != roots[*at], *at));
+    let family = |members: &[usize]| {
+        let active_at = members.iter().filter_map(|at| candidates[*at].active_at).max();
+        Family { members: members.into(), active_at, verdict: Verdict::Stays(Keep::Newer) }
+    };
+    let mut families = Vec::with_capacity(roots.iter().enumerate().filter(|(at, root)| at == *root).count());
+    families.extend(order.chunk_by(|a, b| roots[*a] == roots[*b]).map(family));
+    families
+}
+
+/// Returns the strongest reason why a session stays, regardless of the others.
+fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
+    let times = || [one.active_at, one.modified_at].into_iter().flatten();
+    let is_recent = |at: Timestamp| policy.now.duration_since(at) < RECENT;
+    let reasons = [
+        (matches!(one.liveness, Liveness::Live { .. }), Keep::Live),
+        (matches!(one.liveness, Liveness::Maybe { .. }), Keep::MaybeLive),
+        (one.is_unparsable || one.active_at.is_none(), Keep::Unparsable),
+        (times().any(|at| at > policy.now), Keep::Future),
+        (one.is_pinned, Keep::Pinned),
+        (one.is_excluded, Keep::Excluded),
+        (times().any(is_recent), Keep::Recent),
+        (one.is_its_agents, Keep::ItsAgents),
+    ];
+    reasons.into_iter().find(|(is, _)| *is).map(|(_, keep)| keep)
+}
+
+/// Keeps the newest of each project; those that stay anyway, and empty ones, are counted or not as they are there.
+fn keep_last(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
+    if policy.keep_last == 0 {
+        return;
+    }
+    let mut by_project: HashMap<(AgentKind, Option<&str>), Vec<usize>> = HashMap::new();
+    for (at, family) in families.iter().enumerate() {
+        let root = &candidates[family.root()];
+        // Empty sessions would take the places of sessions that someone wants to continue.
+        if root.kind != SessionKind::Empty {
+            by_project.entry((root.agent, root.project)).or_default().push(at);
+        }
+    }
+    for mut of_project in by_project.into_values() {
+        // A session with a time in the future takes no other's place.
+        let is_to_come =
+            |at: usize| families[at].active_at.is_some_and(|time| time.duration_since(policy.now) > CLOCK_SKEW);
+        of_project.sort_by_key(|at| (is_to_come(*at), std::cmp::Reverse(families[*at].active_at), *at));
+        for at in of_project.into_iter().take(policy.keep_last) {
+            if families[at].goes() || families[at].verdict == Verdict::Stays(Keep::Newer) {
+                families[at].verdict = Verdict::Stays(Keep::AmongNewest);
+            }
+        }
+    }
+}
+
+/// Lets the oldest go until what stays is small enough.
+fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
+    let Some(most) = policy.max_total else { return };
+    let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
+    let counts = |family: &Family| {
+        !matches!(family.verdict, Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents))
+    };
+    let mut total: u64 = families.iter().filter(|family| counts(family)).map(size).sum();
+    let mut order: Vec<usize> =
+        (0..families.len()).filter(|at| families[*at].verdict == Verdict::Stays(Keep::Newer)).collect();
+    order.sort_by_key(|at| (families[*at].active_at, *at));
+    for at in order {
+        if total <= most {
+            return;
+        }
+        total -= size(&families[at]);
+        families[at].verdict = Verdict::Goes(Go::OverTotal);
+    }
+}
+
+/// Keeps the sessions that kept ones came from, and those that these came from.
+fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usize) -> Option<usize>) {
+    // From here on each session's family is asked for, not its root.
+    let mut family_of = roots;
+    for (at, family) in families.iter().enumerate() {
+        family.members.iter().for_each(|member| family_of[*member] = at);
+    }
+    let mut staying: Vec<usize> = (0..families.len()).filter(|at| !families[*at].goes()).collect();
+    while let Some(at) = staying.pop() {
+        for member in families[at].members.clone() {
+            let Some(above) = parent(member).map(|above| family_of[above]) else { continue };
+            if families[above].goes() {
+                families[above].verdict = Verdict::Stays(Keep::Parent);
+                staying.push(above);
+            }
+        }
+    }
+}

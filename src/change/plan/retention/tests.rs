@@ -1,0 +1,388 @@
+//! The rules of retention, each by itself and all of them on any sessions.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const LIVENESS: [Liveness; 2] = [Liveness::Idle, Liveness::Live { pid: 7 }];
+const NOW: &str = "2026-03-01T12:00:00Z";
+
+fn now() -> Timestamp {
+    NOW.parse().expect("a time")
+}
+
+fn before(hours: i64) -> Timestamp {
+    now() - SignedDuration::from_hours(hours)
+}
+
+fn candidate(id: &str) -> Candidate<'_> {
+    Candidate {
+        agent: AgentKind::Claude,
+        id,
+        kind: SessionKind::Main,
+        parent_id: None,
+        project: Some("-p"),
+        active_at: Some(before(1000)),
+        modified_at: Some(before(1000)),
+        size_bytes: 10,
+        liveness: &LIVENESS[0],
+        is_unparsable: false,
+        is_pinned: false,
+        is_excluded: false,
+        is_asked_for: true,
+        is_its_agents: false,
+    }
+}
+
+fn policy() -> Policy {
+    Policy {
+        now: now(),
+        cutoff: Some(before(720)),
+        is_relative: true,
+        keep_last: 0,
+        max_total: None,
+        only_empty: false,
+        all: false,
+    }
+}
+
+fn verdicts(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Verdict> {
+    decide(candidates, policy).into_iter().map(|family| family.verdict).collect()
+}
+
+#[test]
+fn a_sub_agent_goes_with_its_session_and_keeps_it() {
+    let subagent = |at| Candidate {
+        kind: SessionKind::Subagent,
+        parent_id: Some("a"),
+        active_at: Some(before(at)),
+        ..candidate("b")
+    };
+    let families = decide(&[candidate("a"), subagent(1000)], &policy());
+    assert_eq!((families.len(), families[0].members.as_slice()), (1, &[0, 1][..]));
+    assert!(families[0].goes());
+    assert_eq!(verdicts(&[candidate("a"), subagent(700)], &policy()), [Verdict::Stays(Keep::Newer)]);
+    // Without its session it is judged by itself.
+    assert_eq!(verdicts(&[subagent(1000)], &policy()), [Verdict::Goes(Go::Old)]);
+}
+
+#[test]
+fn what_a_kept_fork_came_from_stays_and_the_fork_of_a_kept_one_need_not() {
+    let fork = |id, of, at| Candidate {
+        kind: SessionKind::Fork,
+        parent_id: Some(of),
+        active_at: Some(before(at)),
+        ..candidate(id)
+    };
+    let chain = [candidate("a"), fork("b", "a", 1000), fork("c", "b", 10)];
+    let stays = Verdict::Stays(Keep::Parent);
+    assert_eq!(verdicts(&chain, &policy()), [stays, stays, Verdict::Stays(Keep::Newer)]);
+    let pinned = Candidate { is_pinned: true, ..candidate("a") };
+    let expected = [Verdict::Stays(Keep::Pinned), Verdict::Goes(Go::Old)];
+    assert_eq!(verdicts(&[pinned, fork("b", "a", 1000)], &policy()), expected);
+}
+
+#[test]
+fn the_oldest_go_until_the_rest_fits_and_no_more() {
+    let policy = Policy { cutoff: None, max_total: Some(25), ..policy() };
+    let aged = |id, hours| Candidate { active_at: Some(before(hours)), ..candidate(id) };
+    let goes = Verdict::Goes(Go::OverTotal);
+    let stays = Verdict::Stays(Keep::Newer);
+    let ids = [aged("a", 10), aged("b", 40), aged("c", 30), aged("d", 20)];
+    assert_eq!(verdicts(&ids, &policy), [stays, goes, goes, stays]);
+    assert_eq!(verdicts(&ids, &Policy { max_total: Some(40), ..policy.clone() }), [stays; 4]);
+    // What is kept for another reason is not too old, but takes room.
+    let pinned = Candidate { is_pinned: true, ..aged("b", 40) };
+    let ids = [aged("a", 10), pinned, aged("c", 30), aged("d", 20)];
+    assert_eq!(verdicts(&ids, &policy), [stays, Verdict::Stays(Keep::Pinned), goes, goes]);
+}
+
+#[test]
+fn what_claims_to_come_later_takes_no_place_among_the_newest() {
+    let policy = Policy { keep_last: 1, ..policy() };
+    let planted = Candidate { active_at: Some(now() + SignedDuration::from_hours(1)), ..candidate("b") };
+    let expected = [Verdict::Stays(Keep::AmongNewest), Verdict::Stays(Keep::Future)];
+    assert_eq!(verdicts(&[candidate("a"), planted], &policy), expected);
+}
+
+#[test]
+fn the_cutoff_itself_and_the_full_hour_stay_and_go() {
+    let at = |time| Candidate { active_at: Some(time), modified_at: None, ..candidate("a") };
+    let second = SignedDuration::from_secs(1);
+    assert_eq!(verdicts(&[at(before(720))], &policy()), [Verdict::Stays(Keep::Newer)]);
+    assert_eq!(verdicts(&[at(before(720) - second)], &policy()), [Verdict::Goes(Go::Old)]);
+    let all = Policy { all: true, cutoff: None, ..policy() };
+    assert_eq!(verdicts(&[at(before(1))], &all), [Verdict::Goes(Go::All)]);
+    assert_eq!(verdicts(&[at(before(1) + second)], &all), [Verdict::Stays(Keep::Recent)]);
+    assert_eq!(verdicts(&[at(now() + second)], &all), [Verdict::Stays(Keep::Future)]);
+}
+
+#[test]
+fn what_is_archived_counts_as_kept() {
+    let candidates = [candidate("a")];
+    let families = decide(&candidates, &policy());
+    let archived = BTreeSet::from([(AgentKind::Claude, "a".to_owned())]);
+    let all = guards(&families, &candidates, &policy(), &BTreeSet::new());
+    assert!(all.contains(&Guard::WholeAgent(AgentKind::Claude)), "{all:?}");
+    assert!(all.contains(&Guard::MoreThanHalf { going: 1, all: 1 }), "{all:?}");
+    let left = guards(&families, &candidates, &policy(), &archived);
+    assert!(matches!(left.as_slice(), [Guard::Clock { .. }]), "{left:?}");
+    let dated = Policy { is_relative: false, ..policy() };
+    assert_eq!(guards(&families, &candidates, &dated, &archived), []);
+}
+
+/// A session that may be anything, before it has an id.
+#[derive(Clone, Debug)]
+struct Any {
+    agent: bool,
+    kind: SessionKind,
+    parent: Option<usize>,
+    project: bool,
+    active: Option<i64>,
+    modified: Option<i64>,
+    size: u64,
+    is_live: bool,
+    /// Unparsable, pinned, excluded, asked for, its agent's.
+    flags: [bool; 5],
+}
+
+fn any_session() -> impl Strategy<Value = Any> {
+    let kinds = [
+        SessionKind::Main,
+        SessionKind::Main,
+        SessionKind::Fork,
+        SessionKind::Subagent,
+        SessionKind::Subagent,
+        SessionKind::Empty,
+    ];
+    let seldom = || prop::bool::weighted(0.1);
+    // Minutes before now: up to four months, and some in the future.
+    let minutes = || prop_oneof![4 => 0..172_800_i64, 1 => -3000..120_i64];
+    let flags = (seldom(), seldom(), seldom(), prop::bool::weighted(0.9), seldom());
+    (
+        (any::<bool>(), prop::sample::select(kinds.to_vec()), prop::option::of(0..16_usize), any::<bool>()),
+        (prop::option::weighted(0.9, minutes()), prop::option::of(minutes()), 0..1000_u64, seldom()),
+        flags,
+    )
+        .prop_map(|((agent, kind, parent, project), (active, modified, size, is_live), flags)| Any {
+            agent,
+            kind,
+            parent,
+            project,
+            active,
+            modified,
+            size,
+            is_live,
+            flags: flags.into(),
+        })
+}
+
+const IDS: [&str; 16] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15"];
+
+fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
+    let at = |minutes: i64| now - SignedDuration::from_mins(minutes);
+    let candidate = |(number, any): (usize, &Any)| Candidate {
+        agent: if any.agent { AgentKind::Claude } else { AgentKind::Amplifier },
+        id: IDS[number],
+        kind: any.kind,
+        parent_id: any.parent.map(|parent| IDS[parent]),
+        project: any.project.then_some("-p"),
+        active_at: any.active.map(at),
+        modified_at: any.modified.map(at),
+        size_bytes: any.size,
+        liveness: &LIVENESS[usize::from(any.is_live)],
+        is_unparsable: any.flags[0],
+        is_pinned: any.flags[1],
+        is_excluded: any.flags[2],
+        is_asked_for: any.flags[3],
+        is_its_agents: any.flags[4],
+    };
+    all.iter().enumerate().map(candidate).collect()
+}
+
+#[derive(Clone, Debug)]
+struct AnyPolicy {
+    days: Option<i64>,
+    keep_last: usize,
+    max_total: Option<u64>,
+    only_empty: bool,
+    all: bool,
+}
+
+fn any_policy() -> impl Strategy<Value = AnyPolicy> {
+    let total = prop::option::weighted(0.3, 0..8000_u64);
+    let (few, half) = (prop::bool::weighted(0.2), prop::bool::weighted(0.3));
+    (prop::option::weighted(0.8, 0..100_i64), 0..4_usize, total, few, half).prop_map(
+        |(days, keep_last, max_total, only_empty, all)| AnyPolicy { days, keep_last, max_total, only_empty, all },
+    )
+}
+
+impl AnyPolicy {
+    fn at(&self, now: Timestamp) -> Policy {
+        let all = self.all && self.days.is_none() && self.max_total.is_none();
+        Policy {
+            now,
+            cutoff: self.days.map(|days| now - SignedDuration::from_hours(24 * days)),
+            is_relative: true,
+            keep_last: self.keep_last,
+            max_total: self.max_total,
+            only_empty: self.only_empty,
+            all,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn nothing_goes_that_anything_speaks_for(
+        all in prop::collection::vec(any_session(), 0..16),
+        policy in any_policy(),
+    ) {
+        let (candidates, policy) = (candidates(&all, now()), policy.at(now()));
+        let families = decide(&candidates, &policy);
+        for family in families.iter().filter(|family| family.goes()) {
+            prop_assert!(candidates[family.root()].is_asked_for);
+            for one in family.members.iter().map(|at| &candidates[*at]) {
+                prop_assert!(!one.is_unparsable && !one.is_pinned && !one.is_excluded && !one.is_its_agents);
+                prop_assert_eq!(one.liveness, &Liveness::Idle);
+                let active = one.active_at.expect("what has no time stays");
+                let newest = one.modified_at.map_or(active, |modified| modified.max(active));
+                prop_assert!(policy.now.duration_since(newest) >= RECENT);
+                prop_assert!(!policy.only_empty || one.kind == SessionKind::Empty);
+                match family.verdict {
+                    Verdict::Goes(Go::Old) => prop_assert!(policy.cutoff.is_some_and(|cutoff| active < cutoff)),
+                    Verdict::Goes(Go::OverTotal) => prop_assert!(policy.max_total.is_some()),
+                    Verdict::Goes(Go::All) => prop_assert!(policy.all),
+                    Verdict::Stays(_) => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn everything_is_in_one_family_and_what_kept_ones_came_from_is_kept(
+        all in prop::collection::vec(any_session(), 0..16),
+        policy in any_policy(),
+    ) {
+        let candidates = candidates(&all, now());
+        let families = decide(&candidates, &policy.at(now()));
+        let family_of = |at: usize| families.iter().filter(|family| family.members.contains(&at)).collect::<Vec<_>>();
+        for (at, one) in candidates.iter().enumerate() {
+            let own = family_of(at);
+            prop_assert_eq!(own.len(), 1);
+            let is_parent = |other: &Candidate<'_>| other.agent == one.agent && Some(other.id) == one.parent_id;
+            let Some(parent) = candidates.iter().position(is_parent).filter(|parent| *parent != at) else { continue };
+            let above = family_of(parent)[0];
+            prop_assert!(one.kind != SessionKind::Subagent || own[0] == above);
+            prop_assert!(own[0].goes() || !above.goes());
+        }
+    }
+
+    #[test]
+    fn the_last_of_each_project_stay(
+        all in prop::collection::vec(any_session(), 0..16),
+        policy in any_policy(),
+    ) {
+        let candidates = candidates(&all, now());
+        let families = decide(&candidates, &policy.at(now()));
+        let is_kept_or_older = |family: &&Family| {
+            let root = &candidates[family.root()];
+            let is_newer = |other: &&Family| {
+                let another = &candidates[other.root()];
+                let is_of_project = (another.agent, another.project) == (root.agent, root.project);
+                is_of_project && another.kind != SessionKind::Empty && other.active_at >= family.active_at
+            };
+            // It is among those that it is compared with.
+            let newer = families.iter().filter(is_newer).count();
+            !family.goes() || root.kind == SessionKind::Empty || newer > policy.keep_last
+        };
+        prop_assert!(families.iter().all(|family| is_kept_or_older(&family)));
+    }
+
+    #[test]
+    fn a_limit_is_kept_as_far_as_nothing_speaks_against_it(
+        all in prop::collection::vec(any_session(), 0..16),
+        most in 0..8000_u64,
+    ) {
+        let candidates = candidates(&all, now());
+        let policy = Policy { cutoff: None, max_total: Some(most), ..policy() };
+        let families = decide(&candidates, &policy);
+        let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
+        let counts = |keep| !matches!(keep, Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents));
+        let staying = || families.iter().filter(|family| counts(family.verdict));
+        // Parents of what stays come back after the count.
+        let parents: u64 = staying().filter(|it| it.verdict == Verdict::Stays(Keep::Parent)).map(size).sum();
+        let is_within = staying().map(size).sum::<u64>() <= most + parents;
+        let has_soft = staying().any(|family| family.verdict == Verdict::Stays(Keep::Newer));
+        prop_assert!(is_within || !has_soft);
+    }
+
+    #[test]
+    fn a_plan_that_no_fuse_stops_leaves_some_of_each_agent_and_half_of_all(
+        all in prop::collection::vec(any_session(), 0..16),
+        policy in any_policy(),
+    ) {
+        let (candidates, policy) = (candidates(&all, now()), policy.at(now()));
+        let families = decide(&candidates, &policy);
+        prop_assume!(guards(&families, &candidates, &policy, &BTreeSet::new()).is_empty());
+        let counts = |family: &&Family| {
+            !matches!(candidates[family.root()].kind, SessionKind::Empty | SessionKind::Subagent)
+        };
+        let all: Vec<&Family> = families.iter().filter(counts).collect();
+        let left: Vec<&&Family> = all.iter().filter(|family| !family.goes()).collect();
+        prop_assert!(left.len() * 2 >= all.len());
+        for family in &all {
+            let agent = candidates[family.root()].agent;
+            prop_assert!(left.iter().any(|left| candidates[left.root()].agent == agent));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_jumped_ahead_removes_nothing_unasked(
+        all in prop::collection::vec(any_session(), 1..16),
+        days in 0..60_i64,
+        years in 1..40_i64,
+    ) {
+        let candidates = candidates(&all, now());
+        let later = now() + SignedDuration::from_hours(24 * (365 * years + 100));
+        let cutoff = Some(later - SignedDuration::from_hours(24 * days));
+        let policy = Policy { now: later, cutoff, ..policy() };
+        let families = decide(&candidates, &policy);
+        let guards = guards(&families, &candidates, &policy, &BTreeSet::new());
+        let is_stopped = matches!(guards.first(), Some(Guard::Clock { .. }));
+        prop_assert_eq!(is_stopped, families.iter().any(Family::goes));
+    }
+
+    #[test]
+    fn a_clock_that_jumped_back_removes_nothing_that_the_right_one_would_keep(
+        all in prop::collection::vec(any_session(), 0..16),
+        policy in any_policy(),
+        hours in 1..100_000_i64,
+    ) {
+        // A limit on the size does not ask for the time.
+        let policy = AnyPolicy { max_total: None, all: false, ..policy };
+        let candidates = candidates(&all, now());
+        let right = decide(&candidates, &policy.at(now()));
+        let wrong = decide(&candidates, &policy.at(now() - SignedDuration::from_hours(hours)));
+        for (wrong, right) in wrong.iter().zip(&right) {
+            // What was in the future may be in the past by then, but not in that of a clock that goes slow.
+            prop_assert!(!wrong.goes() || right.goes(), "{wrong:?} {right:?}");
+        }
+    }
+
+    #[test]
+    fn the_calendar_plays_no_part(
+        all in prop::collection::vec(any_session(), 0..16),
+        policy in any_policy(),
+        minutes in -20_000_000..20_000_000_i64,
+    ) {
+        // The same home at another time: over leap days, and over hours that some zones have twice or never.
+        let then = now() + SignedDuration::from_mins(minutes);
+        let here = decide(&candidates(&all, now()), &policy.at(now()));
+        let there = decide(&candidates(&all, then), &policy.at(then));
+        let verdicts = |families: Vec<Family>| families.into_iter().map(|it| it.verdict).collect::<Vec<_>>();
+        prop_assert_eq!(verdicts(here), verdicts(there));
+    }
+}

@@ -1,0 +1,166 @@
+//! A connection that reads, with a bound on the time and memory that a hostile database can take.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
+
+use super::{OpenMode, QueryError};
+
+/// How long a reader waits for a lock.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// A title, a directory or a time that takes more bytes is none.
+const MAX_FIELD: u32 = 1024 * 1024;
+
+/// SQLite may take so many steps for a database, and so many for each byte of it: enough to read all of it a few
+/// times over. A tree whose pages lead to each other again and again would otherwise be walked for ever.
+const STEPS: u64 = 20_000_000;
+const STEPS_PER_BYTE: u64 = 32;
+const STEPS_AT_ONCE: i32 = 1000;
+
+/// A database, opened for reading.
+#[derive(Debug)]
+pub(crate) struct Db(Connection);
+
+impl Db {
+    pub(super) fn open(path: &Path, way: OpenMode) -> Result<Self, QueryError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let vfs = if way == OpenMode::Locked { c"unix" } else { c"unix-none" };
+        let mut connection = Connection::open_with_flags_and_vfs(uri(path, way), flags, vfs)?;
+        connection.busy_timeout(BUSY)?;
+        // What is in the file is no program: neither its views nor its triggers get to call anything.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        // The log is its owner's to move into the database.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        let size = [path.to_owned(), super::with_suffix(path, "-wal")];
+        let size: u64 = size.iter().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum();
+        let mut rest = STEPS.saturating_add(size.saturating_mul(STEPS_PER_BYTE));
+        let is_spent = move || {
+            rest = rest.saturating_sub(u64::from(STEPS_AT_ONCE.unsigned_abs()));
+            rest == 0
+        };
+        connection.progress_handler(STEPS_AT_ONCE, Some(is_spent))?;
+        if way == OpenMode::WithLog {
+            // Set before the first read, this makes SQLite keep the index of the log in its own memory; this VFS
+            // has no locks, so nobody is locked out.
+            connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        }
+        Ok(Self(connection))
+    }
+
+    /// Opens the log and fixes the moment to which all that is read belongs.
+    pub(super) fn begin(&self) -> Result<(), QueryError> {
+        Ok(self.0.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1")?)
+    }
+
+    /// Returns the names of a table's columns; none when there is no such table.
+    pub(crate) fn columns(&self, table: &str) -> Result<HashSet<String>, QueryError> {
+        let sql = "SELECT info.name FROM sqlite_schema, pragma_table_info(sqlite_schema.name) AS info \
+                   WHERE sqlite_schema.type = 'table' AND sqlite_schema.name = ?1";
+        let mut statement = self.0.prepare(sql)?;
+        let names = statement.query_map([table], |row| row.get(0))?;
+        Ok(names.collect::<Result<_, _>>()?)
+    }
+
+    /// Checks that a table has these columns, without which nothing can be said.
+    pub(crate) fn require(&self, table: &str, columns: &[&str]) -> Result<(), QueryError> {
+        let known = self.columns(table)?;
+        if known.is_empty() {
+            return Err(QueryError::Unknown(format!("it has no table {table}")));
+        }
+        match columns.iter().find(|column| !known.contains(**column)) {
+            Some(missing) => Err(QueryError::Unknown(format!("its table {table} has no column {missing}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns columns for a query, each with a prefix such as `t.`; one that the table lacks is `NULL`.
+    pub(crate) fn column_list(&self, table: &str, prefix: &str, columns: &[&str]) -> Result<String, QueryError> {
+        let known = self.columns(table)?;
+        let column = |name: &&str| match known.contains(*name) {
+            true => {
+                format!("CASE WHEN octet_length({prefix}\"{name}\") <= {MAX_FIELD} THEN {prefix}\"{name}\" END")
+            }
+            false => "NULL".to_owned(),
+        };
+        Ok(columns.iter().map(column).collect::<Vec<_>>().join(", "))
+    }
+
+    /// Shows the rows that a query gives.
+    pub(crate) fn query(&self, sql: &str, values: &[&str], see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+        self.prepare(sql)?.rows(values, see)
+    }
+
+    /// Makes a query that is asked many times.
+    pub(crate) fn prepare(&self, sql: &str) -> Result<Query<'_>, QueryError> {
+        Ok(Query(self.0.prepare(sql)?))
+    }
+}
+
+/// A query, made once and asked with values.
+#[derive(Debug)]
+pub(crate) struct Query<'a>(Statement<'a>);
+
+impl Query<'_> {
+    /// Shows the rows that it gives for these values.
+    pub(crate) fn rows(&mut self, values: &[&str], mut see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+        let mut rows = self.0.query(params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            see(&Row(row));
+        }
+        Ok(())
+    }
+}
+
+/// Returns a path as SQLite's URI, in which every byte that could mean something else is spelt out.
+fn uri(path: &Path, way: OpenMode) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
+            // Writing to a string cannot fail.
+            _ => drop(write!(uri, "%{byte:02X}")),
+        }
+    }
+    uri + match way {
+        OpenMode::Alone => "?immutable=1",
+        OpenMode::WithLog => "",
+        OpenMode::Locked => "?readonly_shm=1",
+    }
+}
+
+/// One row of an answer; a value of another type than the wanted one counts as absent.
+#[derive(Debug)]
+pub(crate) struct Row<'a>(&'a rusqlite::Row<'a>);
+
+impl Row<'_> {
+    /// Returns a text, whose bytes that are no UTF-8 are replaced.
+    pub(crate) fn text(&self, at: usize) -> Option<String> {
+        match self.0.get_ref(at).ok()? {
+            ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            _ => None,
+        }
+    }
+
+    /// Returns a text that is not blank.
+    pub(crate) fn filled(&self, at: usize) -> Option<String> {
+        self.text(at).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns a whole number, which a writer may have stored as another type.
+    pub(crate) fn int(&self, at: usize) -> Option<i64> {
+        match self.0.get_ref(at).ok()? {
+            ValueRef::Integer(value) => Some(value),
+            #[expect(clippy::cast_possible_truncation, reason = "a number out of range becomes the nearest in it")]
+            ValueRef::Real(value) if value.is_finite() => Some(value as i64),
+            ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok()?.trim().parse().ok(),
+            _ => None,
+        }
+    }
+}

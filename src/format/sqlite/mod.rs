@@ -1,0 +1,216 @@
+//! Databases of other programs: read as they are at one moment, while their owners go on writing.
+//!
+//! A plain read-only connection is not enough. It makes `-wal` and `-shm` where there are none and leaves them, rebuilds
+//! a `-shm` that nobody uses, and keeps the owner from tidying up if it ends in that moment. So a database is read
+//! without locks and without its shared memory, its log indexed in our own, and looked at before and after: if it was
+//! changed meanwhile in a way that could be seen, what was read is dropped and read again. Only a database that changes
+//! all the time is read under SQLite's own locks. Measured with SQLite 3.53; file formats: sqlite.org/walformat.html.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use crate::error::PathError;
+use crate::system::fsio;
+pub(crate) use connection::{Db, Query, Row};
+
+#[cfg_attr(not(feature = "sqlite"), path = "absent.rs")]
+mod connection;
+#[cfg(all(test, feature = "sqlite"))]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests;
+
+/// How often a database that is changed while it is read is read again, and how often of these without locks.
+const TRIES: usize = 300;
+const TRIES_WITHOUT_LOCKS: usize = 30;
+const TRIES_WITHOUT_PAUSE: usize = 5;
+
+/// How long its writer gets between two tries, after the first few.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Held for writing while SQLite's locks are: the system gives all locks of a process on a file back as soon as any
+/// part of the process closes that file.
+static LOCKS: RwLock<()> = RwLock::new(());
+
+/// Why a query gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum QueryError {
+    /// The database lacks what this program needs to understand it.
+    #[error("{0}, so it is of a version that rejoin does not know")]
+    Unknown(String),
+    /// Nothing can be opened.
+    #[error("rejoin was built without SQLite")]
+    #[cfg(not(feature = "sqlite"))]
+    BuiltWithout,
+    /// SQLite's own word.
+    #[error("{}", explain(.0))]
+    #[cfg(feature = "sqlite")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+impl QueryError {
+    /// Returns whether somebody else kept the database locked for as long as a reader waits.
+    fn is_lock(&self) -> bool {
+        #[cfg(feature = "sqlite")]
+        if let Self::Sqlite(error) = self {
+            use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+            return matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked));
+        }
+        false
+    }
+
+    /// Returns whether a part of the database cannot be read, though the rest may be sound.
+    pub(crate) fn is_damage(&self) -> bool {
+        !matches!(self, Self::Unknown(_)) && !self.is_lock() && !self.is_refused_write()
+    }
+
+    /// Returns whether a reader would have had to write: its owner is just making the shared memory, or never will.
+    fn is_refused_write(&self) -> bool {
+        #[cfg(feature = "sqlite")]
+        if let Self::Sqlite(error) = self {
+            use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+            return matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen));
+        }
+        false
+    }
+}
+
+/// Reads a database of another program at one moment; leaves no file behind and blocks nobody.
+///
+/// `look` is called again if the database was changed while it looked, so it must begin afresh each time.
+///
+/// # Errors
+///
+/// The file cannot be opened, is no database, is damaged, is of an unknown shape, or stays locked.
+pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
+    let fail = |why: String| PathError::new("read", path, io::Error::other(why));
+    for attempt in 0..TRIES {
+        let is_restless = attempt >= TRIES_WITHOUT_LOCKS;
+        let others = LOCKS.read().unwrap_or_else(PoisonError::into_inner);
+        let way = Footprint::of(path)?.way(is_restless);
+        let (_others, _own) = match way {
+            OpenMode::Locked => {
+                drop(others);
+                (None, Some(LOCKS.write().unwrap_or_else(PoisonError::into_inner)))
+            }
+            _ => (Some(others), None),
+        };
+        let db = Db::open(path, way);
+        // SQLite makes a log that it does not find, so what it is told to find is looked at right before.
+        let before = Footprint::of(path)?;
+        if before.way(is_restless) != way {
+            continue;
+        }
+        let found = db.and_then(|db| db.begin().and_then(|()| look(&db)));
+        let is_settled = Footprint::of(path)? == before;
+        match found {
+            // What is read under locks belongs together, whatever else has changed.
+            Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
+            // Shared memory that is half made looks the same before and after, and is whole a moment later.
+            Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
+            // Without a change the next try would fail too; with one, the log may have gone before it was opened.
+            Err(error) if is_settled || error.is_lock() => return Err(fail(error.to_string())),
+            _ => {}
+        }
+        if attempt >= TRIES_WITHOUT_PAUSE {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    Err(fail("it is changed too fast to be read".to_owned()))
+}
+
+/// How a database is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OpenMode {
+    /// As a file that nobody changes: it has no log.
+    Alone,
+    /// With its log, which is indexed in memory of our own.
+    WithLog,
+    /// As any reader does, but never as one that makes or changes shared memory.
+    Locked,
+}
+
+/// What can be seen of a database when it is changed.
+#[derive(PartialEq, Eq)]
+struct Footprint {
+    /// Device, inode, size, and time of modification.
+    file: [i128; 4],
+    /// Its first bytes, among them the counter of changes.
+    header: Vec<u8>,
+    /// The log's inode and first bytes; these change when the log is begun anew, not when it grows.
+    log: Option<(u64, Vec<u8>)>,
+    /// How much of the log was moved into the database, from the shared memory.
+    moved: Option<Vec<u8>>,
+    /// Whether a change that began in the old way, with a journal, has not ended.
+    has_journal: bool,
+}
+
+impl Footprint {
+    fn of(path: &Path) -> Result<Self, PathError> {
+        let (file, metadata) = fsio::open_regular(path)?;
+        let header = |file: &std::fs::File, len: usize, at: u64| {
+            let mut bytes = vec![0; len];
+            let count = file.read_at(&mut bytes, at).unwrap_or_default();
+            bytes.truncate(count);
+            bytes
+        };
+        // One that is missing is none, but a link or a FIFO must not get into SQLite's hands.
+        let beside = |suffix: &str| match fsio::open_regular(&with_suffix(path, suffix)) {
+            Ok(opened) => Ok(Some(opened)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+        let modified = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        // nBackfill and nBackfillAttempted; the marks of readers in between do not matter.
+        let moved = beside("-shm")?.map(|(memory, _)| [header(&memory, 4, 96), header(&memory, 4, 128)].concat());
+        let has_journal =
+            beside("-journal")?.is_some_and(|(file, _)| header(&file, 1, 0).iter().any(|byte| *byte != 0));
+        let log = beside("-wal")?.map(|(log, metadata)| (metadata.ino(), header(&log, 32, 0)));
+        Ok(Self {
+            file: [metadata.dev().into(), metadata.ino().into(), metadata.size().into(), modified],
+            header: header(&file, 100, 0),
+            log,
+            moved,
+            has_journal,
+        })
+    }
+
+    /// Returns how to read it, without locks as far as that goes.
+    fn way(&self, is_restless: bool) -> OpenMode {
+        if self.has_journal {
+            // Only the locks tell whether the journal is that of a change under way; nothing is made for them here.
+            OpenMode::Locked
+        } else if is_restless && self.log.is_some() && self.moved.is_some() {
+            OpenMode::Locked
+        } else if self.log.is_some() {
+            OpenMode::WithLog
+        } else {
+            OpenMode::Alone
+        }
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+/// Says in words what SQLite reports as a code.
+#[cfg(feature = "sqlite")]
+fn explain(error: &rusqlite::Error) -> String {
+    use rusqlite::ErrorCode;
+    let words = crate::error::reason(&io::Error::other(error.to_string()));
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => "it is not an SQLite database".to_owned(),
+        Some(ErrorCode::DatabaseCorrupt) => format!("it is damaged: {words}"),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "another process keeps it locked".to_owned(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
+            format!("it cannot be read without changing it: {words}")
+        }
+        _ => words,
+    }
+}
