@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use clap::builder::ValueHint;
-use clap::{ArgAction, Args};
 
-use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs};
+use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
 use crate::cli::values::{Age, parse_age};
-use crate::session::AgentKind;
 use crate::session::select::Selector;
 
 /// Arguments of `archive`.
@@ -31,7 +30,7 @@ pub(crate) struct ArchiveArgs {
     pub all: bool,
 
     /// Read the whole archive and report what is damaged or missing; change nothing
-    #[arg(long, conflicts_with_all = ["dry_run", "full", "agent", "dir"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "full", "agent", "dir", "here"])]
     pub verify: bool,
 
     /// Read every file again and compare it with the archive, even if its size and times did not change
@@ -40,13 +39,8 @@ pub(crate) struct ArchiveArgs {
     #[arg(long)]
     pub full: bool,
 
-    /// Only sessions of this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
-
-    /// Only sessions of DIR and its subdirectories
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     /// Use the archive in DIR instead of the default one
     ///
@@ -84,9 +78,8 @@ pub(crate) struct RestoreArgs {
     #[arg(long)]
     pub keep_times: bool,
 
-    /// Only sessions of this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

@@ -19,10 +19,6 @@ pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Only sessions of DIR and its subdirectories
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
-    pub dir: Option<PathBuf>,
-
     /// Search sub-agents, archived and empty sessions too
     #[arg(long, short)]
     pub all: bool,

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 
-use crate::cli::options::{FilterArgs, Format, FormatArgs};
-use crate::session::AgentKind;
+use crate::cli::options::{AgentArgs, FilterArgs, Format, FormatArgs};
 use crate::session::fields::Field;
 use crate::session::select::SortKey;
 
@@ -15,10 +14,6 @@ use crate::session::select::SortKey;
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
-
-    /// Only sessions of DIR and its subdirectories
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
-    pub dir: Option<PathBuf>,
 
     /// Show sub-agents, archived and empty sessions too
     #[arg(long, short)]
@@ -72,8 +67,8 @@ impl ListArgs {
 
     /// Returns whether something else was asked for than the plain list.
     pub(crate) fn is_narrowed(&self) -> bool {
-        let FilterArgs { agent, here, since, older_than } = &self.filter;
-        let is_filtered = !agent.is_empty() || *here || since.is_some() || older_than.is_some() || self.dir.is_some();
+        let FilterArgs { place, since, older_than } = &self.filter;
+        let is_filtered = place.is_narrow() || since.is_some() || older_than.is_some();
         is_filtered || self.all || self.counts() || self.reverse || self.group.is_some() || self.limit.is_some()
     }
 }
@@ -81,9 +76,8 @@ impl ListArgs {
 /// Arguments of `agents`.
 #[derive(Args, Debug)]
 pub(crate) struct AgentsArgs {
-    /// Only this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
+    #[command(flatten)]
+    pub agents: AgentArgs,
 
     #[command(flatten)]
     pub format: FormatArgs,

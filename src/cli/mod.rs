@@ -22,7 +22,7 @@ pub(crate) use archive::{ArchiveArgs, RestoreArgs};
 pub(crate) use browse::{SearchArgs, ShowArgs};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, ListForm};
-pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, RemovalArgs};
+pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 pub(crate) use relocate::MoveArgs;
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};

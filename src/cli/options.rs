@@ -1,8 +1,10 @@
 //! Options that several commands share.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::builder::ValueHint;
+use clap::{Args, ValueEnum};
 
 use crate::cli::values::{Age, parse_age};
 use crate::session::AgentKind;
@@ -50,16 +52,41 @@ pub(crate) enum Format {
     Ndjson,
 }
 
-/// Which sessions a command considers.
+/// Whose sessions a command considers.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct FilterArgs {
-    /// Only sessions of this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
+pub(crate) struct AgentArgs {
+    /// Only sessions of this agent, or of several, separated by commas (can be repeated)
+    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<AgentKind>,
+}
+
+/// Whose sessions a command considers, and from where: every command that takes sessions has these filters.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct PlaceArgs {
+    #[command(flatten)]
+    pub agents: AgentArgs,
+
+    /// Only sessions of DIR and its subdirectories
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
+    pub dir: Option<PathBuf>,
 
     /// Only sessions of the current directory and its subdirectories
     #[arg(long)]
     pub here: bool,
+}
+
+impl PlaceArgs {
+    /// Returns whether it leaves out any session.
+    pub(crate) fn is_narrow(&self) -> bool {
+        !self.agents.agent.is_empty() || self.dir.is_some() || self.here
+    }
+}
+
+/// Which sessions a command considers.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct FilterArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     /// Only sessions active since AGE: an age such as 2h or 3days, or a date
     #[arg(long, value_name = "AGE", value_parser = parse_age)]

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
-use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs};
+use crate::cli::options::{AgentArgs, ChangeArgs, FormatArgs, LockArgs};
 use crate::cli::values::parse_mapping;
-use crate::session::AgentKind;
 use crate::session::select::Selector;
 
 /// Arguments of `move`.
@@ -39,9 +38,8 @@ pub(crate) struct MoveArgs {
     #[arg(long, value_name = "SESSION", action = ArgAction::Append)]
     pub session: Vec<Selector>,
 
-    /// Only sessions of this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
+    #[command(flatten)]
+    pub agents: AgentArgs,
 
     /// Also change what Claude Code keeps of directories: trust and costs in .claude.json, and history.jsonl
     #[arg(long)]

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
-use crate::cli::options::{FormatArgs, LockArgs, RemovalArgs};
+use crate::cli::options::{FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 use crate::cli::values::{Age, parse_age, parse_id, parse_size};
-use crate::session::AgentKind;
 use crate::session::select::Selector;
 
 /// Arguments of `cleanup`.
@@ -34,13 +33,8 @@ pub(crate) struct CleanupArgs {
     #[arg(long)]
     pub all: bool,
 
-    /// Only sessions of this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
-
-    /// Only sessions of DIR and its subdirectories
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     /// Keep this session: its id, the start of it, or AGENT:ID (can be repeated)
     #[arg(long, value_name = "ID", action = ArgAction::Append, value_parser = parse_id)]
@@ -81,9 +75,8 @@ pub(crate) struct DeleteArgs {
     #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<Selector>,
 
-    /// Only sessions of this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     #[command(flatten)]
     pub removal: RemovalArgs,
@@ -99,9 +92,8 @@ pub(crate) struct PinArgs {
     #[arg(value_name = "SESSION", required_unless_present = "list")]
     pub sessions: Vec<Selector>,
 
-    /// Only sessions of this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     /// List the pinned sessions
     #[arg(long, short, conflicts_with = "sessions")]
@@ -120,6 +112,9 @@ pub(crate) struct UnpinArgs {
     /// Which sessions: ids or the start of ids, or AGENT:ID; sessions that are gone count too
     #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
     pub sessions: Vec<Selector>,
+
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     #[command(flatten)]
     pub lock: LockArgs,

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
-use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs};
+use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
 use crate::doctor::code::Code;
-use crate::session::AgentKind;
 use crate::session::select::{CopySelector, Selector};
 
 /// Arguments of `doctor`.
@@ -42,16 +41,11 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "CODE", action = ArgAction::Append, hide_possible_values = true)]
     pub check: Vec<Code>,
 
-    /// Only findings about this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
-
-    /// Only findings about DIR and its subdirectories
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     /// List the checks and what they mean; check nothing
-    #[arg(long, conflicts_with_all = ["check", "agent", "dir", "strict", "deep", "expires_within"])]
+    #[arg(long, conflicts_with_all = ["check", "agent", "dir", "here", "strict", "deep", "expires_within"])]
     pub list_checks: bool,
 
     /// End with exit code 4 on any finding, even one of severity info
@@ -85,9 +79,8 @@ pub(crate) struct DedupeArgs {
     #[arg(long, value_name = "N|PATH")]
     pub keep: CopySelector,
 
-    /// Only sessions of this agent (can be repeated)
-    #[arg(long, value_name = "AGENT", action = ArgAction::Append)]
-    pub agent: Vec<AgentKind>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     #[command(flatten)]
     pub change: ChangeArgs,
@@ -107,9 +100,12 @@ pub(crate) struct BackfillArgs {
     #[arg(long, short)]
     pub all: bool,
 
+    #[command(flatten)]
+    pub place: PlaceArgs,
+
     /// Record DIR, whatever the evidence says; for one session
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "all")]
-    pub dir: Option<PathBuf>,
+    #[arg(long = "in", value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "all")]
+    pub in_dir: Option<PathBuf>,
 
     /// Print what would be written; write nothing
     #[arg(long, short = 'n')]

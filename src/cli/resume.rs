@@ -25,8 +25,8 @@ pub(crate) struct ResumeArgs {
     pub copy: Option<CopySelector>,
 
     /// Start the agent in DIR instead of the session's own directory
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub dir: Option<PathBuf>,
+    #[arg(long = "in", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub in_dir: Option<PathBuf>,
 
     /// Print the command for a shell; do not run it
     #[arg(long, short)]
@@ -53,7 +53,7 @@ pub(crate) struct ResumeArgs {
     pub prompt: Option<String>,
 
     /// Print the last launch; run nothing
-    #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "dir"])]
+    #[arg(long, conflicts_with_all = ["session", "print", "prompt", "fresh", "in_dir"])]
     pub last_launch: bool,
 
     /// Wait until the agent ends, return its status, and report if it wrote to another session

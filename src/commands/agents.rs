@@ -10,15 +10,15 @@ use crate::view::render::stores::{Agents, Pointers};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let filter = Filter::of_agents(&args.agent);
+    let filter = Filter::of_agents(&args.agents.agent);
     let showing = ui.watch("Reading");
     let watcher = showing.watcher();
-    let mut scan = scan::locate(env, &args.agent).watched(watcher.clone()).read_all(env, Wanted::GLANCE);
+    let mut scan = scan::locate(env, &args.agents.agent).watched(watcher.clone()).read_all(env, Wanted::GLANCE);
     scan.add_those_in_dirs(env, &filter, Wanted::GLANCE, &watcher);
     scan.add_pointers(env);
     drop(showing);
     super::warn_of_problems(ui, &scan.problems);
-    let owners: Vec<_> = args.agent.iter().map(|agent| agent.session_owner()).collect();
+    let owners: Vec<_> = args.agents.agent.iter().map(|agent| agent.session_owner()).collect();
     let pointers = agent::pointer_writers().iter().map(|writer| {
         let kind = writer.kind();
         let tied = scan.sessions.iter().flat_map(|session| &session.pointers).filter(|pointer| pointer.agent == kind);

@@ -49,8 +49,8 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
 
 /// Reads the sessions that are meant, each with the sub-agents that it made.
 fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
-    let named = FilterArgs { agent: args.agent.clone(), older_than: args.older_than, ..FilterArgs::default() };
-    let filter = super::filter(&named, args.dir.as_deref(), true, env);
+    let named = FilterArgs { place: args.place.clone(), older_than: args.older_than, ..FilterArgs::default() };
+    let filter = super::filter(&named, true, env);
     if args.sessions.is_empty() {
         let showing = ui.watch("Reading");
         let watcher = showing.watcher();

@@ -17,16 +17,19 @@ use crate::view::render::backfill::Report;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    if args.dir.is_some() && args.sessions.len() > 1 {
-        let message = "--dir applies to one session only";
+    if args.in_dir.is_some() && args.sessions.len() > 1 {
+        let message = "--in applies to one session only";
         return Err(Refusal::new(Exit::Usage, "usage", message).hint("run it once for each session").into());
     }
     if !args.dry_run {
         super::recover_first("backfill", args.lock, env, ui)?;
     }
-    let given = args.dir.as_deref().map(|dir| env.resolve(dir));
+    let given = args.in_dir.as_deref().map(|dir| env.resolve(dir));
     let mut problems = Vec::new();
-    let sessions = if args.all { all(env, ui, &mut problems) } else { named(args, env, ui)? };
+    let sessions = {
+        let filter = super::place_filter(&args.place, env);
+        if args.all { all(&filter, env, ui, &mut problems) } else { named(args, filter, env, ui)? }
+    };
     let plan: Vec<(&Session, Item)> = sessions
         .iter()
         .map(|session| {
@@ -55,24 +58,32 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
 }
 
 /// Reads every Amplifier session that a person would resume.
-fn all(env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
+fn all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
     let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, Wanted::THOROUGH);
     super::warn_of_problems(ui, &scan.problems);
     problems.append(&mut scan.problems);
-    scan.sessions.retain(|session| !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty));
+    scan.sessions.retain(|session| {
+        filter.matches(session) && !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
+    });
     scan.sessions
 }
 
-fn named(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
-    let filter = Filter::of_agents(&[AgentKind::Amplifier]);
+fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
+    if filter.agents.is_empty() {
+        filter.agents.push(AgentKind::Amplifier);
+    }
     args.sessions.iter().try_for_each(super::refuse_number)?;
     args.sessions
         .iter()
-        .map(|selector| match find::one(selector, &filter, Wanted::THOROUGH, env, ui)? {
-            Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
-            _ => {
-                let message = "only Amplifier sessions have a session-info.json";
-                Err(Refusal::new(Exit::Usage, "usage", message).into())
+        .map(|selector| {
+            match find::one(selector, &filter, Wanted::THOROUGH, env, ui)
+                .map_err(|error| super::or_in(error, &args.place, env))?
+            {
+                Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
+                _ => {
+                    let message = "only Amplifier sessions have a session-info.json";
+                    Err(Refusal::new(Exit::Usage, "usage", message).into())
+                }
             }
         })
         .collect()

@@ -141,7 +141,7 @@ fn policy(args: &CleanupArgs, env: &Env) -> Policy {
 fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let pins = Pins::read(env)?;
     let policy = policy(args, env);
-    let filter = super::place_filter(&args.agent, args.dir.as_deref(), env);
+    let filter = super::place_filter(&args.place, env);
     // Every agent is read, because the fuses compare with all there is.
     let showing = ui.watch("Reading");
     let mut summaries = Summaries::read(env, &[], &filter, policy.max_total.is_some(), showing.watcher());

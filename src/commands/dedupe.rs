@@ -5,7 +5,6 @@ use crate::commands::find::{self, Target};
 use crate::doctor::repair;
 use crate::error::{Exit, Refusal};
 use crate::scan::Wanted;
-use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
@@ -14,7 +13,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         super::recover_first("dedupe", args.change.lock, env, ui)?;
     }
     super::refuse_number(&args.session)?;
-    let filter = Filter::of_agents(&args.agent);
+    let filter = super::place_filter(&args.place, env);
     let Target::Session(mut session) = find::one(&args.session, &filter, Wanted::RESUME, env, ui)? else {
         return Err(Refusal::new(Exit::NotFound, "not-found", "cannot find the session that the pointer names").into());
     };

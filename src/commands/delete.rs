@@ -13,16 +13,17 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     args.sessions.iter().try_for_each(removal::refuse_latest)?;
+    let filter = super::place_filter(&args.place, env);
     if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
         // What is refused anyway is no matter of a yes.
-        let named = find::all_named("delete", &args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
+        let named = find::all_named("delete", &args.sessions, &filter, Wanted::GLANCE, env, ui)?;
         removal::plan(&named, env)?;
         return Err(nobody.into());
     }
     if !args.removal.change.dry_run {
         super::recover_first("delete", args.removal.change.lock, env, ui)?;
     }
-    let named = find::all_named("delete", &args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
+    let named = find::all_named("delete", &args.sessions, &filter, Wanted::GLANCE, env, ui)?;
     let change = removal::plan(&named, env)?;
     change::check_fingerprint(&change, &args.removal.change, env)?;
     removal::ask(&change, &args.removal, env, ui)?;

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         [] => Code::ALL.iter().copied().collect(),
         chosen => chosen.iter().copied().collect(),
     };
-    let filter = super::place_filter(&args.agent, args.dir.as_deref(), env);
+    let filter = super::place_filter(&args.place, env);
     let expires_within = SignedDuration::from_hours(24 * i64::from(args.expires_within));
     if args.fix && !args.dry_run {
         super::recover_first("doctor --fix", args.lock, env, ui)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     survey.interrupted = interrupted(env, ui)?;
     let mut findings = check::all(&survey, &codes, &filter);
     if !args.sessions.is_empty() {
-        let named = find::all_named("doctor", &args.sessions, &args.agent, scan::Wanted::GLANCE, env, ui)?;
+        let named = find::all_named("doctor", &args.sessions, &filter, scan::Wanted::GLANCE, env, ui)?;
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
     }
 
@@ -55,7 +55,8 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         (false, false) => Detail::Chosen,
         (false, true) => Detail::Letter,
     };
-    let looked_in = if survey.scan.sessions.is_empty() { agent::roots(env, &args.agent) } else { Vec::new() };
+    let looked_in =
+        if survey.scan.sessions.is_empty() { agent::roots(env, &args.place.agents.agent) } else { Vec::new() };
     let read_at_both_ends = survey.read_at_both_ends;
     let report = Report { findings: &findings, sessions, read_at_both_ends, detail, looked_in: &looked_in };
     ui.answer(args.format, env, &report)?;

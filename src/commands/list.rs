@@ -23,7 +23,7 @@ const AROUND_TABLE: usize = 6;
 const FEWEST: usize = 5;
 
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let mut filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
+    let mut filter = super::filter(&args.filter, args.all, env);
     if args.archived {
         return super::archive::list(args, &filter, env, ui);
     }

@@ -28,7 +28,7 @@ pub(crate) mod trash;
 pub(crate) mod undo;
 
 use crate::change::pins::Pins;
-use crate::cli::{FilterArgs, LockArgs};
+use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
 use crate::error::{DECLINED, Exit, Refusal};
 use crate::format::command_line;
 use crate::session::select::{self, Filter, Selector};
@@ -39,18 +39,22 @@ use crate::view::ui::Ui;
 use std::path::Path;
 
 /// Turns the options of a command into a filter; directories get every name that records may use.
-fn filter(args: &FilterArgs, dir: Option<&Path>, all: bool, env: &Env) -> Filter {
-    let here = if args.here { env.cwd.as_deref() } else { None };
+fn filter(args: &FilterArgs, all: bool, env: &Env) -> Filter {
     Filter {
         since: args.since.map(|age| age.before(env.now)),
         before: args.older_than.map(|age| age.before(env.now)),
         all,
-        ..place_filter(&args.agent, dir.or(here), env)
+        ..place_filter(&args.place, env)
     }
 }
 
 /// Makes a filter of agents and of a directory alone.
-fn place_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
+fn place_filter(args: &PlaceArgs, env: &Env) -> Filter {
+    let here = if args.here { env.cwd.as_deref() } else { None };
+    dir_filter(&args.agents.agent, args.dir.as_deref().or(here), env)
+}
+
+fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
     let dirs = dir.map(|dir| directory_names(dir, env)).unwrap_or_default();
     Filter { agents: agents.to_vec(), dirs, is_respelled: Some(names::is_respelled), ..Filter::default() }
 }
@@ -109,6 +113,19 @@ fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -
 /// Understands the words that name one session.
 fn selector(words: &[String]) -> Result<Selector, Refusal> {
     words.join(" ").parse().map_err(|why: String| Refusal::new(Exit::Usage, "usage", why))
+}
+
+/// Names the option that starts, or records, in a directory, where `--dir` left out the session that was named.
+fn or_in(error: anyhow::Error, place: &PlaceArgs, env: &Env) -> anyhow::Error {
+    let Some(dir) = &place.dir else { return error };
+    match error.downcast::<Refusal>() {
+        Ok(refusal) if refusal.code == find::FILTERED => {
+            let again = command_line::again(env, &["--dir="], &["--in", &dir.to_string_lossy()]);
+            refusal.hint(format!("--dir chooses among sessions; to use that directory instead, run `{again}`")).into()
+        }
+        Ok(refusal) => refusal.into(),
+        Err(error) => error,
+    }
 }
 
 /// A place in the list may mean another session by the time that it is changed.

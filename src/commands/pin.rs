@@ -5,9 +5,9 @@ use crate::change::pins::Pins;
 use crate::cli::{FormatArgs, PinArgs, UnpinArgs};
 use crate::commands::find;
 use crate::error::{Exit, Refusal};
-use crate::scan::Wanted;
-use crate::session::AgentKind;
-use crate::session::select::{self, Name, Resolution, Selector};
+use crate::scan::{self, Wanted};
+use crate::session::select::{self, Filter, Name, Resolution, Selector};
+use crate::session::{AgentKind, Located};
 use crate::system::env::Env;
 use crate::view::render::pins::{Pin, Pins as Answer};
 use crate::view::ui::Ui;
@@ -23,7 +23,8 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         ui.answer(args.format, env, &Answer { kind: "pin-list", sessions })?;
         return Ok(Exit::Ok);
     }
-    let named = find::all_named("pin", &args.sessions, &args.agent, Wanted::GLANCE, env, ui)?;
+    let filter = super::place_filter(&args.place, env);
+    let named = find::all_named("pin", &args.sessions, &filter, Wanted::GLANCE, env, ui)?;
     let named: Vec<_> = named.into_iter().map(|session| (session.agent, session.id)).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.now)).collect::<Vec<_>>()
@@ -33,18 +34,35 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
 
 pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let pins = Pins::read(env)?;
-    let named = args.sessions.iter().map(|selector| pinned(selector, &pins)).collect::<Result<Vec<_>, _>>()?;
+    let filter = super::place_filter(&args.place, env);
+    let names = passing(&pins, &filter, env);
+    let named = args.sessions.iter().map(|selector| pinned(selector, &names)).collect::<Result<Vec<_>, _>>()?;
     let changed = update(env, "unpin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.remove(*agent, id)).collect::<Vec<_>>()
     })?;
     print(&named, &changed, false, args.format, env, ui)
 }
 
-/// Finds a pinned session, which may be gone.
-fn pinned(selector: &Selector, pins: &Pins) -> Result<(AgentKind, String), Refusal> {
-    let Selector::Id { agent, text } = selector else { return Err(nothing_pinned("that")) };
+/// Returns the pinned sessions that pass the filters; one that is gone has no directory.
+fn passing<'p>(pins: &'p Pins, filter: &Filter, env: &Env) -> Vec<Name<'p>> {
+    let is_of_agent = |agent: &AgentKind| filter.agents.is_empty() || filter.agents.contains(agent);
     let names = pins.sessions().map(|(agent, id)| Name { agent, id, is_subagent: false });
-    match select::resolve(*agent, text, names) {
+    let mut names: Vec<Name<'_>> = names.filter(|name| is_of_agent(&name.agent)).collect();
+    if filter.is_narrow() {
+        let is_named = |place: &Located| names.iter().any(|name| (name.agent, name.id) == (place.agent(), &place.id));
+        let mut sessions = scan::locate(env, &filter.agents).read_some(env, Wanted::GLANCE, is_named).sessions;
+        sessions.retain(|session| filter.matches(session));
+        names.retain(|name| {
+            sessions.iter().any(|session| (session.agent, session.id.as_str()) == (name.agent, name.id))
+        });
+    }
+    names
+}
+
+/// Finds a pinned session, which may be gone.
+fn pinned(selector: &Selector, names: &[Name<'_>]) -> Result<(AgentKind, String), Refusal> {
+    let Selector::Id { agent, text } = selector else { return Err(nothing_pinned("that")) };
+    match select::resolve(*agent, text, names.iter().copied()) {
         Resolution::One(agent, id) => Ok((agent, id)),
         Resolution::None => Err(nothing_pinned(text)),
         Resolution::Many(keys) => {

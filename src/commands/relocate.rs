@@ -16,6 +16,7 @@ use crate::launch::log;
 use crate::scan::moved::{self, Checkouts};
 use crate::scan::{self, Wanted};
 use crate::session::mapping::Mapping;
+use crate::session::select::Filter;
 use crate::session::{AgentKind, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -110,7 +111,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let mut gone: BTreeMap<&Path, usize> = BTreeMap::new();
     for session in scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(false)) {
-        let is_meant = args.agent.is_empty() || args.agent.contains(&session.agent);
+        let is_meant = args.agents.agent.is_empty() || args.agents.agent.contains(&session.agent);
         let is_main = !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty);
         if let Some(dir) = session.launch_dir().filter(|_| is_meant && is_main) {
             *gone.entry(dir).or_default() += 1;
@@ -151,10 +152,11 @@ fn without_end(path: &Path) -> PathBuf {
 }
 
 fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
-    let named = find::all_named("move", &args.session, &args.agent, Wanted::GLANCE, env, ui)?;
+    let filter = Filter::of_agents(&args.agents.agent);
+    let named = find::all_named("move", &args.session, &filter, Wanted::GLANCE, env, ui)?;
     let only: BTreeSet<(AgentKind, String)> = named.into_iter().map(|session| (session.agent, session.id)).collect();
     let showing = ui.watch("Reading");
-    let scan = scan::locate(env, &args.agent).watched(showing.watcher()).read_all(env, WANTED);
+    let scan = scan::locate(env, &args.agents.agent).watched(showing.watcher()).read_all(env, WANTED);
     drop(showing);
     super::warn_of_problems(ui, &scan.problems);
     let wish = Wish { mapping, only: &only, all_references: args.all_references };

@@ -13,7 +13,6 @@ use crate::archive::{Archive, Manifest};
 use crate::cli::RestoreArgs;
 use crate::error::{Exit, Refusal};
 use crate::format::{command_line, shell};
-use crate::session::select::Filter;
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -23,7 +22,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         super::recover_first("restore", args.change.lock, env, ui)?;
     }
     let archive = Archive::of(env, args.from.as_deref());
-    let filter = Filter::of_agents(&args.agent);
+    let filter = super::place_filter(&args.place, env);
     super::refuse_number(&args.session)?;
     let holdings = archive.holdings();
     let manifest = find::state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;

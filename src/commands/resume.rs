@@ -27,9 +27,9 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         return last_launch(args, env, ui);
     }
     let request = request(args, ui)?;
-    let filter = super::filter(&args.filter, None, true, env);
+    let filter = super::filter(&args.filter, true, env);
     let mut options = Options {
-        dir: args.dir.clone(),
+        dir: args.in_dir.clone(),
         force: args.force,
         trust: args.trust,
         // Nothing is launched, so nothing can run in a loop.
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let selector = super::selector(&args.session)?;
         match find::one(&selector, &filter, Wanted::RESUME, env, ui) {
             Ok(target) => Ok(target),
-            Err(error) => Err(find::words_to_pick(&error, &selector, env).ok_or(error)?),
+            Err(error) => Err(find::words_to_pick(&error, &selector, env)
+                .ok_or_else(|| super::or_in(error, &args.filter.place, env))?),
         }
     };
     let target = match found {

@@ -22,7 +22,7 @@ const PART: usize = 64;
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.from.as_deref());
     if !args.archived {
-        let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
+        let filter = super::filter(&args.filter, args.all, env);
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let showing = ui.watch("Reading");
         let watcher = showing.watcher();
@@ -57,7 +57,7 @@ impl Search<'_> {
     fn all(&self, mut sessions: Vec<Session>, mut problems: Vec<Problem>, ui: &mut Ui) -> anyhow::Result<Exit> {
         let Self { args, needle, env, .. } = self;
         super::warn_of_problems(ui, &problems);
-        let filter = super::filter(&args.filter, args.dir.as_deref(), args.all, env);
+        let filter = super::filter(&args.filter, args.all, env);
         let (format, styles) = (Format::from(args.format), ui.styles);
         let for_terminal = format == Format::Table && env.stdout_is_terminal;
         let short = for_terminal.then(|| ShortIds::of(&sessions));

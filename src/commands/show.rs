@@ -21,7 +21,7 @@ use crate::view::render::show;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let filter = super::filter(&args.filter, None, true, env);
+    let filter = super::filter(&args.filter, true, env);
     if args.archived {
         return super::archive::show(args, &filter, env, ui);
     }

@@ -67,7 +67,7 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     let name = name(session);
     let hint = format!(
         "check it with `rejoin show {name}`; start there with `rejoin resume {name} --trust`, or in the directory that you \
-         are in with `rejoin resume {name} --dir .`"
+         are in with `rejoin resume {name} --in .`"
     );
     Err(Refusal::new(Exit::Refused, "untrusted-directory", message).hint(hint))
 }
@@ -106,7 +106,7 @@ pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> 
 /// Checks that the launch directory can be entered.
 pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Refusal> {
     let elsewhere = |hint: &str| match session {
-        Some(session) => format!("{hint} `{} --dir .`", resume(session)),
+        Some(session) => format!("{hint} `{} --in .`", resume(session)),
         None => "make the directory, then try again".to_owned(),
     };
     let refuse =

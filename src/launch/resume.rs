@@ -167,7 +167,7 @@ impl Resume {
                 let id = self.session.as_ref().map_or("", |session| session.id.as_str());
                 let message = format!("the directory of session {id} is unknown");
                 let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
-                let hint = format!("go to the directory where it belongs and run `{command} --dir .`");
+                let hint = format!("go to the directory where it belongs and run `{command} --in .`");
                 refusals.push(Refusal::new(Exit::Refused, "unknown-directory", message).hint(hint));
             }
         }
@@ -204,10 +204,10 @@ impl Resume {
         let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
         let lines = found.iter().map(|found| {
             let dir = found.dir.to_string_lossy();
-            format!("\n      `{command} --dir {}`  ({})", shell::word(&dir), found.why)
+            format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why)
         });
         let hint = format!(
-            "if it was moved, go to where it is now and run `{command} --dir .`; it may be one of these:{}",
+            "if it was moved, go to where it is now and run `{command} --in .`; it may be one of these:{}",
             lines.collect::<String>()
         );
         refusal.hint(hint)

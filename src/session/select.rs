@@ -188,6 +188,11 @@ impl Filter {
         Self { agents: agents.to_vec(), all: true, ..Self::default() }
     }
 
+    /// Returns whether it asks for more than agents, so that a session must be read to know whether it passes.
+    pub(crate) fn is_narrow(&self) -> bool {
+        !self.dirs.is_empty() || self.since.is_some() || self.before.is_some()
+    }
+
     /// Returns whether a session passes but for its kind.
     pub(crate) fn matches(&self, session: &Session) -> bool {
         let is_of_agent = self.agents.is_empty()

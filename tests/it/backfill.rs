@@ -137,7 +137,7 @@ fn without_evidence_it_is_refused_and_dir_is_named() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).metadata("working_dir", json!("/elsewhere")).turn("x", "y"));
     let answer = world.rejoin(["backfill", &id(1)]).code(3);
-    let ready = format!("rejoin backfill {} --dir .", id(1));
+    let ready = format!("rejoin backfill {} --in .", id(1));
     assert!(answer.stdout().contains(&ready), "{}", answer.stdout());
     assert!(answer.stdout().contains("/elsewhere  (metadata.json; does not count"), "{}", answer.stdout());
     assert_eq!(info(&session), None);
@@ -145,9 +145,9 @@ fn without_evidence_it_is_refused_and_dir_is_named() {
     assert_eq!((report.items[0].result, report.refused), (BackfillResult::Refused, 1));
     assert!(!report.items[0].evidence[0].counts);
 
-    world.rejoin(["backfill", &id(1), "--dir", "/elsewhere"]).code(3);
+    world.rejoin(["backfill", &id(1), "--in", "/elsewhere"]).code(3);
     assert_eq!(info(&session), None, "a directory that does not encode to the project is refused from people too");
-    world.rejoin(["backfill", &id(1), "--dir", "/home/ana/../ana/./app"]).code(0);
+    world.rejoin(["backfill", &id(1), "--in", "/home/ana/../ana/./app"]).code(0);
     assert_eq!(info(&session).as_deref(), Some(GOOD));
 }
 
@@ -164,7 +164,7 @@ fn dir_is_resolved_through_links_and_from_where_one_is() {
                 .turn("x", "y")
                 .metadata("working_dir", json!(null)),
         );
-        world.from(from).rejoin(["backfill", &id(1), "--dir", dir]).code(0);
+        world.from(from).rejoin(["backfill", &id(1), "--in", dir]).code(0);
         let text = info(&session).expect("a file");
         assert!(text.contains(&format!("\"working_dir\": \"{}\"", real.display())), "{text}");
         std::fs::remove_file(session.join("session-info.json")).expect("a file");
@@ -269,8 +269,8 @@ fn only_amplifier_sessions_can_be_backfilled() {
 fn dir_is_for_one_session() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).turn("x", "y"));
-    world.rejoin(["backfill", "--all", "--dir", "/x"]).code(2);
-    world.rejoin(["backfill", &id(1), &id(2), "--dir", "/x"]).code(2);
+    world.rejoin(["backfill", "--all", "--in", "/x"]).code(2);
+    world.rejoin(["backfill", &id(1), &id(2), "--in", "/x"]).code(2);
 }
 
 #[test]

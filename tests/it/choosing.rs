@@ -116,12 +116,12 @@ fn a_launch_directory_that_is_gone_is_refused_with_what_is_left_of_it() {
 
     let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
     assert!(text.contains("does not exist"), "{text}");
-    let offered = format!("--dir {}`  (the main checkout of that worktree)", repository.display());
+    let offered = format!("--in {}`  (the main checkout of that worktree)", repository.display());
     assert!(text.contains(&offered), "{text}");
     let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
     assert_eq!(plan.launch_dir.expect("a directory").exists, Some(false));
     assert_eq!(plan.refusals[0].code, "missing-directory");
-    world.rejoin(["resume", &id(1), "--dir", repository.to_str().expect("a path")]).code(0);
+    world.rejoin(["resume", &id(1), "--in", repository.to_str().expect("a path")]).code(0);
     assert_eq!(launched(&world).cwd, repository);
 }
 
@@ -136,7 +136,7 @@ fn a_project_that_was_moved_is_found_by_its_git_remote() {
     std::fs::rename(&old, &new).expect("a move");
     world.add(Claude::session(id(2)).in_dir(&new).turn("x", "y"));
     let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
-    assert!(text.contains(&format!("--dir {}`  (a checkout of the same git remote)", new.display())), "{text}");
+    assert!(text.contains(&format!("--in {}`  (a checkout of the same git remote)", new.display())), "{text}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn a_database_that_came_with_a_directory_is_neither_latest_nor_resumed_unasked()
         assert_eq!(latest.session.id, id(2));
         world.from(dir).rejoin(["show", "latest", "--agent", "crush"]).code(5);
     }
-    for args in [&["--print"][..], &[], &["--dir", "/"]] {
+    for args in [&["--print"][..], &[], &["--in", "/"]] {
         let refused = world.from(&cloned).rejoin([&["resume", &id(1)], args].concat()).code(7);
         assert!(refused.stderr().contains("which crush has not registered"), "{}", refused.stderr());
         assert_eq!(refused.stdout(), "");

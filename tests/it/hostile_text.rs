@@ -105,7 +105,7 @@ const VERBS: [&[&str]; 49] = [
     &["resume", "00000003"],
     &["resume", "00000005"],
     &["resume", HOSTILE],
-    &["resume", "00000001", "--dir", HOSTILE],
+    &["resume", "00000001", "--in", HOSTILE],
     &["resume", "--last-launch"],
     &["resume", "--last-launch", "--json"],
     &["backfill", "--all", "--dry-run"],

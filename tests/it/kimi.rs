@@ -153,8 +153,8 @@ fn nothing_is_started_where_the_agent_would_begin_anew() {
         plan.refusals.into_iter().map(|refusal| refusal.code).collect::<Vec<_>>()
     };
     let elsewhere = other.to_str().expect("a path");
-    assert_eq!(refused(&["--dir", elsewhere]), ["would-start-anew"], "another directory");
-    assert_eq!(refused(&["--dir", elsewhere, "--trust", "--force"]), ["would-start-anew"]);
+    assert_eq!(refused(&["--in", elsewhere]), ["would-start-anew"], "another directory");
+    assert_eq!(refused(&["--in", elsewhere, "--trust", "--force"]), ["would-start-anew"]);
 
     put_kimi_json(&world.home(), &[&other]);
     assert_eq!(refused(&[]), ["would-start-anew"], "the directory is not listed any more");
@@ -246,7 +246,7 @@ fn a_session_of_another_machine_is_listed_and_not_resumed() {
     put(&world.home().join(".kimi/kimi.json"), map.to_string());
     let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
     assert_eq!((details.session.launch_path(), details.session.resumable), (None, false));
-    let answer = world.rejoin(["resume", &id(1), "--dir", "/tmp"]).code(7);
+    let answer = world.rejoin(["resume", &id(1), "--in", "/tmp"]).code(7);
     assert!(answer.stderr().contains("another machine"), "{}", answer.stderr());
 }
 

@@ -112,7 +112,7 @@ fn a_directory_that_contradicts_the_sessions_place_is_entered_only_on_trust() {
     assert!(world.launched().is_none());
     world.rejoin(["resume", &id(2), "--trust"]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, app);
-    world.rejoin(["resume", &id(2), "--dir", other.to_str().expect("a path")]).code(0);
+    world.rejoin(["resume", &id(2), "--in", other.to_str().expect("a path")]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, other);
 }
 

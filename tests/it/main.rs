@@ -28,6 +28,7 @@ mod doctor;
 mod examples;
 mod facts;
 mod faults;
+mod filters;
 mod fix;
 mod fuzz;
 mod gemini;

@@ -195,13 +195,13 @@ fn where_pi_would_ask_it_is_not_started_without_a_terminal() {
     let (app, other) = (world.dir("app"), world.dir("other"));
     let file = world.add(Pi::session(id(1)).in_dir(&app).turn("a", "b"));
     let other = other.to_str().expect("a path");
-    let answer = world.rejoin(["resume", &id(1), "--dir", other]).code(7);
+    let answer = world.rejoin(["resume", &id(1), "--in", other]).code(7);
     assert!(answer.stderr().contains("it asks whether to copy it, and there is no terminal"), "{}", answer.stderr());
-    world.rejoin(["resume", &id(1), "--dir", other, "--prompt", "go on"]).code(7);
+    world.rejoin(["resume", &id(1), "--in", other, "--prompt", "go on"]).code(7);
     assert!(world.launched().is_none());
-    let printed = world.rejoin(["resume", &id(1), "--dir", other, "--print"]).code(0);
+    let printed = world.rejoin(["resume", &id(1), "--in", other, "--print"]).code(0);
     assert!(printed.stderr().contains("it asks whether to copy it"), "{}", printed.stderr());
-    world.rejoin(["resume", &id(1), "--dir", app.to_str().expect("a path")]).code(0);
+    world.rejoin(["resume", &id(1), "--in", app.to_str().expect("a path")]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, app);
 
     // The project moved, and a link was left in its place: Pi sees where it leads.

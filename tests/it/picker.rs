@@ -406,7 +406,7 @@ fn a_session_that_is_not_resumed_says_why_and_enter_offers_what_can_be_done() {
     seat.shows("its launch directory does not exist here");
     seat.types("house\r");
     let screen = seat.shows("> rejoin resume");
-    let command = format!("> rejoin resume claude:{} --dir {}", id(3), world.dir("repo").display());
+    let command = format!("> rejoin resume claude:{} --in {}", id(3), world.dir("repo").display());
     assert!(screen.contains(&command), "{screen}");
     assert!(screen.contains("the repository that it was part of"), "{screen}");
     seat.types("\x1b");

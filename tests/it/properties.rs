@@ -99,7 +99,7 @@ fn a_directory_with_dots_is_recorded_resolved_and_then_found() {
         let dotted = dir.join(".").join("..").join(&first);
         let session =
             world.add(Amplifier::session(id(1)).in_dir(&dir).metadata("working_dir", second.into()).turn("x", "y"));
-        world.rejoin(["backfill".as_ref(), id(1).as_ref(), "--dir".as_ref(), dotted.as_os_str()]).code(0);
+        world.rejoin(["backfill".as_ref(), id(1).as_ref(), "--in".as_ref(), dotted.as_os_str()]).code(0);
         let text = std::fs::read_to_string(session.join("session-info.json")).expect("a file");
         let info: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         prop_assert_eq!(info["working_dir"].as_str(), dir.to_str());

@@ -70,7 +70,7 @@ fn the_callers_directory_counts_only_if_it_encodes_to_the_project() {
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).events_only().turn("x", ""));
     let answer = world.from(&other).rejoin(["resume", &id(1)]).code(7);
-    let command = format!("`rejoin resume amplifier:{} --dir .`", id(1));
+    let command = format!("`rejoin resume amplifier:{} --in .`", id(1));
     assert!(answer.stderr().contains(&command), "{}", answer.stderr());
     assert!(!session.join("session-info.json").exists());
 
@@ -169,7 +169,7 @@ fn dir_overrides_and_nothing_is_recorded_then() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
-    let answer = world.from(world.root()).rejoin(["resume", &id(1), "--dir", "other"]).code(0);
+    let answer = world.from(world.root()).rejoin(["resume", &id(1), "--in", "other"]).code(0);
     let launch = world.launched().expect("a launch");
     assert_eq!((launch.cwd.as_path(), launch.variable("PWD")), (other.as_path(), other.to_str()));
     assert!(answer.stderr().contains("warning:"), "the agent may not find it there: {}", answer.stderr());

@@ -6,7 +6,7 @@ pub(crate) const ABOUT: About = About {
     title: "Claude Code",
     sessions: "`~/.claude/projects/<slug>/<id>.jsonl`; the same below `$CLAUDE_CONFIG_DIR` and `~/.claude-*`",
     launch_dir: "the last `relocated` record, else the first recorded directory, else the last, whichever encodes to the \
-        slug; a session that none fits is marked `misfiled` and resumed only with `--trust` or `--dir`",
+        slug; a session that none fits is marked `misfiled` and resumed only with `--trust` or `--in`",
     elsewhere: "before 2.1.223 it looked only in the project of the current directory: \"No conversation found with \
         session ID\"; since then it looks in every project, but finds nothing if a copy lies in a second one",
     starts: "`claude --resume ID`, without the variables of a client that it was started from",

@@ -74,7 +74,7 @@ fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Acti
         Liveness::Maybe { why } => return (Action::Refuse { wants_dir: false }, format!("it may be in use: {why}")),
     }
     let (working_dir, source, why) = match given {
-        Some((dir, true)) => (dir.to_owned(), "option", "named with --dir".to_owned()),
+        Some((dir, true)) => (dir.to_owned(), "option", "named with --in".to_owned()),
         Some((dir, false)) => {
             let project = copy.place.project.as_deref().unwrap_or("no project");
             return (

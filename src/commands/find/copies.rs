@@ -23,13 +23,16 @@ pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec
         messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
         copy: several.then_some(at + 1),
         differs: session.choice.comparisons.get(at).copied().flatten().map(|comparison| comparison.to_string()),
-        row: Row {
-            dir: session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir)),
-            active: table::active(session, env),
-        },
+        row: row(session, env),
         select: if several { format!("{id} --copy {}", at + 1) } else { id.clone() },
     };
     session.copies.iter().enumerate().map(candidate).collect()
+}
+
+/// Returns what tells a session from others in a list.
+pub(super) fn row(session: &Session, env: &Env) -> Row {
+    let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
+    Row { dir, active: table::active(session, env) }
 }
 
 /// Puts the copy first that a person names by its number or its path.

@@ -198,7 +198,7 @@ impl Office {
             line.push_str(&format!(" --copy {copy}"));
         }
         if let Some(dir) = &how.dir {
-            line.push_str(&format!(" --dir {}", shell::word(&dir.to_string_lossy())));
+            line.push_str(&format!(" --in {}", shell::word(&dir.to_string_lossy())));
         }
         let flags = [(how.force, "--force"), (how.trust, "--trust"), (how.no_limit, "--no-limit")];
         flags.iter().filter(|(is, _)| *is).for_each(|(_, flag)| line.extend([" ", flag]));

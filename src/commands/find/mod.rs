@@ -17,7 +17,7 @@ use path::by_path;
 pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_pick};
 
 use crate::agent::Depth;
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, Row};
 use crate::scan::{self, Places, Scan, Wanted};
 use crate::session::marks;
 use crate::session::matching::{Matching, Query, Rank, Subject};
@@ -32,6 +32,9 @@ const MAX_CANDIDATES: usize = 12;
 
 /// A UUID without its hyphens; what is shorter may be the beginning of an id.
 const SHORTEST_FULL_ID: usize = 32;
+
+/// The code of a refusal of a session that is there, but that the filters leave out.
+pub(crate) const FILTERED: &str = "filtered";
 
 /// What a selector led to.
 #[derive(Debug)]
@@ -55,21 +58,20 @@ impl Target {
     }
 }
 
-/// Finds every session that is named for a change, of these agents or of any.
+/// Finds every session that is named for a change, among those that pass the filters.
 pub(crate) fn all_named(
     verb: &'static str,
     selectors: &[Selector],
-    agents: &[AgentKind],
+    filter: &Filter,
     wanted: Wanted,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Vec<Session>> {
-    let filter = Filter::of_agents(agents);
     let mut named = Vec::with_capacity(selectors.len());
     for selector in selectors {
         super::refuse_number(selector)?;
-        let found = one(selector, &filter, wanted, env, ui);
-        named.push(or_picked(found, verb, selector, &filter, wanted, env, ui)?.session()?);
+        let found = one(selector, filter, wanted, env, ui);
+        named.push(or_picked(found, verb, selector, filter, wanted, env, ui)?.session()?);
     }
     Ok(named)
 }
@@ -97,7 +99,15 @@ pub(crate) fn one_in_stores(
     match selector {
         Selector::Latest => Ok(Target::Session(Box::new(latest(filter, wanted, env, ui)?))),
         Selector::Path(path) if path == Path::new(".") => here(filter, wanted, env, ui),
-        Selector::Path(path) => by_path(&env.absolute(path), filter, wanted, env, ui),
+        Selector::Path(path) => {
+            let found = by_path(&env.absolute(path), filter, wanted, env, ui)?;
+            match &found {
+                Target::Session(session) if filter.is_narrow() && !filter.matches(session) => {
+                    Err(passes_not(session, env).into())
+                }
+                _ => Ok(found),
+            }
+        }
         Selector::Id { agent, text } => by_text(agent.map(AgentKind::session_owner), text, filter, wanted, env, ui),
     }
 }
@@ -111,11 +121,16 @@ fn by_text(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Target> {
-    if let Some(session) = by_full_id(agent, text, filter, wanted, env) {
+    let full = by_full_id(agent, text, filter, wanted, env);
+    if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
         return Ok(Target::Session(Box::new(session)));
     }
     let places = scan::locate(env, &filter.agents);
-    let resolution = select::resolve(agent, text, names(&places));
+    // Only what is read is known to pass the filters.
+    let resolution = match filter.is_narrow() {
+        true => Resolution::None,
+        false => select::resolve(agent, text, names(&places)),
+    };
     let is_exact = places.places.iter().any(|place| place.id == text);
     if agent.is_none()
         && !is_exact
@@ -134,13 +149,9 @@ fn by_text(
     }
     let mut scan = places.read_all(env, Wanted::GLANCE);
     scan.add_those_in_dirs(env, filter, Wanted::GLANCE, &Watcher::default());
+    let left_out = take_left_out(&mut scan, filter, env);
     // Only now are the ids known that lie in no store.
-    let names = scan.sessions.iter().map(|session| Name {
-        agent: session.agent,
-        id: &session.id,
-        is_subagent: session.copy().kind == SessionKind::Subagent,
-    });
-    match select::resolve(agent, text, names) {
+    match select::resolve(agent, text, scan.sessions.iter().map(name)) {
         Resolution::One(agent, id) => {
             let session = scan.sessions.iter().find(|session| session.agent == agent && session.id == id);
             if let Some(session) = session {
@@ -153,6 +164,10 @@ fn by_text(
             return Err(several(text, places, &keys, env).into());
         }
         Resolution::None => {}
+    }
+    if let Resolution::One(agent, id) = select::resolve(agent, text, left_out.iter().map(name)) {
+        let session = left_out.iter().find(|session| session.agent == agent && session.id == id);
+        return Err(session.map_or_else(nothing_passes, |session| passes_not(session, env)).into());
     }
     scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
     let titled = select::by_title(text, &scan.sessions);
@@ -258,6 +273,28 @@ pub(crate) fn listed(filter: &Filter, env: &Env, ui: &mut Ui) -> Vec<Session> {
     sessions
 }
 
+/// Takes out the sessions that do not pass the filters.
+fn take_left_out(scan: &mut Scan, filter: &Filter, env: &Env) -> Vec<Session> {
+    if !filter.is_narrow() {
+        return Vec::new();
+    }
+    scan.add_pointers(env);
+    scan.sessions.extract_if(.., |session| !filter.matches(session)).collect()
+}
+
+/// Refuses a session that was named, but that the filters leave out.
+fn passes_not(session: &Session, env: &Env) -> Refusal {
+    let Row { dir, active } = copies::row(session, env);
+    let name = format!("{}:{}", session.agent, session.id);
+    let refusal = Refusal::new(Exit::NotFound, FILTERED, format!("{name} does not pass the filters"));
+    refusal.hint(format!("it belongs to {dir} and was last active {active}; leave out the filters to mean it"))
+}
+
+fn name(session: &Session) -> Name<'_> {
+    let is_subagent = session.copy().kind == SessionKind::Subagent;
+    Name { agent: session.agent, id: &session.id, is_subagent }
+}
+
 fn names(places: &Places) -> impl Iterator<Item = Name<'_>> + Clone {
     places.places.iter().map(|place| Name { agent: place.agent(), id: &place.id, is_subagent: place.is_subagent })
 }
@@ -289,7 +326,7 @@ fn here(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Resu
         |error: &anyhow::Error| error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound);
     match found {
         Err(error) if is_missing(&error) => {
-            let place = crate::commands::place_filter(&filter.agents, Some(&dir), env);
+            let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
             let filter = Filter { dirs: place.dirs, is_respelled: place.is_respelled, ..filter.clone() };
             latest(&filter, wanted, env, ui).map(|session| Target::Session(Box::new(session))).map_err(|refusal| {
                 let message = format!("no session worked in {} or below it", dir.display());

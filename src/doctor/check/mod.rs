@@ -159,7 +159,7 @@ impl Finding {
                 self.remedy(format!("rejoin resume {selector}"), "resumes it")
             }
             Some(false) | None if can_resume => {
-                self.remedy(format!("rejoin resume {selector} --dir ."), "resumes it in the directory that you are in")
+                self.remedy(format!("rejoin resume {selector} --in ."), "resumes it in the directory that you are in")
             }
             _ => self.remedy(format!("rejoin show {selector}"), "shows what is known of it"),
         }

@@ -55,7 +55,7 @@ fn misfiled(session: &Session, survey: &Survey) -> Option<Finding> {
         .measured(format!("project {project}"), format!("the project of {}", dir.display()));
     let only = dirs.first().filter(|dir| dirs.len() == 1 && is_there(dir));
     let finding = only.into_iter().fold(finding, |finding, dir| {
-        let command = format!("rejoin resume {} --dir {}", selector(session), word(dir));
+        let command = format!("rejoin resume {} --in {}", selector(session), word(dir));
         finding.remedy(command, "resumes it where the others of its project are started")
     });
     Some(finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for either directory"))
@@ -87,7 +87,7 @@ fn unknown(session: &Session) -> Option<Finding> {
     Some(
         finding
             .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
-            .remedy(format!("rejoin resume {selector} --dir ."), "resumes it in the directory that you are in"),
+            .remedy(format!("rejoin resume {selector} --in ."), "resumes it in the directory that you are in"),
     )
 }
 
@@ -141,11 +141,11 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts what it lies on"),
         (None, _) if gone.is_no_directory || !is_movable(newest) => finding,
         (None, Some(instead)) => finding.remedy(
-            format!("rejoin resume {selector} --dir {}", word(&instead.dir)),
+            format!("rejoin resume {selector} --in {}", word(&instead.dir)),
             "resumes the newest of its sessions there",
         ),
         (None, None) => finding.remedy(
-            format!("rejoin resume {selector} --dir ."),
+            format!("rejoin resume {selector} --in ."),
             "resumes the newest of its sessions in the directory that you are in",
         ),
     };

@@ -59,7 +59,7 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
             let selector = selector(session);
             finding
                 .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
-                .remedy(format!("rejoin resume {selector} --dir ."), "resumes it in the directory that you are in")
+                .remedy(format!("rejoin resume {selector} --in ."), "resumes it in the directory that you are in")
         }
         _ => finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for its directory"),
     }
@@ -87,7 +87,7 @@ fn mismatch(session: &Session, survey: &Survey) -> Finding {
         started_there.any(|session| session.launch_dir_exists == Some(true))
     };
     let finding = better.filter(|better| is_there(&better.dir)).into_iter().fold(finding, |finding, better| {
-        let command = format!("rejoin resume {} --dir {}", selector(session), word(&better.dir));
+        let command = format!("rejoin resume {} --in {}", selector(session), word(&better.dir));
         finding.remedy(command, "resumes it in the directory of its project")
     });
     finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for either directory")

@@ -69,7 +69,7 @@ impl Answer for Report<'_> {
             if item.action == (Action::Refuse { wants_dir: true }) {
                 writeln!(
                     out,
-                    "      in the directory that it belongs to: rejoin backfill {} --dir .",
+                    "      in the directory that it belongs to: rejoin backfill {} --in .",
                     shell::word(&item.id)
                 )?;
             }

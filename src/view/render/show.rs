@@ -81,11 +81,11 @@ pub(crate) fn session(
             match (&plan.dir, session.launch_dir_exists) {
                 (None, _) => page.warning(
                     "resume",
-                    "refused while its directory is unknown; in the directory where it belongs, add --dir .",
+                    "refused while its directory is unknown; in the directory where it belongs, add --in .",
                 )?,
                 (_, Some(false)) => page.warning(
                     "resume",
-                    "refused while its launch directory is gone; to start where you are, add --dir .",
+                    "refused while its launch directory is gone; to start where you are, add --in .",
                 )?,
                 _ if copy.is_planted() => page.warning("resume", "refused without --trust")?,
                 _ => match plan.shell_line(env) {

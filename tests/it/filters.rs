@@ -1,0 +1,99 @@
+//! The filters that every command has which takes sessions: of an agent, of a directory, of the current one.
+
+use crate::contract::changes::Cleanup;
+use crate::contract::{Details, DoctorReport};
+use crate::fixtures::{Amplifier, Claude, Codex, id};
+use crate::world::World;
+
+/// Two newer sessions elsewhere, and an older one in `shop`.
+fn world() -> World {
+    let world = World::with_agents();
+    let at = |day| format!("2026-02-0{day}T10:00:00Z");
+    world.add(Claude::session(id(1)).in_dir(world.dir("shop")).at(&at(1)).turn("Fix the till", "Done."));
+    world.add(Claude::session(id(2)).in_dir(world.dir("desk")).at(&at(2)).turn("Fix the lamp", "Done."));
+    world.add(Amplifier::session(id(3)).in_dir(world.dir("desk")).at(&at(3)).turn("Fix the chair", "Done."));
+    world
+}
+
+#[test]
+fn a_directory_chooses_among_sessions_whatever_names_them() {
+    let world = world();
+    let shop = world.dir("shop").display().to_string();
+    for words in [&["latest"][..], &["1"], &["fix"], &["0000"], &["Fix the till"]] {
+        let args = [&["resume", "--dir", &shop][..], words].concat();
+        world.rejoin(args).code(0);
+        assert_eq!(world.launched().expect("a launch").argv[2], id(1), "{words:?}");
+        let args = [&["show", "--json", "--here"][..], words].concat();
+        let shown: Details = world.from(&shop).rejoin(args).code(0).json();
+        assert_eq!(shown.session.id, id(1), "{words:?}");
+    }
+    let world = world.from(world.root());
+    let found = world.rejoin(["search", "done", "--dir", &shop]).code(0).stdout();
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+#[test]
+fn who_used_dir_to_start_elsewhere_is_told_of_in() {
+    let world = world();
+    let shop = world.dir("shop").display().to_string();
+    let answer = world.rejoin(["resume", &id(2), "--dir", &shop]).code(5);
+    assert!(world.launched().is_none());
+    let expected = format!(
+        "error: claude:{} does not pass the filters
+hint: --dir chooses among sessions; to use that directory instead, run `rejoin resume {} --in {shop}`
+",
+        id(2),
+        id(2)
+    );
+    assert_eq!(answer.stderr(), expected);
+    world.rejoin(["resume", &id(2), "--in", &shop]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, world.dir("shop"));
+    let answer = world.rejoin(["backfill", &id(3), "--dir", &shop]).code(5);
+    assert!(answer.stderr().contains(&format!("`rejoin backfill {} --in {shop}`", id(3))), "{}", answer.stderr());
+}
+
+#[test]
+fn every_verb_that_takes_sessions_leaves_others_alone() {
+    let world = world();
+    let shop = world.dir("shop").display().to_string();
+    for args in [
+        &["show", "lamp"][..],
+        &["delete", "lamp", "--yes"],
+        &["pin", "lamp"],
+        &["archive", "lamp"],
+        &["doctor", "lamp"],
+        &["dedupe", "lamp", "--keep", "1"],
+    ] {
+        let answer = world.from(&shop).rejoin([args, &["--here"]].concat()).code(5);
+        assert!(answer.stderr().contains("no session"), "{args:?}: {}", answer.stderr());
+        world.rejoin([args, &["--dir", &shop]].concat()).code(5);
+    }
+    world.rejoin(["archive", &id(2)]).code(0);
+    world.rejoin(["restore", &id(2), "--dir", &shop]).code(5);
+    world.rejoin(["pin", &id(1), &id(2)]).code(0);
+    world.rejoin(["unpin", "0000000", "--dir", &shop]).code(0);
+    let pinned = world.rejoin(["pin", "--list"]).code(0).stdout();
+    assert!(pinned.contains(&id(2)) && !pinned.contains(&id(1)), "{pinned}");
+    let plan: Cleanup = world
+        .rejoin(["cleanup", "--older-than", "1d", "--dir", &shop, "--dry-run", "--json"])
+        .code_is_one_of(&[0, 7])
+        .json();
+    assert_eq!(plan.items.iter().map(|item| item.id.clone()).collect::<Vec<_>>(), [Some(id(1))]);
+    let missing = |dir: &str| {
+        let args = ["doctor", "--check", "session-info-missing", "--here", "--json"];
+        let report: DoctorReport = world.from(world.dir(dir)).rejoin(args).code(0).json();
+        report.findings.len()
+    };
+    assert_eq!([missing("shop"), missing("desk")], [0, 1]);
+}
+
+#[test]
+fn several_agents_are_named_at_once() {
+    let world = world();
+    world.add(Codex::session(id(4)).in_dir(world.dir("desk")).turn("Fix the rug", "Done."));
+    let count = |agents: &[&str]| world.rejoin([&["list"][..], agents].concat()).code(0).stdout().lines().count();
+    assert_eq!(count(&["--agent", "claude,codex"]), 3);
+    assert_eq!(count(&["--agent", "claude", "--agent", "amplifier"]), 3);
+    let answer = world.rejoin(["list", "--agent", "claude,codx"]).code(2);
+    assert!(answer.stderr().contains("'codex'"), "{}", answer.stderr());
+}
