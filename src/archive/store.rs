@@ -203,7 +203,7 @@ fn manifests_in(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
         Some(name) if is_manifest(name) => true,
         Some(name) if name.starts_with('.') || name.ends_with(".tmp") => false,
         _ => {
-            problems.push(Problem { path: path.clone(), reason: "it is no manifest by its name".to_owned() });
+            problems.push(Problem { path: path.clone(), reason: "its name is not that of a manifest".to_owned() });
             false
         }
     });
@@ -217,8 +217,11 @@ pub(crate) fn dirs(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
         if kind.is_dir() {
             dirs.push(path);
         } else if !kind.is_file() {
-            let what =
-                if kind.is_symlink() { "it is a symbolic link, which is not followed" } else { "it is no directory" };
+            let what = if kind.is_symlink() {
+                "it is a symbolic link, which is not followed"
+            } else {
+                "it is not a directory"
+            };
             problems.push(Problem { path, reason: what.to_owned() });
         }
     }

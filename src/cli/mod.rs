@@ -51,21 +51,24 @@ pub(crate) struct Cli {
     pub command: Command,
 }
 
+/// Where help shows the options of every command: after those of its own.
+const GLOBAL: &str = "Global options";
+
 /// Options of every command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Global {
     /// Use DIR as the home directory, and ignore the agents' own variables
     ///
     /// For containers, mounted volumes, backups and tests.
-    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub home: Option<PathBuf>,
 
     /// Print no notes and no warnings
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub quiet: bool,
 
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
 }
 
@@ -133,9 +136,9 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Let sessions follow a directory that was moved or renamed
     ///
-    /// This moves what agents keep of the sessions of OLD_DIR and its subdirectories, so that they find each session
-    /// from NEW_DIR. It does not move the directory itself. Where a session is, another is never overwritten; a session
-    /// in use stays where it is. `rejoin undo` reverses it. docs/moving.md says what is done for each agent.
+    /// This changes the agents' files about the sessions of OLD_DIR and its subdirectories, so that each agent finds
+    /// them from NEW_DIR. It does not move the directory itself. It never overwrites a session, and leaves a session
+    /// that is in use where it is. `rejoin undo` reverses it. docs/moving.md says what changes for each agent.
     Move(MoveArgs),
     /// Keep one copy of a session, and move the others to the trash
     ///

@@ -52,7 +52,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub strict: bool,
 
-    /// Show every finding with all that is known of it, not just three examples
+    /// Show every finding in full, not just three examples
     #[arg(long)]
     pub all_findings: bool,
 

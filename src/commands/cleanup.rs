@@ -277,8 +277,8 @@ impl Planned {
         let all = command_line::again(env, &["--dry-run", "-n", "--exit-code"], &["--allow-all"]);
         let plan = command_line::again(env, &["--yes", "-y"], &["--dry-run", "--allow-all"]);
         let hint = match args.removal.change.dry_run {
-            true => format!("if they are all to go, run `{all}`"),
-            false => format!("see the plan with `{plan}`; if they are all to go, run `{all}`"),
+            true => format!("to remove them all, run `{all}`"),
+            false => format!("see the plan with `{plan}`; to remove them all, run `{all}`"),
         };
         Some(Refusal::new(Exit::Refused, code, message).hint(hint))
     }

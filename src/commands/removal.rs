@@ -26,7 +26,7 @@ pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
     if *selector != Selector::Latest {
         return Ok(());
     }
-    let message = "latest may mean another session at any moment, so it names none that is removed";
+    let message = "`latest` may mean another session at any moment, so no session is removed by that name";
     Err(Refusal::new(Exit::Usage, "usage", message).hint("see which it is with `rejoin show latest`, and use its id"))
 }
 

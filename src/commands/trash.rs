@@ -56,8 +56,9 @@ fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refus
             .hint("run `rejoin trash list` to see the items")),
         several => {
             let candidates = several.iter().map(|entry| candidate(entry)).collect();
+            let first = render::name(several[0]);
             Err(Refusal::new(Exit::Ambiguous, "ambiguous", format!("{name} matches several items in the trash"))
-                .hint("use RUN/ITEM to name one")
+                .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
                 .candidates(candidates))
         }
     }
@@ -96,7 +97,7 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if !doomed.is_empty() && !args.yes {
         let about: Vec<String> = doomed.iter().flat_map(|run| confirm::undo(run, env)).collect();
         let runs = crate::format::text::count(doomed.len(), "run");
-        super::confirm_or_refuse(&about, &format!("Delete what {runs} removed for good?"), env, ui)?;
+        super::confirm_or_refuse(&about, &format!("Delete for good what {runs} removed?"), env, ui)?;
     }
     let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env.now, &which)?;
     ui.answer(args.format, env, &purged)?;

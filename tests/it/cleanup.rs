@@ -342,7 +342,7 @@ fn what_looks_like_a_mistake_is_refused() {
     later.stderr_eq(snapbox::str![[r#"
 warning: the trash was not purged: no session was active since its contents were removed, so the clock may be wrong
 error: no session was active since 2026-02-20, so all of them count as old; the clock of this machine may be wrong
-hint: see the plan with `rejoin cleanup --dry-run --allow-all`; if they are all to go, run `rejoin cleanup --yes --allow-all`
+hint: see the plan with `rejoin cleanup --dry-run --allow-all`; to remove them all, run `rejoin cleanup --yes --allow-all`
 
 "#]]);
     world.rejoin(["undo"]).code(0);

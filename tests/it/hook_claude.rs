@@ -137,7 +137,7 @@ fn only_a_compaction_is_answered_and_only_with_a_directory_that_is_there() {
     std::fs::remove_dir(session.project.join("sub/deeper")).expect("a directory to remove");
     assert_eq!(session.told(), None, "the directory is gone");
     std::fs::write(session.project.join("sub/deeper"), "").expect("a file");
-    assert_eq!(session.told(), None, "it is no directory any more");
+    assert_eq!(session.told(), None, "it is not a directory any more");
     std::fs::write(session.record(), "").expect("an empty record");
     assert_eq!(session.told(), None);
 }

@@ -399,7 +399,7 @@ fn while_a_copy_of_a_session_cannot_be_read_nothing_of_it_is_put_back() {
     assert!(made.success());
     let after = world.rejoin(["undo"]).code(7);
     let said = after.stdout() + &after.stderr();
-    assert!(said.contains("whether a process uses it cannot be told"), "{said}");
+    assert!(said.contains("cannot tell whether a process uses it"), "{said}");
     std::fs::remove_file(&kept).expect("no pipe");
     std::fs::rename(&aside, &kept).expect("a move");
     world.rejoin(["undo"]).code(0);

@@ -289,7 +289,7 @@ impl InUse {
                 Err(error) => unreadable = unreadable.or_else(|| Some(error.to_string())),
             }
         }
-        let why = format!("whether a process uses it cannot be told: {}", unreadable?);
+        let why = format!("cannot tell whether a process uses it: {}", unreadable?);
         Some(Hindrance { why, is_held: false })
     }
 }
@@ -340,7 +340,7 @@ fn recover_run(state_dir: &StateDir, run: &Run, now: Timestamp, look: &mut LookA
     } else if run.has_ended {
         let stuck = run.items.iter().filter_map(|(record, state)| match state {
             State::Stuck(why) => Some((record, why.as_str())),
-            State::Begun => Some((record, "it was begun, and nothing tells how it ended")),
+            State::Begun => Some((record, "it began, and nothing says how it ended")),
             _ => None,
         });
         let line = |(record, why): (&ItemRecord, &str)| {

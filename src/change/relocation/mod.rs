@@ -152,7 +152,8 @@ fn traveller<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Travelle
         let dir = copy.launch_dir.as_ref().map_or_else(|| "unknown".to_owned(), |dir| dir.value.display().to_string());
         let path = copy.place.path.display();
         return Err(format!(
-            "it has another copy, {path}, whose directory is {dir}; keep one copy with `rejoin dedupe {} --keep N` first",
+            "it has another copy, {path}, whose directory is {dir}; keep one copy first, such as copy 1 with `rejoin \
+             dedupe {} --keep 1`",
             selector()
         ));
     }

@@ -70,7 +70,7 @@ impl Places {
     /// Adds those of another session; fails with the reason where both want the same place.
     pub(super) fn add(&mut self, other: Self) -> Result<(), String> {
         if let Some(place) = other.taken.intersection(&self.taken).next() {
-            return Err(format!("another session goes to {}, too", place.display()));
+            return Err(format!("another session would move to {} too", place.display()));
         }
         self.taken.extend(other.taken);
         self.moved.extend(other.moved);

@@ -169,7 +169,7 @@ impl Office {
                 std::iter::once(trust).chain(here()).collect()
             }
             "too-many-resumes" => {
-                vec![ready(How { no_limit: true, ..how.clone() }, "resumes it all the same".to_owned())]
+                vec![ready(How { no_limit: true, ..how.clone() }, "resumes it anyway".to_owned())]
             }
             "ambiguous-copy" => {
                 let copies = refusal.candidates.iter().filter_map(|copy| Some((copy.copy?, copy)));
@@ -224,7 +224,7 @@ fn name(session: &Session) -> String {
 fn show_it(session: &Session) -> Ready {
     Ready {
         line: format!("rejoin show {}", name(session)),
-        why: "shows everything that is known of it, in a pager".to_owned(),
+        why: "shows everything that is known about it, in a pager".to_owned(),
         how: None,
     }
 }

@@ -50,7 +50,7 @@ fn empty(session: &Session) -> Option<Finding> {
     let selector = selector(session);
     Some(match copy.size() {
         // Only its agent removes a row of its database.
-        None => finding.remedy(format!("rejoin show {selector}"), "shows what is known of it"),
+        None => finding.remedy(format!("rejoin show {selector}"), "shows what is known about it"),
         Some(_) => finding
             .remedy(format!("rejoin delete {selector}"), "moves it to the trash")
             .remedy("rejoin cleanup --empty --all", "moves every empty session to the trash"),

@@ -161,7 +161,7 @@ impl Finding {
             Some(false) | None if can_resume => {
                 self.remedy(format!("rejoin resume {selector} --in ."), "resumes it in the directory that you are in")
             }
-            _ => self.remedy(format!("rejoin show {selector}"), "shows what is known of it"),
+            _ => self.remedy(format!("rejoin show {selector}"), "shows what is known about it"),
         }
     }
 

@@ -27,7 +27,7 @@ impl StepContext<'_> {
             return Err(changed(from));
         }
         if self.exists(new.at()).map_err(&fail)? {
-            return Err(StepError::Changed(format!("{} exists by now", path.display())));
+            return Err(StepError::Changed(format!("{} exists now", path.display())));
         }
         let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
         self.move_to_free(old.at(), new.at(), names, path, &mut |at| note(kept, at))?;
