@@ -1,5 +1,6 @@
 //! Turns decisions about sessions into changes of files: what doctor repairs, and which copy a person keeps.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent;
@@ -27,26 +28,62 @@ pub(crate) struct Repairs {
 /// Plans the repair of every finding that can be repaired without losing anything.
 pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     let mut repairs = Repairs { change: Change { verb: "doctor --fix", items: Vec::new() }, failed: Vec::new() };
+    let (copies, mut taken) = (Copies::of(findings, survey), Taken::default());
     let mut ordered: Vec<(&Finding, &Repair)> =
         findings.iter().filter_map(|finding| Some((finding, finding.repair.as_ref()?))).collect();
     // A log that grows makes the session look used, so what wants it as it was seen comes first.
     ordered.sort_by_key(|(_, repair)| matches!(repair, Repair::Fold { .. }));
     for (finding, repair) in ordered {
         let about = about(finding);
-        match of_repair(finding, repair, survey) {
-            Ok(item) if repairs.overlaps(&item) => {}
-            Ok(item) => repairs.change.items.push(item),
+        match of_repair(finding, repair, survey, &copies) {
+            Ok(item) if taken.overlaps(&item) => {}
+            Ok(item) => {
+                taken.add(&item);
+                repairs.change.items.push(item);
+            }
             Err(reason) => repairs.failed.push(Unplanned { about: about.to_string(), reason }),
         }
     }
     repairs
 }
 
-impl Repairs {
+/// What is changed already.
+#[derive(Default)]
+struct Taken {
+    paths: HashSet<PathBuf>,
+    /// Every directory above these.
+    above: HashSet<PathBuf>,
+}
+
+impl Taken {
     /// Returns whether something is changed already that an item would change too; the next run finds what is left.
     fn overlaps(&self, item: &Item) -> bool {
-        let taken = || self.change.items.iter().flat_map(|item| &item.steps).map(Step::path);
-        item.steps.iter().any(|step| taken().any(|path| step.path().starts_with(path) || path.starts_with(step.path())))
+        let is_taken = |path: &Path| self.above.contains(path) || path.ancestors().any(|it| self.paths.contains(it));
+        item.steps.iter().any(|step| is_taken(step.path()))
+    }
+
+    fn add(&mut self, item: &Item) {
+        for path in item.steps.iter().map(Step::path) {
+            self.above.extend(path.ancestors().skip(1).map(Path::to_path_buf));
+            self.paths.insert(path.to_path_buf());
+        }
+    }
+}
+
+/// The copies of the sessions that are repaired, by id and path, each with its number.
+struct Copies<'s>(HashMap<(&'s str, &'s Path), (usize, &'s Copy)>);
+
+impl<'s> Copies<'s> {
+    fn of(findings: &[Finding], survey: &'s Survey) -> Self {
+        let repaired = findings.iter().filter(|finding| finding.repair.is_some());
+        let named: HashSet<_> = repaired.filter_map(|finding| finding.sessions.first()).collect();
+        let sessions = named.into_iter().filter_map(|(agent, id)| survey.session(*agent, id));
+        let copies = sessions.flat_map(|session| session.copies.iter().enumerate());
+        Self(copies.map(|(number, copy)| ((&*copy.place.id, &*copy.place.path), (number, copy))).collect())
+    }
+
+    fn at(&self, session: &Session, path: &Path) -> Option<(usize, &'s Copy)> {
+        self.0.get(&(&*session.id, path)).copied()
     }
 }
 
@@ -58,19 +95,13 @@ fn about(finding: &Finding) -> About {
     }
 }
 
-fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey) -> Result<Item, String> {
-    let session = finding.sessions.first().and_then(|(agent, id)| {
-        survey.scan.sessions.iter().find(|session| session.agent == *agent && session.id == *id)
-    });
-    let copies = session.map_or(&[][..], |session| &session.copies);
-    let seen = copies
-        .iter()
-        .filter(|copy| finding.paths.iter().any(|path| **path == *copy.place.path))
-        .map(Seen::of)
-        .collect();
+fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copies<'_>) -> Result<Item, String> {
+    let session = finding.sessions.first().and_then(|(agent, id)| survey.session(*agent, id));
+    let copy_at = |path: &PathBuf| copies.at(session?, path);
+    let seen = finding.paths.iter().filter_map(copy_at);
     let mut item = Item {
         about: about(finding),
-        seen,
+        seen: seen.map(|(_, copy)| Seen::of(copy)).collect(),
         code: finding.code.name(),
         reason: finding.measured.as_str().into(),
         steps: Vec::new(),
@@ -87,8 +118,10 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey) -> Result<Item
         }
         Repair::Trash { paths } => item.steps = trash(paths)?,
         Repair::Fold { from, into } => {
-            let is_known = || session.zip(fold_of(from, survey)).is_some_and(|(_, fold)| fold == Fold::AllKnown);
-            if !is_known() {
+            let number = copy_at(from).map(|(number, _)| number);
+            if session.zip(number).and_then(|(session, number)| survey.copy_facts(session, number)?.fold)
+                != Some(Fold::AllKnown)
+            {
                 let path = into.join(LOG);
                 let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
                 let parts = stamp.is_some().then(|| path.clone()).into_iter().chain([from.join(LOG)]).collect();
@@ -98,15 +131,6 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey) -> Result<Item
         }
     }
     Ok(item)
-}
-
-/// Returns how the events of a stray directory stand to those of the session.
-fn fold_of(from: &Path, survey: &Survey) -> Option<Fold> {
-    survey.copies.iter().find_map(|(at, facts)| {
-        let copies = &survey.scan.sessions.get(*at)?.copies;
-        let number = copies.iter().position(|copy| *copy.place.path == *from)?;
-        facts.get(number.checked_sub(1)?)?.fold
-    })
 }
 
 fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
@@ -124,21 +148,12 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
     let kept = session.copy();
     let item = |copy: &Copy| {
         let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent knows it".to_owned())?;
-        let comparison = session
-            .choice
-            .comparisons
-            .iter()
-            .zip(&session.copies)
-            .find(|(_, other)| other.place.path == copy.place.path);
-        let what = match comparison.and_then(|(comparison, _)| *comparison) {
-            Some(comparison) => comparison.to_string(),
-            None => "another copy is kept".to_owned(),
-        };
         Ok(Item {
             about: session.into(),
             seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(),
             code: "duplicate-session",
-            reason: what.into(),
+            // A person chose, so nothing was compared.
+            reason: "another copy is kept".into(),
             steps: trash(&agent.belongings(&copy.place)?.own)?,
             needs: None,
         })

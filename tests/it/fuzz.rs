@@ -418,7 +418,7 @@ struct Ran {
     ticks: u64,
 }
 
-fn has_ended(pid: u32) -> bool {
+pub(crate) fn has_ended(pid: u32) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process");
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -432,7 +432,7 @@ fn peak_of(pid: u32) -> u64 {
 }
 
 /// Returns what a process took of the processors, itself and the system for it.
-fn ticks_of(pid: u32) -> u64 {
+pub(crate) fn ticks_of(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()

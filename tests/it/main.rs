@@ -34,6 +34,7 @@ mod fuzz;
 mod gemini;
 #[cfg(feature = "sqlite")]
 mod goose;
+mod growth;
 mod hook_amplifier;
 mod hook_claude;
 mod hook_install;

@@ -1,6 +1,6 @@
 //! A closer look at what would go: everything that belongs to it, when that changed, and whether a process has it open.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -103,11 +103,14 @@ impl Summaries {
             }
         };
         // A file that a process writes to need not exist, nor belong to it.
-        for file in self.growing(at).iter().filter(|file| !paths.iter().any(|path| file.starts_with(path))) {
+        let goes: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        for file in self.growing(at).iter().filter(|file| !file.ancestors().any(|above| goes.contains(above))) {
             if let Some(look) = Look::at(file).ok().filter(|look| look.kind == Kind::File) {
                 see(&|| file.clone(), &look);
             }
         }
+        let copies = self.copies(at).iter().map(|copy| (&*copy.place.path, &copy.place.path));
+        let copies: HashMap<&Path, &Arc<Path>> = copies.collect();
         let (mut steps, mut obstacle) = (Vec::with_capacity(paths.len()), None);
         for path in paths {
             let see = &mut |name: &Path, look: &Look| see(&|| path.join(name), look);
@@ -118,8 +121,7 @@ impl Summaries {
                 .and_then(|dir| stamp::take_in(&path, dir.identity, see).map_err(|error| error.to_string()));
             match stamp {
                 Ok(stamp) => {
-                    let of_copy = self.copies(at).iter().map(|copy| &copy.place.path).find(|it| ***it == *path);
-                    let path = of_copy.map_or_else(|| path.into(), Arc::clone);
+                    let path = copies.get(&*path).map_or_else(|| path.as_path().into(), |path| Arc::clone(path));
                     steps.push(Step::Trash { path, stamp });
                 }
                 Err(why) => obstacle = obstacle.or(Some(why)),
@@ -147,10 +149,10 @@ impl Summaries {
         let mut files = Vec::new();
         for copy in self.copies(at) {
             let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
-            files.extend(agent.written(&copy.place));
-            if !files.iter().any(|file| **file == *copy.place.path) {
-                files.push(copy.place.path.to_path_buf());
-            }
+            let written = agent.written(&copy.place);
+            let has_own = written.iter().any(|file| **file == *copy.place.path);
+            files.extend(written);
+            files.extend((!has_own).then(|| copy.place.path.to_path_buf()));
         }
         files
     }

@@ -109,7 +109,7 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
         (Some(repair), _) => finding.repaired_by(repair),
         (None, Err(why)) => finding.remedy(format!("rejoin show {}", selector(session)), format!("shows both; {why}")),
         (None, Ok(_)) => {
-            let kept = 1..=if is_decided { 1 } else { session.copies.len() };
+            let kept = [1, at + 1].into_iter().take(if is_decided { 1 } else { 2 });
             kept.fold(finding, |finding, copy| {
                 let path = session.copies[copy - 1].place.path.display();
                 finding.remedy(format!("rejoin dedupe {} --keep {copy}", selector(session)), format!("keeps {path}"))

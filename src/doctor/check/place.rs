@@ -9,12 +9,13 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{Gone, Survey};
 use crate::format::text::count;
 use crate::scan::moved;
-use crate::session::{Evidence, Health, Session, SessionKind};
+use crate::session::{AgentKind, Evidence, Health, Session, SessionKind};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let dirs = Dirs::of(survey);
     for session in survey.scan.sessions.iter().filter(|session| is_launched(session)) {
-        findings.extend(misfiled(session, survey));
+        findings.extend(misfiled(session, &dirs));
         findings.extend(unknown(session));
     }
     findings.extend(missing(survey));
@@ -22,12 +23,31 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
+/// Where sessions are started.
+struct Dirs<'s> {
+    /// By agent, store and project: the directories of the sessions that are filed right.
+    of_projects: BTreeMap<(AgentKind, &'s Path, &'s str), BTreeSet<&'s Path>>,
+    /// The launch directories that exist.
+    there: BTreeSet<&'s Path>,
+}
+
+impl<'s> Dirs<'s> {
+    fn of(survey: &'s Survey) -> Self {
+        let mut of_projects: BTreeMap<_, BTreeSet<&Path>> = BTreeMap::new();
+        for (project, dir) in survey.project_dirs() {
+            of_projects.entry(project).or_default().insert(dir);
+        }
+        let there = survey.scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
+        Self { of_projects, there: there.filter_map(Session::launch_dir).collect() }
+    }
+}
+
 /// Returns whether a person would resume it.
 fn is_launched(session: &Session) -> bool {
     !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
 }
 
-fn misfiled(session: &Session, survey: &Survey) -> Option<Finding> {
+fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
     let copy = session.copy();
     let (project, dir) = (copy.place.project.as_deref()?, session.launch_dir()?);
     if copy.is_filed_right || copy.health.contains(&Health::SessionInfoMismatch) {
@@ -39,22 +59,12 @@ fn misfiled(session: &Session, survey: &Survey) -> Option<Finding> {
         name(session),
         dir.display()
     );
-    let dirs: BTreeSet<&Path> = survey
-        .project_dirs()
-        .filter(|((agent, root, other), _)| {
-            *agent == session.agent && *root == copy.place.store.root && *other == project
-        })
-        .map(|(_, dir)| dir)
-        .collect();
+    let of_project = dirs.of_projects.get(&(session.agent, copy.place.store.root.as_path(), project));
     // Where its neighbours are started, this one would be found as well.
-    let is_there = |dir: &Path| {
-        let mut started_there = survey.scan.sessions.iter().filter(|session| session.launch_dir() == Some(dir));
-        started_there.any(|session| session.launch_dir_exists == Some(true))
-    };
+    let only = of_project.filter(|of_project| of_project.len() == 1).and_then(BTreeSet::first);
     let finding = Finding::about(session, Code::MisfiledSession, Severity::Warning, evidence)
         .measured(format!("project {project}"), format!("the project of {}", dir.display()));
-    let only = dirs.first().filter(|dir| dirs.len() == 1 && is_there(dir));
-    let finding = only.into_iter().fold(finding, |finding, dir| {
+    let finding = only.filter(|dir| dirs.there.contains(*dir)).into_iter().fold(finding, |finding, dir| {
         let command = format!("rejoin resume {} --in {}", selector(session), word(dir));
         finding.remedy(command, "resumes it where the others of its project are started")
     });
@@ -164,13 +174,17 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
         let real = survey.resolved.get(dir).cloned().unwrap_or_else(|| dir.to_owned());
         by_project.entry(project).or_default().entry(real).or_default().insert(dir);
     }
-    let shared = by_project.into_iter().filter(|(_, dirs)| dirs.len() > 1);
-    shared.map(|((agent, root, project), dirs)| {
-        let is_of = |session: &&Session| {
-            let place = &session.copy().place;
-            let is_there = place.store.root == root && place.project.as_deref() == Some(project);
-            session.agent == agent && is_there && is_launched(session)
-        };
+    by_project.retain(|_, dirs| dirs.len() > 1);
+    let mut sessions: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
+    for session in survey.scan.sessions.iter().filter(|session| is_launched(session)) {
+        let place = &session.copy().place;
+        let Some(project) = place.project.as_deref() else { continue };
+        let key = (session.agent, place.store.root.as_path(), project);
+        if by_project.contains_key(&key) {
+            sessions.entry(key).or_default().push(session);
+        }
+    }
+    by_project.into_iter().map(|((agent, root, project), dirs)| {
         let named: Vec<String> = dirs.keys().map(|dir| dir.display().to_string()).collect();
         let evidence = format!(
             "{agent} files the sessions of {} directories in one project, {project}: {}. Resuming the newest session of \
@@ -180,7 +194,7 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
         );
         let mut finding = Finding::new(Code::SlugCollision, Severity::Info, evidence)
             .measured(count(dirs.len(), "directory"), "one directory");
-        let sessions: Vec<&Session> = survey.scan.sessions.iter().filter(is_of).collect();
+        let sessions = sessions.remove(&(agent, root, project)).unwrap_or_default();
         let newest = sessions.iter().copied().max_by_key(|session| session.recency());
         finding = newest.into_iter().fold(finding.subject(project), Finding::resumed);
         finding = sessions.iter().fold(finding, |finding, session| finding.session(session));

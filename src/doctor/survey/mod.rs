@@ -147,6 +147,13 @@ impl Survey {
         at.ok().map(|at| &sessions[at])
     }
 
+    /// Returns what is known of a copy of a session, which is not the chosen one.
+    pub(crate) fn copy_facts(&self, session: &Session, number: usize) -> Option<&CopyFacts> {
+        let sessions = &self.scan.sessions;
+        let at = sessions.binary_search_by(|other| (other.agent, &other.id).cmp(&(session.agent, &session.id)));
+        self.copies.get(&at.ok()?)?.get(number.checked_sub(1)?)
+    }
+
     fn verify(&mut self, env: &Env) {
         for agent in agent::all() {
             let own = self.scan.sessions.iter_mut().filter(|session| session.agent == agent.kind());

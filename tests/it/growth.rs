@@ -1,0 +1,110 @@
+//! Four times as much takes about four times as long: of a processor's time, which no other program makes much longer.
+#![cfg(target_os = "linux")]
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::fixtures::{Claude, id, put};
+use crate::fuzz::{has_ended, ticks_of};
+use crate::world::World;
+
+/// Returns what a run takes of a processor, in hundredths of a second.
+fn ticks(world: &World, args: &[&str]) -> u64 {
+    let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+    let mut child =
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a program");
+    while !has_ended(child.id()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let ticks = ticks_of(child.id());
+    let code = child.wait().expect("an end").code();
+    // Doctor ends with 4 for what it found, and resume with 6 where a person has to choose.
+    assert!(matches!(code, Some(0 | 4 | 6)), "{args:?} ended with {code:?}");
+    ticks
+}
+
+/// Checks runs in a small world and in a large one, which has four times as much of something.
+#[track_caller]
+fn grows_as_much(world: impl Fn(usize) -> World, count: usize, runs: &[&[&str]]) {
+    let (small, large) = (world(count), world(4 * count));
+    for args in runs {
+        // What is quadratic takes sixteen times as long, each time; a busy machine may make one time look like that.
+        let times = || (ticks(&small, args).max(3), ticks(&large, args));
+        let tries: Vec<_> = (0..3).map(|_| times()).take_while(|(few, many)| *many > 7 * few).collect();
+        assert!(tries.len() < 3, "{args:?}: hundredths of a second for a quarter and for the whole: {tries:?}");
+    }
+}
+
+#[test]
+fn very_many_sub_agents_are_dealt_with_in_time_that_grows_as_they_do() {
+    let world = |count| {
+        let world = World::new();
+        let path = world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a0", "look", "ok"));
+        let first = path.with_extension("").join("subagents/agent-a0.jsonl");
+        let text = std::fs::read_to_string(&first).expect("a transcript");
+        for n in 1..count {
+            put(&first.with_file_name(format!("agent-a{n}.jsonl")), text.replace("agent-a0", &format!("agent-a{n}")));
+        }
+        world
+    };
+    grows_as_much(world, 750, &[&["delete", &id(1), "--dry-run"], &["show", &id(1)]]);
+}
+
+#[test]
+fn very_many_copies_of_an_id_are_dealt_with_in_time_that_grows_as_they_do() {
+    let world = |count| {
+        let world = World::new();
+        for n in 0..count {
+            world.add(Claude::session(id(1)).turn("x", "y").filed_under(format!("-p{n}")));
+        }
+        world
+    };
+    let runs: [&[&str]; 6] = [
+        &["list", "--all"],
+        &["show", &id(1)],
+        &["resume", &id(1), "--print", "--in", "."],
+        &["dedupe", &id(1), "--keep", "1", "--dry-run"],
+        &["delete", &id(1), "--dry-run"],
+        &["doctor", "--fix", "--dry-run"],
+    ];
+    grows_as_much(world, 500, &runs);
+}
+
+#[test]
+fn very_many_copies_that_differ_are_told_of_in_time_that_grows_as_they_do() {
+    let world = |count| {
+        let world = World::new();
+        for n in 0..count {
+            world.add(Claude::session(id(1)).turn("x", &format!("y{n}")).filed_under(format!("-p{n}")));
+        }
+        world
+    };
+    grows_as_much(world, 300, &[&["doctor"], &["resume", &id(1), "--print"]]);
+}
+
+#[test]
+fn very_many_sessions_in_the_wrong_project_are_told_of_in_time_that_grows_as_they_do() {
+    let world = |count: usize| {
+        let world = World::new();
+        for n in 0..count {
+            let dir = if n % 2 == 0 { "/usr/bin" } else { "/usr/lib" };
+            world.add(Claude::session(id(n as u32)).in_dir(dir).turn("x", "y").filed_under("-usr-bin"));
+        }
+        world
+    };
+    grows_as_much(world, 1_000, &[&["doctor"]]);
+}
+
+#[test]
+fn very_many_handlers_are_added_to_in_time_that_grows_as_they_do() {
+    let world = |count: usize| {
+        let world = World::new();
+        let handler = |n| json!({"matcher": "Bash", "hooks": [{"type": "command", "command": format!("echo {n}")}]});
+        let handlers: Vec<_> = (0..count).map(handler).collect();
+        put(&world.home().join(".claude/settings.json"), json!({"hooks": {"PostToolUse": handlers}}).to_string());
+        world
+    };
+    grows_as_much(world, 1_250, &[&["hook", "install", "--dry-run"]]);
+}
