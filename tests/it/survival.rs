@@ -49,7 +49,7 @@ const ONE: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 const FOUR: &str = "00000004-aaaa-4aaa-8aaa-000000000004";
 
 /// Every verb that changes something.
-const CHANGES: [Change; 15] = [
+const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["doctor", "--fix"], purges: false },
     Change { before: &[], args: &["dedupe", FOUR, "--keep", "1"], purges: false },
     Change { before: &[], args: &["cleanup", "--older-than", "30d", "--yes"], purges: false },
@@ -65,6 +65,9 @@ const CHANGES: [Change; 15] = [
     Change { before: &[&["delete", ONE, "--yes"]], args: &["trash", "purge", "--all", "--yes"], purges: true },
     Change { before: &[], args: &["hook", "install"], purges: false },
     Change { before: &[], args: &["pin", ONE], purges: false },
+    Change { before: &[&["pin", ONE]], args: &["unpin", ONE], purges: false },
+    Change { before: &[&["hook", "install"]], args: &["hook", "uninstall"], purges: false },
+    Change { before: &[], args: &["move", APP, "/usr/lib", "--session", ONE, "--yes"], purges: false },
 ];
 
 /// Returns the contents of every file, but not of those that this program keeps for itself.
