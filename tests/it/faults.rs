@@ -301,6 +301,96 @@ fn a_cleanup_that_another_run_keeps_waiting_has_done_nothing() {
 }
 
 #[test]
+fn whoever_waits_for_the_lock_gets_it_when_a_verb_has_done_all_of_its_work() {
+    // So many that the other one begins to wait in the middle of it.
+    let old: Vec<String> = (10..70).map(id).collect();
+    let delete: Vec<&str> = ["delete", "--permanent"].into_iter().chain(old.iter().map(String::as_str)).collect();
+    for args in [&["cleanup", "--permanent", "--allow-all"][..], &delete] {
+        let world = world();
+        world.add(Claude::session(id(3)).in_dir(APP).at("2026-02-20T10:00:00Z").turn("x", "y"));
+        for id in &old {
+            world.add(Claude::session(id).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y"));
+        }
+        age_tree(&world.home().join(".claude"));
+        put(&state(&world).join("lock"), "");
+        let (lock, runs) =
+            (std::fs::File::open(state(&world).join("lock")).expect("a lock"), state(&world).join("runs"));
+        let is_done = AtomicBool::new(false);
+        let answer = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let has_begun = || std::fs::read_dir(&runs).is_ok_and(|mut runs| runs.next().is_some());
+                while !has_begun() && !is_done.load(Ordering::Relaxed) {}
+                rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
+                while !is_done.load(Ordering::Relaxed) {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            });
+            let args = args.iter().chain(&["--yes", "--lock-timeout", "1s"]);
+            let answer = world.rejoin(args);
+            is_done.store(true, Ordering::Relaxed);
+            answer
+        });
+        assert_eq!(answer.exit(), Some(0), "{}", answer.stderr());
+        assert!(!answer.stderr().contains("Nothing was done"), "{}", answer.stderr());
+        let trash = picture(&state(&world).join("trash"));
+        assert!(
+            !transcript(&world, 10).exists() && trash.keys().all(|path| path.components().count() < 2),
+            "{trash:?}"
+        );
+    }
+}
+
+#[test]
+fn a_purge_that_fails_names_what_still_lies_in_the_trash() {
+    let deleted = || {
+        let world = world();
+        world.rejoin(["delete", &id(1), "--yes"]).code(0);
+        world
+    };
+    let args = ["trash", "purge", "--all", "--yes", "--json"];
+    failing_at_every_point(
+        "5",
+        false,
+        |fault| deleted().with("REJOIN_FAULT", fault).rejoin(args).was_killed(),
+        |fault| {
+            let world = deleted();
+            let answer = world.with("REJOIN_FAULT", fault).rejoin(args).code_is_one_of(&[0, 1, 3]);
+            let trash = picture(&state(&world).join("trash"));
+            if trash.keys().any(|path| path.components().count() > 1) && answer.exit() != Some(1) {
+                let purged: Purge = answer.code(3).json();
+                assert!(purged.runs.is_empty() && !purged.failed.is_empty(), "{fault}: {purged:?}");
+            }
+        },
+    );
+}
+
+#[test]
+fn a_directory_of_any_depth_goes_with_its_session_and_comes_back() {
+    let world = world();
+    let side = transcript(&world, 1).with_extension("").join("tool-results");
+    let deep = "for _ in $(seq 40); do mkdir -p $(printf 'd/%.0s' $(seq 100)); cd -P $(printf 'd/%.0s' $(seq 100)); done; \
+                echo the deepest > f";
+    let made = std::process::Command::new("sh").args(["-c", deep]).current_dir(&side).status();
+    assert!(made.expect("a shell").success());
+    let found = || {
+        let find = ["-c", "find . -name f | wc -l"];
+        let found = std::process::Command::new("sh").args(find).current_dir(world.home()).output().expect("a shell");
+        String::from_utf8_lossy(&found.stdout).trim().to_owned()
+    };
+    world.rejoin(["list", "--all"]).code(0);
+    world.rejoin(["doctor"]).code_is_one_of(&[0, 4]);
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    assert_eq!((side.exists(), found().as_str()), (false, "1"));
+    world.rejoin(["undo"]).code(0);
+    assert_eq!((side.exists(), found().as_str()), (true, "1"));
+    // Its path is longer than a system takes, so that it is left alone, and that is said.
+    let archived = world.rejoin(["archive", &id(1)]).code(3);
+    assert!(archived.stdout().contains("failed"), "{}", archived.stdout());
+    world.rejoin(["delete", &id(1), "--permanent", "--yes"]).code(0);
+    assert_eq!(found(), "0");
+}
+
+#[test]
 fn an_archive_of_which_a_part_cannot_be_seen_is_not_swept() {
     let hide: [fn(&Path); 2] = [
         |sessions| {

@@ -226,3 +226,46 @@ pub(crate) fn size(disk: &dyn Disk, at: At<'_>) -> u64 {
     });
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::system::disk::memory::{Memory, Node, Verdict};
+    use crate::system::disk::open_parent;
+
+    #[test]
+    fn what_becomes_a_link_while_it_is_removed_or_copied_leads_nowhere() {
+        for (swapped, removes) in ["/a/x", "/a/x/sub", "/a/x/sub/deep"].iter().flat_map(|it| [(it, true), (it, false)])
+        {
+            for at in 1.. {
+                let memory = Memory::new();
+                for path in ["/a/x/sub/deep/f", "/a/x/sub/g", "/a/x/h", "/out/sub/deep/f", "/out/deep/f", "/out/f"] {
+                    memory.actor().put(path, path);
+                }
+                let disk = memory.shared();
+                let (dir, name) = open_parent(&*disk, "/a/x".as_ref()).expect("a directory");
+                memory.before_each(move |call, actor| {
+                    if call.number == at {
+                        actor.rename(swapped, "/a/aside");
+                        actor.symlink(swapped, "/out");
+                    }
+                    Verdict::Go
+                });
+                // Whether it is refused or done: what the link leads to is neither removed nor copied.
+                let _ = match removes {
+                    true => remove(&*disk, (&dir, &name)),
+                    false => copy(&*disk, (&dir, &name), (&dir, "copy".as_ref())),
+                };
+                if memory.calls() < at {
+                    break;
+                }
+                let is_outside = |node: &Node| matches!(node, Node::File(bytes) if bytes.starts_with(b"/out"));
+                let files = memory.actor().files().into_iter().filter(|(_, node)| is_outside(node));
+                let paths: Vec<PathBuf> = files.map(|(path, _)| path).collect();
+                assert_eq!(paths, ["/out/deep/f", "/out/f", "/out/sub/deep/f"].map(PathBuf::from), "{swapped} at {at}");
+            }
+        }
+    }
+}
