@@ -13,21 +13,21 @@ use crate::session::select::Selector;
 #[derive(Args, Debug)]
 pub(crate) struct ArchiveArgs {
     /// Which sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
-    #[arg(value_name = "SESSION", required_unless_present_any = ["older_than", "expiring", "all", "verify"],
-          conflicts_with_all = ["older_than", "expiring", "all", "verify"])]
+    #[arg(value_name = "SESSION", required_unless_present_any = ["older_than", "expiring", "every", "verify"],
+          conflicts_with_all = ["older_than", "expiring", "every", "verify"])]
     pub sessions: Vec<Selector>,
 
     /// Sessions not active since AGE: an age such as 30d, or a date
-    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["all", "verify"])]
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["every", "verify"])]
     pub older_than: Option<Age>,
 
     /// Sessions that their agent will delete within DAYS days
-    #[arg(long, value_name = "DAYS", conflicts_with_all = ["all", "verify"])]
+    #[arg(long, value_name = "DAYS", conflicts_with_all = ["every", "verify"])]
     pub expiring: Option<u16>,
 
     /// Every session
-    #[arg(long, short, conflicts_with = "verify")]
-    pub all: bool,
+    #[arg(long, conflicts_with = "verify")]
+    pub every: bool,
 
     /// Read the whole archive and report what is damaged or missing; change nothing
     #[arg(long, conflicts_with_all = ["dry_run", "full", "agent", "dir", "here"])]
@@ -46,7 +46,7 @@ pub(crate) struct ArchiveArgs {
     ///
     /// rejoin creates DIR if its parent directory exists.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub to: Option<PathBuf>,
+    pub archive_dir: Option<PathBuf>,
 
     /// Print what would be archived; write nothing
     #[arg(long, short = 'n')]
@@ -83,7 +83,7 @@ pub(crate) struct RestoreArgs {
 
     /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub from: Option<PathBuf>,
+    pub archive_dir: Option<PathBuf>,
 
     #[command(flatten)]
     pub change: ChangeArgs,

@@ -20,7 +20,7 @@ pub(crate) struct SearchArgs {
     pub filter: FilterArgs,
 
     /// Search sub-agents, archived and empty sessions too
-    #[arg(long, short)]
+    #[arg(long)]
     pub all: bool,
 
     /// Only messages of this role (can be repeated)
@@ -32,7 +32,7 @@ pub(crate) struct SearchArgs {
     pub case_sensitive: bool,
 
     /// Stop after N sessions
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 
     /// Show at most N messages of each session
@@ -45,7 +45,7 @@ pub(crate) struct SearchArgs {
 
     /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
-    pub from: Option<PathBuf>,
+    pub archive_dir: Option<PathBuf>,
 
     #[command(flatten)]
     pub format: FormatArgs,
@@ -80,7 +80,7 @@ pub(crate) struct ShowArgs {
 
     /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
-    pub from: Option<PathBuf>,
+    pub archive_dir: Option<PathBuf>,
 
     /// Show archived state N instead of the newest
     #[arg(long, value_name = "N", requires = "archived")]

@@ -34,7 +34,7 @@ pub(crate) enum Hook {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct HookSettingsArgs {
     /// Whose settings
-    #[arg(long, value_name = "AGENT", default_value = "claude")]
+    #[arg(long, short, value_name = "AGENT", default_value = "claude")]
     pub agent: HookAgent,
 
     /// Which settings.json
@@ -57,7 +57,7 @@ pub(crate) struct HookSettingsArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct HookStatusArgs {
     /// Whose settings
-    #[arg(long, value_name = "AGENT", default_value = "claude")]
+    #[arg(long, short, value_name = "AGENT", default_value = "claude")]
     pub agent: HookAgent,
 
     /// Only this settings.json

@@ -16,11 +16,11 @@ pub(crate) struct ListArgs {
     pub filter: FilterArgs,
 
     /// Show sub-agents, archived and empty sessions too
-    #[arg(long, short)]
+    #[arg(long)]
     pub all: bool,
 
     /// Show at most N sessions, or all with 0; by default, a terminal shows as many as fit on it
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 
     /// Count prompts and replies; this reads every transcript to its end
@@ -53,7 +53,7 @@ pub(crate) struct ListArgs {
 
     /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
-    pub from: Option<PathBuf>,
+    pub archive_dir: Option<PathBuf>,
 
     #[command(flatten)]
     pub format: ListFormatArgs,

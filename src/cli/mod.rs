@@ -2,6 +2,7 @@
 
 mod archive;
 mod browse;
+mod former;
 mod hook;
 mod list;
 mod options;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use archive::{ArchiveArgs, RestoreArgs};
 pub(crate) use browse::{SearchArgs, ShowArgs};
+pub(crate) use former::former;
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, ListForm};
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
@@ -211,13 +213,4 @@ pub(crate) struct HelpArgs {
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-
-    use super::*;
-
-    #[test]
-    fn the_definition_of_the_command_line_is_sound() {
-        Cli::command().debug_assert();
-    }
-}
+mod tests;

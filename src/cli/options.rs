@@ -56,7 +56,7 @@ pub(crate) enum Format {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct AgentArgs {
     /// Only sessions of this agent, or of several, separated by commas (can be repeated)
-    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<AgentKind>,
 }
 

@@ -13,8 +13,8 @@ use crate::session::select::Selector;
 #[derive(Args, Debug)]
 pub(crate) struct CleanupArgs {
     /// Remove sessions last active before AGE: an age such as 30d, or a date; the default is 30d unless --max-total
-    /// or --all is given
-    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with = "all")]
+    /// or --any-age is given
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with = "any_age")]
     pub older_than: Option<Age>,
 
     /// Keep the last N sessions of each project, however old they are
@@ -22,16 +22,16 @@ pub(crate) struct CleanupArgs {
     pub keep_last: usize,
 
     /// Remove the oldest sessions until the rest takes at most SIZE: a number of bytes, or a size such as 500M or 10G
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "all")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "any_age")]
     pub max_total: Option<u64>,
 
-    /// Remove only sessions without a prompt or reply; with --all, of any age
+    /// Remove only sessions without a prompt or reply; with --any-age, of any age
     #[arg(long)]
     pub empty: bool,
 
     /// Remove sessions of any age
     #[arg(long)]
-    pub all: bool,
+    pub any_age: bool,
 
     #[command(flatten)]
     pub place: PlaceArgs,
@@ -51,7 +51,7 @@ pub(crate) struct CleanupArgs {
 
     /// Use the archive in DIR instead of the default one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archive")]
-    pub to: Option<PathBuf>,
+    pub archive_dir: Option<PathBuf>,
 
     /// Purge from the trash what was removed before AGE: an age or a date
     #[arg(long, value_name = "AGE", default_value = "14d", value_parser = parse_age)]

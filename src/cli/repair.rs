@@ -93,18 +93,18 @@ pub(crate) struct DedupeArgs {
 #[derive(Args, Debug)]
 pub(crate) struct BackfillArgs {
     /// Which sessions: ids or the start of ids, or the sessions' directories
-    #[arg(value_name = "SESSION", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "SESSION", required_unless_present = "every", conflicts_with = "every")]
     pub sessions: Vec<Selector>,
 
     /// Check every Amplifier session
-    #[arg(long, short)]
-    pub all: bool,
+    #[arg(long)]
+    pub every: bool,
 
     #[command(flatten)]
     pub place: PlaceArgs,
 
     /// Record DIR, whatever the evidence says; for one session
-    #[arg(long = "in", value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "all")]
+    #[arg(long = "in", value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "every")]
     pub in_dir: Option<PathBuf>,
 
     /// Print what would be written; write nothing

@@ -20,6 +20,10 @@ pub(crate) struct UndoArgs {
     #[arg(long, short)]
     pub yes: bool,
 
+    /// Print what would be put back; change nothing
+    #[arg(long, short = 'n', conflicts_with = "list")]
+    pub dry_run: bool,
+
     #[command(flatten)]
     pub lock: LockArgs,
 
@@ -61,6 +65,10 @@ pub(crate) struct TrashRestoreArgs {
     #[arg(value_name = "ENTRY")]
     pub entry: String,
 
+    /// Print what would be put back; change nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+
     #[command(flatten)]
     pub lock: LockArgs,
 
@@ -72,20 +80,24 @@ pub(crate) struct TrashRestoreArgs {
 #[derive(Args, Debug)]
 pub(crate) struct TrashPurgeArgs {
     /// Purge what these runs removed
-    #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "all"])]
+    #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "every"])]
     pub runs: Vec<String>,
 
     /// Purge what was removed before AGE: an age such as 14d, or a date
-    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["runs", "all"])]
+    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["runs", "every"])]
     pub older_than: Option<Age>,
 
     /// Purge everything
     #[arg(long, conflicts_with = "runs")]
-    pub all: bool,
+    pub every: bool,
 
     /// Do not ask for confirmation; required without a terminal
     #[arg(long, short)]
     pub yes: bool,
+
+    /// Print what would be deleted; change nothing
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
 
     #[command(flatten)]
     pub lock: LockArgs,

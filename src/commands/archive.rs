@@ -27,7 +27,7 @@ use crate::view::render::show;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let archive = Archive::of(env, args.to.as_deref());
+    let archive = Archive::of(env, args.archive_dir.as_deref());
     if args.verify {
         return verify(args, &archive, env, ui);
     }
@@ -131,7 +131,7 @@ fn expires(
 }
 
 fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    if args.to.is_some() && !archive.root().is_dir() {
+    if args.archive_dir.is_some() && !archive.root().is_dir() {
         return Err(no_archive(archive).into());
     }
     let verdict = verify::verify(archive);
@@ -146,8 +146,8 @@ pub(super) fn no_archive(archive: &Archive) -> Refusal {
 
 /// Lists what is archived, with the filters and orders of `list`.
 pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let archive = Archive::of(env, args.from.as_deref());
-    if args.from.is_some() && !archive.root().is_dir() {
+    let archive = Archive::of(env, args.archive_dir.as_deref());
+    if args.archive_dir.is_some() && !archive.root().is_dir() {
         return Err(no_archive(&archive).into());
     }
     let holdings = archive.holdings();
@@ -173,7 +173,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
 
 /// Shows an archived session from its manifest, and its messages from a copy that is unpacked for as long.
 pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let archive = Archive::of(env, args.from.as_deref());
+    let archive = Archive::of(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();
     let states = find::archived(&super::selector(&args.session)?, filter, &holdings, env)?;
     let state = find::state(states, args.state)?;

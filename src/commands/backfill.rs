@@ -28,7 +28,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     let mut problems = Vec::new();
     let sessions = {
         let filter = super::place_filter(&args.place, env);
-        if args.all { all(&filter, env, ui, &mut problems) } else { named(args, filter, env, ui)? }
+        if args.every { all(&filter, env, ui, &mut problems) } else { named(args, filter, env, ui)? }
     };
     let plan: Vec<(&Session, Item)> = sessions
         .iter()

@@ -125,7 +125,7 @@ struct Planned {
 }
 
 fn policy(args: &CleanupArgs, env: &Env) -> Policy {
-    let is_aged = args.max_total.is_none() && !args.all;
+    let is_aged = args.max_total.is_none() && !args.any_age;
     let age = args.older_than.or(is_aged.then_some(Age::Before(DEFAULT_AGE)));
     Policy {
         now: env.now,
@@ -134,7 +134,7 @@ fn policy(args: &CleanupArgs, env: &Env) -> Policy {
         keep_last: args.keep_last,
         max_total: args.max_total,
         only_empty: args.empty,
-        all: args.all,
+        all: args.any_age,
     }
 }
 
@@ -145,7 +145,7 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     // Every agent is read, because the fuses compare with all there is.
     let showing = ui.watch("Reading");
     let mut summaries = Summaries::read(env, &[], &filter, policy.max_total.is_some(), showing.watcher());
-    let archive = Archive::of(env, args.to.as_deref());
+    let archive = Archive::of(env, args.archive_dir.as_deref());
     let (families, guards) =
         summaries.decide(&policy, &pins, &args.exclude, |summaries, families| match args.archive {
             // None of them goes that is not archived first.
@@ -237,7 +237,7 @@ impl Planned {
 
     /// Archives everything that goes; what cannot be archived stays.
     fn archive(&mut self, args: &CleanupArgs, state_dir: &StateDir, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
-        let archive = Archive::of(env, args.to.as_deref());
+        let archive = Archive::of(env, args.archive_dir.as_deref());
         let (archived, failed) =
             safe::archive(&self.change.items, &archive, args.removal.change.lock, state_dir, env, ui)?;
         self.archived = archived;

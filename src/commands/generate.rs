@@ -123,10 +123,10 @@ fn schemas() -> [(&'static str, &'static str, Schema); 27] {
         ("resume-plan", "`resume-plan`.", schema_for!(json::ResumePlanJson<'_>)),
         ("last-launch", "`last-launch`.", schema_for!(json::LastLaunchJson<'_>)),
         ("backfill", "`backfill-plan` for a dry run, else `backfill-outcome`.", schema_for!(json::BackfillJson<'_>)),
-        ("undo", "`undo-outcome`.", schema_for!(undo::UndoJson<'_>)),
+        ("undo", "`undo-plan` for a dry run, else `undo-outcome`.", schema_for!(undo::UndoJson<'_>)),
         ("run-list", "`run-list`.", schema_for!(undo::RunListJson<'_>)),
         ("trash-list", "`trash-list`.", schema_for!(trash::TrashListJson<'_>)),
-        ("purge", "`purge-outcome`.", schema_for!(trash::PurgeJson<'_, &[String]>)),
+        ("purge", "`purge-plan` for a dry run, else `purge-outcome`.", schema_for!(trash::PurgeJson<'_, &[String]>)),
         ("doctor", "`doctor-report`.", schema_for!(json::doctor::DoctorJson<'_>)),
         ("doctor-checks", "`doctor-checks`.", schema_for!(json::doctor::ChecksJson)),
         (

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     if !args.change.dry_run {
         super::recover_first("restore", args.change.lock, env, ui)?;
     }
-    let archive = Archive::of(env, args.from.as_deref());
+    let archive = Archive::of(env, args.archive_dir.as_deref());
     let filter = super::place_filter(&args.place, env);
     super::refuse_number(&args.session)?;
     let holdings = archive.holdings();

@@ -20,7 +20,7 @@ use crate::view::ui::Ui;
 const PART: usize = 64;
 
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let archive = Archive::of(env, args.from.as_deref());
+    let archive = Archive::of(env, args.archive_dir.as_deref());
     if !args.archived {
         let filter = super::filter(&args.filter, args.all, env);
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive: None, env };
         return search.all(scan.sessions, scan.problems, ui);
     }
-    if args.from.is_some() && !archive.root().is_dir() {
+    if args.archive_dir.is_some() && !archive.root().is_dir() {
         return Err(super::archive::no_archive(&archive).into());
     }
     let mut holdings = archive.holdings();

@@ -35,6 +35,11 @@ fn restore(args: &TrashRestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let entries: Vec<Entry<'_>> = trash::entries(&history).collect();
     let entry = find(&args.entry, &entries)?;
     let which = Which::Named(entry.run.id.clone());
+    if args.dry_run {
+        let report = undo::preview(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
+        ui.answer(args.format, env, &report)?;
+        return Ok(super::undo::exit(&report));
+    }
     let mut report = undo::undo(&which, |record| record.item == entry.item, env, args.lock.lock_timeout)?;
     super::note_recovered(ui, &report.recovered);
     super::undo::warn_of_sweeps(&mut report, env, ui);
@@ -81,7 +86,7 @@ fn candidate(entry: &Entry<'_>) -> Candidate {
 fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let which = match args.older_than {
         Some(age) => Purge::Before(age.before(env.now)),
-        None if args.all => Purge::All,
+        None if args.every => Purge::All,
         None => Purge::Runs(args.runs.clone()),
     };
     let history = History::read(env)?;
@@ -94,6 +99,11 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
             .into());
     }
     let doomed: Vec<_> = history.runs.iter().filter(|run| which.means(run)).collect();
+    if args.dry_run {
+        let purged = trash::preview(&history, &which);
+        ui.answer(args.format, env, &purged)?;
+        return Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial });
+    }
     if !doomed.is_empty() && !args.yes {
         let about: Vec<String> = doomed.iter().flat_map(|run| confirm::undo(run, env)).collect();
         let runs = crate::format::text::count(doomed.len(), "run");

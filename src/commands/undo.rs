@@ -20,6 +20,11 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         Some(run) => Which::Named(run.clone()),
         None => newest(args, env, ui)?,
     };
+    if args.dry_run {
+        let report = undo::preview(&which, |_| true, env, args.lock.lock_timeout)?;
+        ui.answer(args.format, env, &report)?;
+        return Ok(exit(&report));
+    }
     let mut report = undo::undo(&which, |_| true, env, args.lock.lock_timeout)?;
     super::note_recovered(ui, &report.recovered);
     warn_of_sweeps(&mut report, env, ui);
@@ -31,7 +36,7 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     let history = History::read(env)?;
     let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
-    if !args.yes && env.stdin_is_terminal && env.stderr_is_terminal {
+    if !args.yes && !args.dry_run && env.stdin_is_terminal && env.stderr_is_terminal {
         super::confirm_or_refuse(&confirm::undo(run, env), "Undo this run?", env, ui)?;
     }
     Ok(Which::Named(run.id.clone()))

@@ -201,7 +201,7 @@ fn a_session_in_files_of_opencode_comes_back_and_one_in_its_database_is_refused(
 
     let world = World::new();
     world.add(OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok"));
-    let done: Archive = world.rejoin(["archive", "--all", "--json"]).code(3).json();
+    let done: Archive = world.rejoin(["archive", "--every", "--json"]).code(3).json();
     assert_eq!((done.archived, done.refused), (0, 1));
     let why = done.items[0].reason.as_deref().expect("a reason");
     assert!(why.starts_with("it is in OpenCode's database"), "{why}");
@@ -213,7 +213,7 @@ fn world() -> World {
     let session = || Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
     world.add(session().side_file("tool-results/a.txt", "a result"));
     age_tree(&world.home().join(".claude"));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     world.add(session().turn("and another", "Done."));
     world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
     world.add(Jido::session(id(3)).in_dir(APP));
@@ -293,7 +293,7 @@ fn a_state_that_the_next_one_does_not_hold_is_kept_and_can_be_had() {
 #[test]
 fn every_flipped_bit_is_found_and_named_and_nothing_damaged_is_restored() {
     let world = world();
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
     let before = stores(&world);
     let files = walkdir::WalkDir::new(archive_dir(&world)).into_iter().map(|entry| entry.expect("an entry"));
@@ -415,7 +415,7 @@ fn what_an_agent_deletes_by_its_time_comes_back_with_the_time_of_now() {
     let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let amplifier = world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
     let times = [claude.metadata().expect("metadata").modified(), amplifier.metadata().expect("metadata").modified()];
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
     world.rejoin(["restore", &id(1)]).code(0).stderr_eq(snapbox::str![[r#"
 Its files get the current time, because claude deletes old files; --keep-times keeps the original times.
@@ -462,7 +462,7 @@ fn sessions_are_chosen_by_age_and_by_how_soon_their_agent_deletes_them() {
     assert_eq!(ids(&[&id(2), &id(1), &id(2)]), [id(2), id(1)]);
     assert!(!archive_dir(&world).exists(), "a dry run writes nothing");
     world.rejoin(["archive"]).code(2);
-    world.rejoin(["archive", "--all", &id(1)]).code(2);
+    world.rejoin(["archive", "--every", &id(1)]).code(2);
     world.rejoin(["archive", &id(9)]).code(5);
 }
 
@@ -516,16 +516,16 @@ fn an_archive_elsewhere_is_named_and_a_volume_that_is_not_there_is_no_empty_one(
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let to = world.root().join("volume");
     let to = to.to_str().expect("a path");
-    world.rejoin(["archive", "--verify", "--to", to]).code(5);
-    world.rejoin(["list", "--archived", "--from", to]).code(5);
-    world.rejoin(["archive", "--all", "--to", &format!("{to}/not/there")]).code(1);
-    world.rejoin(["archive", "--all", "--to", to]).code(0);
+    world.rejoin(["archive", "--verify", "--archive-dir", to]).code(5);
+    world.rejoin(["list", "--archived", "--archive-dir", to]).code(5);
+    world.rejoin(["archive", "--every", "--archive-dir", &format!("{to}/not/there")]).code(1);
+    world.rejoin(["archive", "--every", "--archive-dir", to]).code(0);
     assert!(!archive_dir(&world).exists());
-    world.rejoin(["archive", "--verify", "--to", to]).code(0);
-    let list: List = world.rejoin(["list", "--archived", "--from", to, "--json"]).code(0).json();
+    world.rejoin(["archive", "--verify", "--archive-dir", to]).code(0);
+    let list: List = world.rejoin(["list", "--archived", "--archive-dir", to, "--json"]).code(0).json();
     assert_eq!(list.sessions.len(), 1);
     let inside = world.home().join(".claude/backup");
-    world.rejoin(["archive", "--all", "--to", inside.to_str().expect("a path")]).code(2);
+    world.rejoin(["archive", "--every", "--archive-dir", inside.to_str().expect("a path")]).code(2);
 }
 
 #[test]
@@ -536,13 +536,13 @@ fn a_session_of_another_home_goes_to_the_store_of_this_one_or_to_one_that_is_nam
     let path = crate::fixtures::Fixture::write_to(&session, &other);
     let volume = world.root().join("volume");
     let (other, volume) = (other.to_str().expect("a path"), volume.to_str().expect("a path"));
-    world.rejoin(["--home", other, "archive", "--all", "--to", volume]).code(0);
-    world.rejoin(["restore", &id(1), "--from", volume]).code(0);
+    world.rejoin(["--home", other, "archive", "--every", "--archive-dir", volume]).code(0);
+    world.rejoin(["restore", &id(1), "--archive-dir", volume]).code(0);
     let below = path.strip_prefix(other).expect("a path below");
     assert_eq!(std::fs::read(world.home().join(below)).expect("a file"), std::fs::read(&path).expect("a file"));
 
     let store = world.root().join("store");
-    world.rejoin(["restore", &id(1), "--from", volume, "--to-store", store.to_str().expect("a path")]).code(0);
+    world.rejoin(["restore", &id(1), "--archive-dir", volume, "--to-store", store.to_str().expect("a path")]).code(0);
     let below = below.strip_prefix(".claude").expect("a path below");
     assert!(store.join(below).is_file());
 
@@ -552,9 +552,12 @@ fn a_session_of_another_home_goes_to_the_store_of_this_one_or_to_one_that_is_nam
         &Claude::session(id(2)).in_dir(APP).config_dir(&odd).turn("x", "y"),
         &world.home(),
     );
-    world.with("CLAUDE_CONFIG_DIR", &odd).rejoin(["archive", &id(2), "--to", volume]).code(0);
+    world.with("CLAUDE_CONFIG_DIR", &odd).rejoin(["archive", &id(2), "--archive-dir", volume]).code(0);
     std::fs::remove_dir_all(odd.join("projects")).expect("a store that goes");
-    assert_eq!(world.rejoin(["restore", &id(2), "--from", volume, "--json"]).code(7).error().code, "unknown-store");
+    assert_eq!(
+        world.rejoin(["restore", &id(2), "--archive-dir", volume, "--json"]).code(7).error().code,
+        "unknown-store"
+    );
     assert!(!odd.join("projects").exists());
 }
 
@@ -562,7 +565,7 @@ fn a_session_of_another_home_goes_to_the_store_of_this_one_or_to_one_that_is_nam
 fn a_restore_is_done_as_it_was_shown() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
     let before = stores(&world);
     let plan: Change = world.rejoin(["restore", &id(1), "--dry-run", "--json"]).code(0).json();
@@ -580,7 +583,7 @@ fn a_restore_is_done_as_it_was_shown() {
 fn what_went_on_after_a_restore_is_not_undone() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
     world.rejoin(["restore", &id(1)]).code(0);
     let longer = std::fs::read_to_string(&path).expect("a transcript") + "{\"type\":\"user\"}\n";
@@ -619,18 +622,18 @@ fn nothing_is_lost(world: &World, when: &str) {
 fn killed_at_any_moment_what_was_archived_is_whole_and_the_next_run_does_the_rest() {
     let complete = {
         let world = world();
-        world.rejoin(["archive", "--all"]).code(0);
+        world.rejoin(["archive", "--every"]).code(0);
         archive_of(&world)
     };
     killed_at_every_point(20, |fault, _| {
         let world = world();
         let before = stores(&world);
-        if !world.with("REJOIN_FAULT", fault).rejoin(["archive", "--all"]).was_killed() {
+        if !world.with("REJOIN_FAULT", fault).rejoin(["archive", "--every"]).was_killed() {
             return false;
         }
         assert_same(&before, &stores(&world), &format!("after {fault}"));
         nothing_is_lost(&world, &format!("after {fault}"));
-        world.rejoin(["archive", "--all"]).code(0);
+        world.rejoin(["archive", "--every"]).code(0);
         // A manifest names the time and the home, which is another one in each world.
         let names = |picture: &Picture| -> Vec<_> {
             let paths = picture.keys().filter(|path| path.extension().is_none_or(|ending| ending != "json"));
@@ -651,7 +654,7 @@ fn whatever_the_system_refuses_while_archiving_nothing_is_lost() {
         loop {
             let fault = format!("{error}:{}", points + 1);
             let world = world();
-            let answer = world.with("REJOIN_FAULT", &fault).rejoin(["archive", "--all"]);
+            let answer = world.with("REJOIN_FAULT", &fault).rejoin(["archive", "--every"]);
             if answer.exit() == Some(0) && points > 60 {
                 break;
             }
@@ -668,7 +671,7 @@ fn lost_world() -> World {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("tool-results/a.txt", "a"));
     age_tree(&world.home().join(".claude"));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
     world
 }
@@ -764,9 +767,9 @@ fn an_archive_on_another_file_system_gives_everything_back() {
     let before = restored(&world);
     let volume = elsewhere.path().join("archive");
     let volume = volume.to_str().expect("a path");
-    world.rejoin(["archive", "--all", "--to", volume]).code(0);
+    world.rejoin(["archive", "--every", "--archive-dir", volume]).code(0);
     wipe(&world);
-    world.rejoin(["restore", &id(1), "--from", volume, "--keep-times"]).code(0);
+    world.rejoin(["restore", &id(1), "--archive-dir", volume, "--keep-times"]).code(0);
     assert_same(&before, &restored(&world), "from another file system");
 }
 
@@ -780,7 +783,7 @@ fn only_what_is_archived_whole_and_as_it_is_now_counts_as_held() {
     let held = || -> Vec<String> {
         age_tree(&world.home());
         let is_held = |agent: &str| {
-            let args = ["cleanup", "--agent", agent, "--all", "--dry-run", "--json"];
+            let args = ["cleanup", "--agent", agent, "--any-age", "--dry-run", "--json"];
             let plan: Cleanup = world.rejoin(args).json();
             plan.refused.is_none()
         };
@@ -793,7 +796,7 @@ fn only_what_is_archived_whole_and_as_it_is_now_counts_as_held() {
     // A file more, other content, and a damaged blob.
     put(&claude.with_extension("").join("b.txt"), "b");
     assert_eq!(held(), [id(2)]);
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(held(), [id(2), id(1), id(3)]);
     put(&claude.with_extension("").join("b.txt"), "c");
     assert_eq!(held(), [id(2), id(3)]);
@@ -805,7 +808,7 @@ fn only_what_is_archived_whole_and_as_it_is_now_counts_as_held() {
 fn the_archive_is_listed_and_shown_without_unpacking_anything() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added."));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     std::fs::remove_dir_all(archive_dir(&world).join("blobs")).expect("blobs that go");
     wipe(&world);
     let list: List = world.rejoin(["list", "--archived", "--json"]).code(0).json();
@@ -835,7 +838,7 @@ fn what_real_clients_wrote_comes_back_byte_for_byte() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
         let before = stores(&world);
-        let done: Archive = world.rejoin(["archive", "--all", "--json"]).code_is_one_of(&[0, 3]).json();
+        let done: Archive = world.rejoin(["archive", "--every", "--json"]).code_is_one_of(&[0, 3]).json();
         let refused = done.items.iter().filter(|item| !matches!(item.result, ArchiveResult::Archived));
         let reasons: Vec<_> = refused.map(|item| item.reason.clone()).collect();
         assert!(reasons.iter().all(|why| why.as_deref().is_some_and(|why| why.contains("database"))), "{reasons:?}");

@@ -57,7 +57,7 @@ written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.j
 
 "#]]);
     assert_eq!(info(&session).as_deref(), Some(GOOD));
-    let again = report(&world, &["--all"], 0);
+    let again = report(&world, &["--every"], 0);
     assert_eq!((again.kind, again.written, again.kept), (BackfillKind::BackfillOutcome, 0, 1));
     assert_eq!(info(&session).as_deref(), Some(GOOD));
 }
@@ -192,7 +192,7 @@ fn evidence_is_taken_in_its_order_and_shown() {
     // Only the project's other sessions know.
     world.add(Amplifier::session(id(3)).in_dir("/srv/shop").turn("x", "y"));
     world.add(Amplifier::session(id(4)).in_dir("/srv/shop").events_only().turn("x", ""));
-    let report = report(&world, &["--all"], 0);
+    let report = report(&world, &["--every"], 0);
     let found = |n: u32| {
         let item = report.items.iter().find(|item| item.id == id(n)).expect("an item");
         (item.working_dir.as_deref(), item.source.as_deref())
@@ -209,7 +209,7 @@ fn sessions_of_a_project_that_disagree_are_no_evidence() {
     world.add(Amplifier::session(id(1)).in_dir("/a/b").turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir("/a-b").turn("x", "y"));
     let session = world.add(Amplifier::session(id(3)).in_dir("/a/b").events_only().turn("x", ""));
-    let report = report(&world, &["--all"], 3);
+    let report = report(&world, &["--every"], 3);
     assert_eq!((report.written, report.refused), (2, 1));
     assert_eq!(info(&session), None);
 }
@@ -219,10 +219,10 @@ fn a_dry_run_writes_nothing_and_says_the_same() {
     let world = World::new();
     let first = world.add(Amplifier::session(id(1)).turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir("/b").metadata("working_dir", json!("/c")).turn("x", "y"));
-    let plan = report(&world, &["--all", "--dry-run"], 3);
+    let plan = report(&world, &["--every", "--dry-run"], 3);
     assert_eq!((plan.kind, plan.written, plan.refused), (BackfillKind::BackfillPlan, 1, 1));
     assert_eq!(info(&first), None);
-    let outcome = report(&world, &["--all"], 3);
+    let outcome = report(&world, &["--every"], 3);
     for (planned, done) in plan.items.iter().zip(&outcome.items) {
         assert_eq!((&planned.id, &planned.working_dir, &planned.reason), (&done.id, &done.working_dir, &done.reason));
     }
@@ -251,7 +251,7 @@ fn all_leaves_sub_sessions_and_empty_ones_alone() {
             .turn("x", "y"),
     );
     let empty = world.add(Amplifier::session(id(1)));
-    let report = report(&world, &["--all"], 0);
+    let report = report(&world, &["--every"], 0);
     assert!(report.items.is_empty(), "{:?}", report.items);
     assert_eq!((info(&sub), info(&empty)), (None, None));
 }
@@ -269,7 +269,7 @@ fn only_amplifier_sessions_can_be_backfilled() {
 fn dir_is_for_one_session() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).turn("x", "y"));
-    world.rejoin(["backfill", "--all", "--in", "/x"]).code(2);
+    world.rejoin(["backfill", "--every", "--in", "/x"]).code(2);
     world.rejoin(["backfill", &id(1), &id(2), "--in", "/x"]).code(2);
 }
 

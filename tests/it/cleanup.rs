@@ -291,23 +291,24 @@ fn filters_and_limits_narrow_what_goes() {
         (&["--dir", "/opt"], &[4, 5]),
         (&["--keep-last", "7"], &[2, 3, 7]),
         (&["--empty"], &[7]),
-        (&["--empty", "--all"], &[7, 8]),
+        (&["--empty", "--any-age"], &[7, 8]),
         (&["--older-than", "2025-11-15"], &[1, 2, 3]),
         (&["--max-total", "1T"], &[]),
-        (&["--all", "--agent", "amplifier"], &[5, 6]),
+        (&["--any-age", "--agent", "amplifier"], &[5, 6]),
         (&["--older-than", "30d", "--max-total", "1G"], &[1, 2, 3, 4, 5, 7]),
     ] {
         let expected: Vec<String> = expected.iter().map(|n| id(*n)).collect();
         assert_eq!(plan(&world, args).ids(), expected, "{args:?}");
     }
-    let sessions = world.rejoin(["list", "--all", "--json"]).sessions();
+    let sessions = world.rejoin(["list", "--any-age", "--json"]).sessions();
     // A session's size counts its sub-agents.
     let total: u64 = sessions.iter().filter(|one| one.kind != Kind::Subagent).map(|one| one.size_bytes).sum();
     let plan = plan(&world, &["--max-total", &(total - 4000).to_string()]);
     // The oldest go first, and no more than has to.
     assert_eq!(plan.ids(), [id(1), id(2), id(3)], "{plan:#?}");
     assert!(plan.items.iter().all(|item| item.code == "over-total"));
-    for wrong in [&["--all", "--older-than", "1d"][..], &["--max-total", "x"], &["--exit-code"], &["--exclude", ""]] {
+    for wrong in [&["--any-age", "--older-than", "1d"][..], &["--max-total", "x"], &["--exit-code"], &["--exclude", ""]]
+    {
         world.rejoin(["cleanup", "--yes"].iter().chain(wrong)).code(2);
     }
 }
@@ -318,7 +319,7 @@ fn what_looks_like_a_mistake_is_refused() {
     let before = stores(&world);
     for (args, code) in [
         (&["--older-than", "1d"][..], "clock"),
-        (&["--all"], "whole-agent"),
+        (&["--any-age"], "whole-agent"),
         (&["--older-than", "2026-02-25"], "whole-agent"),
     ] {
         let args = ["cleanup", "--yes", "--json"].iter().chain(args);
@@ -330,7 +331,7 @@ fn what_looks_like_a_mistake_is_refused() {
     world.add(Jido::session(id(21)));
     assert_eq!(
         world
-            .rejoin(["cleanup", "--all", "--exclude", &id(16), "--exclude", &id(21), "--yes", "--json"])
+            .rejoin(["cleanup", "--any-age", "--exclude", &id(16), "--exclude", &id(21), "--yes", "--json"])
             .code(7)
             .error()
             .code,
@@ -348,7 +349,7 @@ hint: see the plan with `rejoin cleanup --dry-run --allow-all`; to remove them a
     world.rejoin(["undo"]).code(0);
     std::fs::remove_dir_all(world.home().join(".jido_code")).expect("a store");
     assert_same(&before, &stores(&world), "after undo");
-    let all: Cleanup = world.rejoin(["cleanup", "--all", "--allow-all", "--yes", "--json"]).code(0).json();
+    let all: Cleanup = world.rejoin(["cleanup", "--any-age", "--allow-all", "--yes", "--json"]).code(0).json();
     assert_eq!(all.deleted, 9);
     assert!(world.rejoin(["list", "--all", "--json"]).sessions().is_empty());
 }
@@ -542,7 +543,7 @@ fn a_session_with_another_file_system_mounted_inside_is_left_as_a_whole() {
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     let trash = walkdir::WalkDir::new(world.home().join(".local/state/rejoin")).into_iter().filter_map(Result::ok);
     let inside = trash.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("tool-results")).expect("a place");
-    let script = "mount --bind \"$2\" \"$1\" && exec \"$0\" trash purge --all --yes";
+    let script = "mount --bind \"$2\" \"$1\" && exec \"$0\" trash purge --every --yes";
     let mut command = world.from(world.root()).command("/usr/bin/unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_rejoin")]);
     let output = command.arg(&inside).arg(&outside).output().expect("a run");
@@ -558,7 +559,7 @@ fn what_real_clients_wrote_goes_with_all_that_belongs_to_it_and_comes_back() {
         age_tree(&world.home());
         let before = stores(&world);
         let later = || world.with("REJOIN_NOW", "2031-03-01T12:00:00Z");
-        let done: Cleanup = later().rejoin(["cleanup", "--all", "--allow-all", "--yes", "--json"]).code(0).json();
+        let done: Cleanup = later().rejoin(["cleanup", "--any-age", "--allow-all", "--yes", "--json"]).code(0).json();
         assert_eq!((done.failed, done.skipped), (0, 0), "{agent}: {:#?}", done.errors);
         assert!(done.deleted > 0 || !done.left_to_agent.is_empty(), "{agent}");
         let left = later().rejoin(["list", "--all", "--json"]).code(0).sessions();

@@ -38,7 +38,7 @@ fn what_goes_is_in_the_archive_when_even_the_trash_has_forgotten_it() {
     let done: Cleanup = world.rejoin(["cleanup", "--archive", "--apply", &plan.fingerprint, "--json"]).code(0).json();
     assert_eq!((done.deleted, done.archived, done.failed), (3, 3, 0));
     assert!(done.archived_bytes > 0);
-    world.rejoin(["trash", "purge", "--all", "--yes"]).code(0);
+    world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
     for n in 1..=3 {
         world.rejoin(["restore", &id(n), "--keep-times"]).code(0);
     }
@@ -88,11 +88,11 @@ fn nothing_goes_where_there_is_no_archive_to_go_to() {
     let before = stores(&world);
     let missing = world.root().join("no/volume/here");
     let to = missing.to_str().expect("a name");
-    let answer = world.rejoin(["cleanup", "--archive", "--to", to, "--yes"]).code(1);
+    let answer = world.rejoin(["cleanup", "--archive", "--archive-dir", to, "--yes"]).code(1);
     assert!(answer.stderr().contains("no/volume"), "{}", answer.stderr());
-    world.rejoin(["cleanup", "--to", to, "--yes"]).code(2);
+    world.rejoin(["cleanup", "--archive-dir", to, "--yes"]).code(2);
     let inside = world.home().join(".claude/archive");
-    world.rejoin(["cleanup", "--archive", "--to", inside.to_str().expect("a name"), "--yes"]).code(2);
+    world.rejoin(["cleanup", "--archive", "--archive-dir", inside.to_str().expect("a name"), "--yes"]).code(2);
     assert_same(&before, &stores(&world), "after all");
 }
 
@@ -101,11 +101,12 @@ fn what_is_archived_as_it_is_counts_as_kept() {
     let world = world();
     let before = stores(&world);
     let refused = |world: &World| {
-        let plan: Cleanup = world.rejoin(["cleanup", "--all", "--dry-run", "--json"]).code_is_one_of(&[0, 7]).json();
+        let plan: Cleanup =
+            world.rejoin(["cleanup", "--any-age", "--dry-run", "--json"]).code_is_one_of(&[0, 7]).json();
         plan.refused
     };
     assert_eq!(refused(&world), Some(Guard::WholeAgent));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(refused(&world), None);
     // An archive that is damaged keeps nothing.
     let blobs = world.home().join(".local/share/rejoin/archive/blobs");
@@ -122,7 +123,7 @@ fn what_is_archived_as_it_is_counts_as_kept() {
     age_tree(&world.home().join(".claude"));
     assert_eq!(refused(&world), Some(Guard::MoreThanHalf));
     // What goes into the archive first is safe as well; a clock that jumped is another matter.
-    let all: Cleanup = world.rejoin(["cleanup", "--all", "--archive", "--yes", "--json"]).code(0).json();
+    let all: Cleanup = world.rejoin(["cleanup", "--any-age", "--archive", "--yes", "--json"]).code(0).json();
     assert_eq!((all.deleted, all.archived), (9, 9));
     let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
     assert_eq!(undone.undone, 9);

@@ -127,8 +127,8 @@ fn there_is_no_progress_where_nobody_watches() {
     for args in [
         &["list"][..],
         &["doctor"],
-        &["cleanup", "--all", "--allow-all", "--dry-run"],
-        &["archive", "--all"],
+        &["cleanup", "--any-age", "--allow-all", "--dry-run"],
+        &["archive", "--every"],
         &["search", "x"],
     ] {
         let answer = world.with("REJOIN_PAUSE", "0").rejoin(args);

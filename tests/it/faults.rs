@@ -103,7 +103,7 @@ fn fails_from_every_point_on(args: &[&str]) {
                     nothing_is_lost(&world, &before, fault);
                 }
                 // What is stuck is named by the next verb, which can be finished by hand.
-                let next = world.rejoin(["backfill", "--all"]).code(0).stderr();
+                let next = world.rejoin(["backfill", "--every"]).code(0).stderr();
                 let is_back = stores(&world) == before;
                 assert!(is_back || !next.contains("is stuck") || next.contains("`rejoin undo 2"), "{fault}: {next}");
                 while world.rejoin(["undo"]).code_is_one_of(&[0, 5]).stderr().is_empty() {}
@@ -211,12 +211,12 @@ fn a_journal_with_a_bad_line_is_refused_by_name_and_its_trash_left_alone() {
                 assert!(!answer.stderr().contains("panicked"), "{what}: {}", answer.stderr());
                 assert!(answer.stderr().contains("20260301-120000.jsonl: "), "{what}: {verb:?} {}", answer.stderr());
             }
-            let purged: Purge = world.rejoin(["trash", "purge", "--all", "--yes", "--json"]).code(3).json();
+            let purged: Purge = world.rejoin(["trash", "purge", "--every", "--yes", "--json"]).code(3).json();
             assert!(
                 purged.runs.is_empty() && purged.failed[0].contains("20260301-120000 is left as it is"),
                 "{purged:?}"
             );
-            let answer = world.rejoin(["backfill", "--all"]).code(0);
+            let answer = world.rejoin(["backfill", "--every"]).code(0);
             let is_cut_off = !std::fs::read_to_string(&journal).expect("a journal").contains("\"event\":\"end\"");
             assert_eq!(answer.stderr().contains("is left as it is"), is_cut_off, "{what}: {}", answer.stderr());
             let mut after = picture(&world.home());
@@ -233,7 +233,7 @@ fn a_journal_with_a_bad_line_is_refused_by_name_and_its_trash_left_alone() {
 fn runs_that_cannot_be_read_are_an_error_and_not_none() {
     let world = world();
     put(&state(&world).join("runs"), "no directory");
-    for args in [&["undo"][..], &["undo", "--list"], &["trash", "list"], &["trash", "purge", "--all", "--yes"]] {
+    for args in [&["undo"][..], &["undo", "--list"], &["trash", "list"], &["trash", "purge", "--every", "--yes"]] {
         let answer = world.rejoin(args).code(1);
         assert!(answer.stderr().contains("rejoin/runs: "), "{args:?}: {}", answer.stderr());
     }
@@ -416,7 +416,7 @@ fn an_archive_of_which_a_part_cannot_be_seen_is_not_swept() {
         assert!(before.iter().all(|blob| after.contains_key(blob)), "{before:?} {:?}", after.keys());
     }
     let world = world();
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     hide[0](&archive_dir(&world).join("sessions"));
     let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(4).json();
     assert!(verdict.faults[0].reason.contains("symbolic link"), "{verdict:?}");

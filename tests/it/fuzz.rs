@@ -162,7 +162,7 @@ impl Arena {
         // What this program keeps itself.
         let before = files(&self.world);
         for args in
-            [&["pin", &format!("pi:{}", id(1))][..], &["archive", "--all"], &["resume", &format!("pi:{}", id(2))]]
+            [&["pin", &format!("pi:{}", id(1))][..], &["archive", "--every"], &["resume", &format!("pi:{}", id(2))]]
         {
             self.run(args, b"").expect("what is archived, pinned and launched");
         }

@@ -101,7 +101,7 @@ fn a_removal_names_what_it_would_remove_before_it_asks() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(said.contains("Nothing was changed.") && !said.contains("error:"), "{said}");
-    let (_, said) = answering(&world, "n\n", &["cleanup", "--all", "--allow-all"]);
+    let (_, said) = answering(&world, "n\n", &["cleanup", "--any-age", "--allow-all"]);
     assert_eq!(said.matches("Number ").count(), 10, "{said}");
     for part in ["and 2 more", "By agent: claude 12 (", "By project: ", "Move 12 sessions"] {
         assert!(said.contains(part), "{part}: {said}");

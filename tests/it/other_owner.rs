@@ -32,8 +32,8 @@ fn what_root_makes_in_somebody_elses_home_belongs_to_them() {
     let (app_dir, home_dir) = (app.to_str().expect("a path"), home.to_str().expect("a path"));
     for args in [
         &["pin", "00000003"][..],
-        &["backfill", "--all"],
-        &["archive", "--all"],
+        &["backfill", "--every"],
+        &["archive", "--every"],
         &["delete", "00000002", "--yes"],
         &["undo"],
         &["delete", "00000002", "--yes"],

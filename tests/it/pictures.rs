@@ -133,7 +133,7 @@ fn the_screens_of_every_width_are_what_they_were() {
         ("doctor-check", &["doctor", "--check", "duplicate-session", "--all-findings"], 30, None),
         ("doctor-fix", &["doctor", "--fix"], 40, Some("n\n")),
         ("delete", &["delete", "licence"], 20, Some("n\n")),
-        ("cleanup", &["cleanup", "--all", "--allow-all"], 30, Some("n\n")),
+        ("cleanup", &["cleanup", "--any-age", "--allow-all"], 30, Some("n\n")),
     ];
     for (name, args, rows, keys) in screens {
         for columns in [60, 80, 120, 200] {

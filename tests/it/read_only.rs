@@ -27,7 +27,7 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["list", "--group", "project", "--wide", "--format", format],
             vec!["agents", "--format", format],
             vec!["show", "latest", "--format", format],
-            vec!["backfill", "--all", "--dry-run", "--format", format],
+            vec!["backfill", "--every", "--dry-run", "--format", format],
             vec!["doctor", "--deep", "--format", format],
             vec!["doctor", "--list-checks", "--format", format],
             vec!["undo", "--list", "--format", format],
@@ -36,7 +36,7 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["search", "e", "--all", "--format", format],
             vec!["search", "e", "--archived", "--format", format],
             vec!["archive", "--verify", "--format", format],
-            vec!["archive", "--all", "--dry-run", "--format", format],
+            vec!["archive", "--every", "--dry-run", "--format", format],
         ]
     };
     ["table", "json", "ndjson"].into_iter().flat_map(in_format).collect()
@@ -114,7 +114,7 @@ fn looking_changes_nothing_in_the_sample_home() {
 fn no_directory_of_an_agent_is_made_in_an_empty_home() {
     let world = World::new();
     for args in
-        [&["list"][..], &["show", "latest"], &["resume", "latest", "--print"], &["backfill", "--all"], &["doctor"]]
+        [&["list"][..], &["show", "latest"], &["resume", "latest", "--print"], &["backfill", "--every"], &["doctor"]]
     {
         world.rejoin(args);
     }

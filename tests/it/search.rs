@@ -100,7 +100,7 @@ fn what_is_only_in_the_archive_is_found_there() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("where is the heron", "at the lake"));
     world.add(Codex::session(id(2)).in_dir(APP).turn("look", "the heron flew"));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
     assert_eq!(search(&world, &["heron"]).sessions.len(), 0);
     let answer = search(&world, &["heron", "--archived"]);
@@ -113,7 +113,7 @@ fn what_is_only_in_the_archive_is_found_there() {
     let left = std::fs::read_dir(state).into_iter().flatten().map(|entry| entry.expect("an entry").file_name());
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("rejoin-shown-")).collect();
     assert!(left.is_empty(), "{left:?}");
-    world.rejoin(["search", "heron", "--archived", "--from", "/nowhere"]).code(5);
+    world.rejoin(["search", "heron", "--archived", "--archive-dir", "/nowhere"]).code(5);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn wrong_arguments_are_refused_with_what_is_right() {
     let world = World::new();
     world.rejoin(["search"]).code(2);
     world.rejoin(["search", ""]).code(2);
-    world.rejoin(["search", "x", "--from", "/tmp"]).code(2);
+    world.rejoin(["search", "x", "--archive-dir", "/tmp"]).code(2);
     world.rejoin(["search", "x", "--role", "robot"]).code(2);
 }
 

@@ -144,7 +144,7 @@ fn what_real_clients_wrote_says_the_same_from_the_archive() {
 /// Archives a whole home and compares every conversation with what was said of it in its store.
 #[track_caller]
 fn all_say_the_same(world: &World, at_least: u64) {
-    let done: Archive = world.rejoin(["archive", "--all", "--json"]).code_is_one_of(&[0, 3]).json();
+    let done: Archive = world.rejoin(["archive", "--every", "--json"]).code_is_one_of(&[0, 3]).json();
     assert!(done.archived >= at_least, "{}", done.archived);
     let known = archived(world).into_iter();
     // Agents may give the same id.
@@ -163,7 +163,7 @@ fn all_say_the_same(world: &World, at_least: u64) {
 fn the_answers_keep_to_the_contract() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added.").turn("run it", "Ran."));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     let none: Show = world.rejoin(["show", "--archived", &id(1), "--json"]).code(0).json();
     assert!(none.messages.is_none());
     let last: Show = world.rejoin(["show", "--archived", &id(1), "--messages", "3", "--json"]).code(0).json();
@@ -236,7 +236,7 @@ fn lost_world() -> World {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).side_file("tool-results/a.txt", "a result");
     world.add((0..3000).fold(session, |session, _| session.turn("why?", &"because ".repeat(10))));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
     world
 }
@@ -338,7 +338,7 @@ fn what_another_run_is_reading_is_not_taken_away() {
     assert_eq!(world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout(), whole);
     // A run that changes something looks for what is left over, too.
     world.add(Jido::session(id(2)).in_dir(APP));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(left_in(&state(&world)).len(), 1);
     stdout.read_to_end(&mut text).expect("the rest");
     assert_eq!(String::from_utf8(text).expect("text"), whole);
@@ -443,7 +443,7 @@ fn a_verb_that_finds_a_session_in_the_archive_alone_names_what_puts_it_back() {
     let world = World::with_agents();
     world.add(Jido::session(id(3)).in_dir(APP));
     world.add(Pi::session(id(3)).in_dir(APP).turn("x", "y"));
-    world.rejoin(["archive", "--all"]).code(0);
+    world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
     let both = world.rejoin(["resume", &format!("pi:{}", id(3)), "--json"]).code(5).error();
     let hint = format!("it is in the archive; run `rejoin restore pi:{}` to put it back", id(3));

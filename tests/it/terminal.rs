@@ -351,7 +351,7 @@ fn a_long_cleanup_shows_how_far_it_is_and_leaves_no_trace_of_that() {
     }
     let plan = |world: &World| {
         let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
-        command.args(["cleanup", "--all", "--allow-all", "--yes"]);
+        command.args(["cleanup", "--any-age", "--allow-all", "--yes"]);
         command
     };
     let (status, output) = Seat::run(&plan(&world), 80, 24).ends();
@@ -374,7 +374,7 @@ fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_
         ("search parser", &["Reading", "Searching"], "Fix the parser"),
         ("doctor", &["Reading", "Reading lines"], "2 sessions"),
         ("cleanup --all --allow-all --dry-run", &["Reading", "Looking closer"], "Fix the parser"),
-        ("archive --all --dry-run", &["Reading"], "Fix the parser"),
+        ("archive --every --dry-run", &["Reading"], "Fix the parser"),
         // What is refused is said on a clean line too.
         ("cleanup --all --yes", &["Reading", "Looking closer"], "error:"),
     ] {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 
 use crate::contract::Backfill;
-use crate::contract::changes::{Purge, RunList, RunState, TrashList, Undo, UndoResult};
+use crate::contract::changes::{Purge, PurgeKind, RunList, RunState, TrashList, Undo, UndoKind, UndoResult};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{Amplifier, Claude, age_tree, id};
 use crate::picture::{Picture, differences, picture_of_stores};
@@ -38,7 +38,7 @@ pub(crate) fn assert_same(before: &Picture, after: &Picture, when: &str) {
 /// The state after a backfill that nothing disturbed.
 fn after_backfill() -> Picture {
     let world = world();
-    world.rejoin(["backfill", "--all"]).code(0);
+    world.rejoin(["backfill", "--every"]).code(0);
     after(&world)
 }
 
@@ -56,7 +56,7 @@ fn after(world: &World) -> Picture {
 fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
     let world = world();
     let before = stores(&world);
-    let done: Backfill = world.rejoin(["backfill", "--all", "--json"]).code(0).json();
+    let done: Backfill = world.rejoin(["backfill", "--every", "--json"]).code(0).json();
     let run = done.run.expect("a run");
     assert_ne!(stores(&world), before);
 
@@ -77,7 +77,7 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
 #[test]
 fn undo_says_what_it_did_in_words() {
     let world = world();
-    world.rejoin(["backfill", "--all"]).code(0).stdout_eq(snapbox::str![[r#"
+    world.rejoin(["backfill", "--every"]).code(0).stdout_eq(snapbox::str![[r#"
 written 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is unusable; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
@@ -109,7 +109,7 @@ hint: run `rejoin undo --list` to see the runs
 fn what_was_changed_since_is_in_the_way_and_is_kept() {
     let world = world();
     let session = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1));
-    world.rejoin(["backfill", "--all"]).code(0);
+    world.rejoin(["backfill", "--every"]).code(0);
     let newer = r#"{"working_dir": "/somewhere/else", "created_at": "2026-02-01T10:00:00.000000+00:00"}"#;
     std::fs::write(session.join("session-info.json"), newer).expect("a file");
 
@@ -126,7 +126,7 @@ fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
     killed_at_every_point(20, |fault, _| {
         let (undone, completed) = (world(), world());
         let before = stores(&undone);
-        let kill = |world: &World| world.with("REJOIN_FAULT", fault).rejoin(["backfill", "--all"]).was_killed();
+        let kill = |world: &World| world.with("REJOIN_FAULT", fault).rejoin(["backfill", "--every"]).was_killed();
         if !kill(&undone) {
             return false;
         }
@@ -136,7 +136,7 @@ fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
         // There may be nothing to undo yet, or nothing left.
         undone.rejoin(["undo"]).code_is_one_of(&[0, 5]);
         assert_same(&before, &stores(&undone), &format!("undone after {fault}"));
-        completed.rejoin(["backfill", "--all"]).code(0);
+        completed.rejoin(["backfill", "--every"]).code(0);
         assert_same(&complete, &after(&completed), &format!("completed after {fault}"));
         let runs: RunList = completed.rejoin(["undo", "--list", "--json"]).code(0).json();
         assert!(runs.runs.iter().all(|run| run.state != RunState::Interrupted), "{fault}: {runs:?}");
@@ -166,7 +166,7 @@ fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
     killed_at_every_point(6, |fault, _| {
         let world = world();
         let before = stores(&world);
-        world.rejoin(["backfill", "--all"]).code(0);
+        world.rejoin(["backfill", "--every"]).code(0);
         if !world.with("REJOIN_FAULT", fault).rejoin(["undo"]).was_killed() {
             return false;
         }
@@ -186,7 +186,7 @@ fn whatever_the_system_refuses_at_any_moment_nothing_is_lost() {
             let fault = format!("{error}:{}", points + 1);
             let world = world();
             let before = stores(&world);
-            let answer = world.with("REJOIN_FAULT", &fault).rejoin(["backfill", "--all"]);
+            let answer = world.with("REJOIN_FAULT", &fault).rejoin(["backfill", "--every"]);
             if answer.exit() == Some(0) && points > 40 {
                 break;
             }
@@ -215,7 +215,7 @@ fn a_second_run_waits_for_the_first_and_then_says_who_holds_the_lock() {
     holder.write_all(br#"{"pid":4711,"verb":"cleanup","since":"2026-03-01T11:59:00Z"}"#).expect("a note");
     rustix::fs::flock(&holder, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
 
-    let answer = world.rejoin(["backfill", "--all", "--lock-timeout", "100ms"]).code(7);
+    let answer = world.rejoin(["backfill", "--every", "--lock-timeout", "100ms"]).code(7);
     answer.stderr_eq(snapbox::str![[r#"
 error: process 4711 (rejoin cleanup, since 2026-03-01T11:59:00Z) is changing sessions right now; waited 100ms
 hint: try again when it has finished, or wait longer with --lock-timeout
@@ -224,7 +224,7 @@ hint: try again when it has finished, or wait longer with --lock-timeout
     assert_same(&before, &stores(&world), "while the lock is held");
 
     let mut waiting = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-    let mut waiting = waiting.args(["backfill", "--all"]).stdout(std::process::Stdio::null()).spawn().expect("a run");
+    let mut waiting = waiting.args(["backfill", "--every"]).stdout(std::process::Stdio::null()).spawn().expect("a run");
     std::thread::sleep(std::time::Duration::from_millis(200));
     assert!(waiting.try_wait().expect("a status").is_none(), "it did not wait");
     drop(holder);
@@ -237,7 +237,7 @@ fn six_runs_at_once_do_the_work_once() {
     let world = world();
     let start = || {
         let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-        command.args(["backfill", "--all", "--json"]).stdout(std::process::Stdio::piped());
+        command.args(["backfill", "--every", "--json"]).stdout(std::process::Stdio::piped());
         command.spawn().expect("a run")
     };
     let running: Vec<_> = (0..6).map(|_| start()).collect();
@@ -255,7 +255,7 @@ fn the_trash_is_listed_restored_from_and_purged() {
     let world = world();
     let before = stores(&world);
     world.rejoin(["trash", "list"]).code(0).stdout_eq("").stderr_eq("The trash is empty.\n");
-    world.rejoin(["backfill", "--all"]).code(0);
+    world.rejoin(["backfill", "--every"]).code(0);
     let list: TrashList = world.rejoin(["trash", "list", "--json"]).code(0).json();
     // A file that was not there before left nothing behind.
     assert_eq!(list.entries.len(), 1);
@@ -272,12 +272,12 @@ fn the_trash_is_listed_restored_from_and_purged() {
     let info = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
     assert_eq!(stores(&world).get(&info), before.get(&info));
 
-    world.rejoin(["backfill", "--all"]).code(0);
-    world.rejoin(["trash", "purge", "--all"]).code(2);
+    world.rejoin(["backfill", "--every"]).code(0);
+    world.rejoin(["trash", "purge", "--every"]).code(2);
     world.rejoin(["trash", "purge", "20991231-000000", "--yes"]).code(5);
     let kept: Purge = world.rejoin(["trash", "purge", "--older-than", "14d", "--yes", "--json"]).code(0).json();
     assert_eq!(kept.runs.len(), 0);
-    let purged: Purge = world.rejoin(["trash", "purge", "--all", "--yes", "--json"]).code(0).json();
+    let purged: Purge = world.rejoin(["trash", "purge", "--every", "--yes", "--json"]).code(0).json();
     assert_eq!((purged.runs.len(), purged.freed_bytes), (2, 10));
     world.rejoin(["undo"]).code(5);
     let left = std::fs::read_dir(world.home().join(".local/state/rejoin/trash")).expect("the trash").count();
@@ -291,7 +291,7 @@ fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
     let before = stores(&world);
     let state = elsewhere.path().to_owned();
     let run = |args: &[&str]| world.with("XDG_STATE_HOME", &state).rejoin(args);
-    run(&["backfill", "--all"]).code(0);
+    run(&["backfill", "--every"]).code(0);
     assert_ne!(stores(&world), before);
     run(&["undo"]).code(0);
     assert_same(&before, &stores(&world), "after undo across file systems");
@@ -325,7 +325,7 @@ fn extended_attributes_and_acls_are_kept_through_the_trash_and_a_rewrite() {
             assert_eq!(found[..length], if has_acl { acl() } else { Vec::new() }, "{when}, {state:?}");
         };
         let run = |args: &[&str]| world.with("XDG_STATE_HOME", state).rejoin(args).code(0);
-        run(&["backfill", "--all"]);
+        run(&["backfill", "--every"]);
         check("after a rewrite");
         run(&["undo"]);
         check("after the rewrite was taken back");
@@ -420,4 +420,32 @@ pub(crate) fn other_file_system() -> Option<tempfile::TempDir> {
         println!("skipped: there is no other file system here");
     }
     other
+}
+
+#[test]
+fn a_dry_run_says_what_would_come_back_or_go_and_changes_nothing() {
+    let world = world();
+    world.rejoin(["backfill", "--every"]).code(0);
+    let (after, state) = (stores(&world), world.home().join(".local/state/rejoin"));
+    let files = || walkdir::WalkDir::new(&state).into_iter().map(|entry| entry.expect("an entry").into_path());
+    let names: BTreeSet<PathBuf> = files().collect();
+    let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(0).json();
+    assert_eq!((plan.kind, plan.undone, plan.refused), (UndoKind::UndoPlan, 2, 0));
+    let said = world.rejoin(["undo", "-n"]).code(0).stdout();
+    assert!(said.contains("would undo") && said.ends_with(": 2 would be put back.\n"), "{said}");
+    let entry = world.rejoin(["trash", "list", "--json"]).code(0).json::<TrashList>().entries.remove(0).entry;
+    let one: Undo = world.rejoin(["trash", "restore", &entry, "-n", "--json"]).code(0).json();
+    assert_eq!(one.undone, 1);
+    let purge: Purge = world.rejoin(["trash", "purge", "--every", "--dry-run", "--json"]).code(0).json();
+    assert_eq!((purge.kind, purge.runs.len()), (PurgeKind::PurgePlan, 1));
+    assert!(purge.freed_bytes > 0);
+    assert_same(&after, &stores(&world), "after dry runs");
+    assert_eq!(files().collect::<BTreeSet<_>>(), names);
+    // What is in the way is told beforehand.
+    let info = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
+    std::fs::write(&info, "another's").expect("a file");
+    let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(3).json();
+    assert_eq!((plan.undone, plan.refused), (1, 1));
+    let done: Undo = world.rejoin(["undo", "--json"]).code(3).json();
+    assert_eq!((done.kind, done.undone, done.refused), (UndoKind::UndoOutcome, 1, 1));
 }

@@ -134,7 +134,7 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
                 store.display()
             );
             Err(Refusal::new(Exit::Usage, "archive-in-store", message)
-                .hint("choose a directory elsewhere with --to DIR"))
+                .hint("choose a directory elsewhere with --archive-dir DIR"))
         }
         None => Ok(()),
     }

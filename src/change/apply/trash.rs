@@ -49,6 +49,22 @@ pub(crate) struct Purged {
     pub freed_bytes: u64,
     /// What could not be purged, one line each.
     pub failed: Vec<String>,
+    /// Whether nothing was changed: then it says what would be purged.
+    pub is_dry_run: bool,
+}
+
+/// Says what [`purge`] would delete, and changes nothing.
+pub(crate) fn preview(history: &History, which: &Purge) -> Purged {
+    let mut purged = Purged { is_dry_run: true, ..Purged::default() };
+    for run in history.runs.iter().filter(|run| !run.is_purged && which.names(&run.id, Some(run.at))) {
+        match obstacle(run) {
+            Some(why) => purged.failed.push(format!("run {} keeps what it removed: {why}", run.id)),
+            None => purged.runs.push(run.id.clone()),
+        }
+    }
+    let goes = |entry: &Entry<'_>| purged.runs.contains(&entry.run.id);
+    purged.freed_bytes = entries(history).filter(goes).map(|entry| entry.size_bytes).sum();
+    purged
 }
 
 /// Deletes for good what runs before a time took away, or what the named runs did.

@@ -41,9 +41,14 @@ pub(crate) struct Report {
     pub items: Vec<UndoResult>,
     /// What was found half done from other runs and put back, one line each.
     pub recovered: Vec<String>,
+    /// Whether nothing was changed: then the items say what would become of them.
+    pub is_dry_run: bool,
     /// What its reader should know, one line each; the caller adds it.
     pub warnings: Vec<String>,
 }
+
+/// Why an item cannot be put back whose trash is gone.
+const LOST: &str = "what it removed is no longer in the trash";
 
 /// Which run is undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +69,34 @@ pub(crate) fn undo(
     let state_dir = StateDir::open(env, "undo", patience)?;
     let mut in_use = InUse::default();
     undo_on(&state_dir, which, wanted, env.now, &mut |record| in_use.why(record, env))
+}
+
+/// Says what [`undo`] would do with each item, and changes nothing.
+pub(crate) fn preview(
+    which: &Which,
+    wanted: impl Fn(&ItemRecord) -> bool,
+    env: &Env,
+    patience: Duration,
+) -> anyhow::Result<Report> {
+    let run = find(&History::read(env)?, which)?.clone();
+    let state_dir = StateDir::open(env, "undo", patience)?;
+    let context = context(&state_dir, &run)?;
+    let mut in_use = InUse::default();
+    let items = run.items.iter().map(|(record, state)| match state {
+        State::Undone => UndoResult::Already,
+        State::Left(_) => UndoResult::NotDone,
+        _ if !wanted(record) => UndoResult::NotDone,
+        State::Done if record.steps.iter().any(|step| context.has_lost(step)) => UndoResult::Refused(LOST.to_owned()),
+        State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
+        _ => match in_use.why(record, env).map_or_else(|| is_free(&context, record), |hindrance| Err(hindrance.why)) {
+            Ok(()) => UndoResult::Undone,
+            Err(why) => UndoResult::Refused(why),
+        },
+    });
+    let items = items.collect();
+    drop(context);
+    state_dir.remove_if_empty(&run.id);
+    Ok(Report { run, items, recovered: Vec::new(), is_dry_run: true, warnings: Vec::new() })
 }
 
 /// Does so under a lock that is held, at the time `now`; `look` says of an item why it must be left alone.
@@ -97,7 +130,7 @@ pub(crate) fn undo_on(
             State::Left(_) => UndoResult::NotDone,
             _ if !wanted(record) => UndoResult::NotDone,
             State::Done if record.steps.iter().any(|step| context.has_lost(step)) => {
-                UndoResult::Refused("what it removed is no longer in the trash".to_owned())
+                UndoResult::Refused(LOST.to_owned())
             }
             State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
             _ => match look(record)
@@ -121,7 +154,7 @@ pub(crate) fn undo_on(
     }
     journal.sync()?;
     state_dir.remove_if_empty(&run.id);
-    Ok(Report { run, items, recovered, warnings: Vec::new() })
+    Ok(Report { run, items, recovered, is_dry_run: false, warnings: Vec::new() })
 }
 
 /// Why the session that an item is about should be left alone.
@@ -185,6 +218,15 @@ fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
     }
 }
 
+/// Says what is in the way of taking an item back, if anything is.
+fn is_free(context: &StepContext<'_>, record: &ItemRecord) -> Result<(), String> {
+    record.steps.iter().try_for_each(|step| match context.standing(step) {
+        Ok(StepState::Blocked(why)) => Err(why),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("cannot check {}: {error}", step.path().display())),
+    })
+}
+
 /// Takes every step of an item back, the last first, unless one of them is in the way.
 fn put_back(
     context: &StepContext<'_>,
@@ -192,13 +234,7 @@ fn put_back(
     record: &ItemRecord,
     journal: Option<&mut Journal<'_>>,
 ) -> Result<(), String> {
-    for step in &record.steps {
-        match context.standing(step) {
-            Ok(StepState::Blocked(why)) => return Err(why),
-            Ok(_) => {}
-            Err(error) => return Err(format!("cannot check {}: {error}", step.path().display())),
-        }
-    }
+    is_free(context, record)?;
     if let Some(journal) = journal {
         let dir_times = record.steps.iter().map(|step| context.dir_times(step.path())).collect();
         let undoing = Event::Undoing { item: record.item, dir_times };

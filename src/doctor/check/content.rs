@@ -53,7 +53,7 @@ fn empty(session: &Session) -> Option<Finding> {
         None => finding.remedy(format!("rejoin show {selector}"), "shows what is known about it"),
         Some(_) => finding
             .remedy(format!("rejoin delete {selector}"), "moves it to the trash")
-            .remedy("rejoin cleanup --empty --all", "moves every empty session to the trash"),
+            .remedy("rejoin cleanup --empty --any-age", "moves every empty session to the trash"),
     })
 }
 

@@ -112,8 +112,11 @@ pub(crate) struct PurgeJson<'a, R> {
 
 impl Answer for Purged {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let Self { runs, freed_bytes, failed } = self;
-        ("purge-outcome", PurgeJson { runs, freed_bytes: *freed_bytes, failed })
+        let Self { runs, freed_bytes, failed, is_dry_run } = self;
+        (
+            if *is_dry_run { "purge-plan" } else { "purge-outcome" },
+            PurgeJson { runs, freed_bytes: *freed_bytes, failed },
+        )
     }
 
     fn lines(&self) -> (&'static str, impl Serialize) {
@@ -121,9 +124,12 @@ impl Answer for Purged {
         struct Line<'a> {
             run: &'a str,
         }
-        let Self { runs, freed_bytes, failed } = self;
+        let Self { runs, freed_bytes, failed, is_dry_run } = self;
         let runs = List::of(runs, |run| Line { run });
-        ("purge-outcome", PurgeJson { runs, freed_bytes: *freed_bytes, failed })
+        (
+            if *is_dry_run { "purge-plan" } else { "purge-outcome" },
+            PurgeJson { runs, freed_bytes: *freed_bytes, failed },
+        )
     }
 
     /// Writes what was deleted.
@@ -136,6 +142,9 @@ impl Answer for Purged {
             return writeln!(out, "Nothing to purge.");
         }
         let runs = text::count(self.runs.len(), "run");
+        if self.is_dry_run {
+            return writeln!(out, "This would purge what {runs} removed: {} freed.", text::size(self.freed_bytes));
+        }
         writeln!(out, "Purged what {runs} removed: {} freed.", text::size(self.freed_bytes))
     }
 }

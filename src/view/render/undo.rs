@@ -95,7 +95,7 @@ fn summary(report: &Report) -> UndoSummary<'_> {
 impl Answer for Report {
     fn object(&self) -> (&'static str, impl Serialize) {
         let items = List::counted(self.items.len(), |at| item(&self.run.items[at].0, &self.items[at]));
-        ("undo-outcome", UndoJson { items, summary: summary(self) })
+        (if self.is_dry_run { "undo-plan" } else { "undo-outcome" }, UndoJson { items, summary: summary(self) })
     }
 
     /// Writes a line an item that is in the way, and what was put back.
@@ -104,7 +104,9 @@ impl Answer for Report {
         for ((record, _), undone) in self.run.items.iter().zip(&self.items) {
             let label = text::one_line(&record.label);
             match undone {
-                UndoResult::Undone => writeln!(out, "undone  {label}")?,
+                UndoResult::Undone => {
+                    writeln!(out, "{}  {label}", if self.is_dry_run { "would undo" } else { "undone" })?
+                }
                 UndoResult::Refused(why) => {
                     writeln!(out, "{warning}refused{warning:#} {label}  {}", text::one_line(why))?;
                 }
@@ -115,6 +117,8 @@ impl Answer for Report {
         let (run, verb) = (text::one_line(run), text::one_line(verb));
         match (undone, refused) {
             (0, 0) => writeln!(out, "Run {run} ({verb}) has nothing left to undo."),
+            (_, 0) if self.is_dry_run => writeln!(out, "Run {run} ({verb}): {undone} would be put back."),
+            _ if self.is_dry_run => writeln!(out, "Run {run} ({verb}): {undone} would be put back, {refused} refused."),
             (_, 0) => writeln!(out, "Run {run} ({verb}): {undone} put back."),
             _ => writeln!(out, "Run {run} ({verb}): {undone} put back, {refused} refused."),
         }

@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use super::{Agent, PathOf, Version, nullable, utc};
 
-words!(UndoKind: UndoOutcome);
+words!(UndoKind: UndoOutcome UndoPlan);
 words!(UndoResult: Undone Already NotDone Refused);
 words!(RunListKind: RunList);
 words!(RunState: Running Interrupted Done Undone Purged);
 words!(TrashListKind: TrashList);
-words!(PurgeKind: PurgeOutcome);
+words!(PurgeKind: PurgeOutcome PurgePlan);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
