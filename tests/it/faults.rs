@@ -319,7 +319,9 @@ fn whoever_waits_for_the_lock_gets_it_when_a_verb_has_done_all_of_its_work() {
         let answer = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let has_begun = || std::fs::read_dir(&runs).is_ok_and(|mut runs| runs.next().is_some());
-                while !has_begun() && !is_done.load(Ordering::Relaxed) {}
+                while !has_begun() && !is_done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
                 rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
                 while !is_done.load(Ordering::Relaxed) {
                     std::thread::sleep(std::time::Duration::from_millis(1));
