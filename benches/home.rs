@@ -39,6 +39,10 @@ pub(crate) enum Mix {
     Two,
     /// The same, and one session in a hundred has a second copy in another project: the same or a beginning of it.
     TwoWithCopies,
+    /// Claude Code's alone.
+    Claude,
+    /// Claude Code's alone, in sizes as people have them: most are small, one in a hundred has 10 to 100 MB.
+    ClaudeOfAllSizes,
     /// Those of every agent that keeps its sessions below the home, in equal parts.
     All,
 }
@@ -52,6 +56,7 @@ struct Agent {
 }
 
 const CLAUDE: Agent = Agent { name: "claude", store: ".claude", write: Generator::claude };
+const CLAUDE_OF_ALL_SIZES: Agent = Agent { write: Generator::claude_of_any_size, ..CLAUDE };
 const AMPLIFIER: Agent = Agent { name: "amplifier", store: ".amplifier", write: Generator::amplifier };
 
 const ALL: &[Agent] = &[
@@ -75,6 +80,8 @@ impl Mix {
     fn agents(self) -> &'static [Agent] {
         match self {
             Self::Two | Self::TwoWithCopies => &[CLAUDE, CLAUDE, AMPLIFIER],
+            Self::Claude => &[CLAUDE],
+            Self::ClaudeOfAllSizes => &[CLAUDE_OF_ALL_SIZES],
             Self::All => ALL,
         }
     }

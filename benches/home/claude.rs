@@ -11,8 +11,25 @@ const LARGE_ONE_IN: usize = 500;
 /// How large such a session is.
 const LARGE: usize = 1024 * 1024;
 
+/// Where sizes differ as people's do, one session in so many is huge.
+const HUGE_ONE_IN: usize = 100;
+
 impl Generator {
     pub(super) fn claude(&mut self, project: &Project, number: usize) -> io::Result<String> {
+        let wanted = if number % LARGE_ONE_IN == LARGE_ONE_IN / 2 { LARGE } else { 8_000 + self.random(16_000) };
+        self.claude_of(project, number, wanted)
+    }
+
+    /// Sizes spread evenly over each doubling: as many between 2 and 4 kB as between 128 and 256 kB.
+    pub(super) fn claude_of_any_size(&mut self, project: &Project, number: usize) -> io::Result<String> {
+        let wanted = match number % HUGE_ONE_IN == HUGE_ONE_IN / 2 {
+            true => 10_000_000 * (1 + self.random(10)),
+            false => (2_000 << self.random(7)) * (100 + self.random(100)) / 100,
+        };
+        self.claude_of(project, number, wanted)
+    }
+
+    fn claude_of(&mut self, project: &Project, number: usize, wanted: usize) -> io::Result<String> {
         let dir = self.claude_project(project);
         fs::create_dir_all(&dir)?;
         if number == 0 {
@@ -20,7 +37,6 @@ impl Generator {
             self.write(&self.root.join(".claude/settings.json"), r#"{"cleanupPeriodDays":36500}"#, FIRST_START)?;
         }
         let mut session = self.session(project);
-        let wanted = if number % LARGE_ONE_IN == LARGE_ONE_IN / 2 { LARGE } else { 8_000 + self.random(16_000) };
         let mut text = String::with_capacity(wanted + 8_192);
         self.claude_start(&mut text, &mut session);
         while text.len() < wanted {
