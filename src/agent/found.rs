@@ -81,6 +81,8 @@ impl Found {
                     Some(name) => walk(&dir, &Arc::from(name), &mut found),
                     None => found.problem(&dir, "its name is not UTF-8, so no agent wrote it"),
                 }
+                // All projects are held before they are put together.
+                found.places.shrink_to_fit();
                 found
             })
             .collect();

@@ -14,11 +14,11 @@ use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, write as apply};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::find;
-use crate::commands::list::Narrowed;
+use crate::commands::list::Line;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Wanted};
-use crate::session::select::Filter;
+use crate::session::select::{Filter, ShortIds};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::archive as render;
@@ -153,9 +153,15 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let holdings = archive.holdings();
     super::warn_of_problems(ui, &holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
-    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
-    let layout = super::list::layout(args, &sessions, env);
-    let Narrowed { hidden, beyond_limit } = super::list::narrow(&mut sessions, args, filter, env);
+    let sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let layout = super::list::layout(args, || ShortIds::of(&sessions), env);
+    let mut ranked: Vec<(Line, Session)> =
+        sessions.into_iter().map(|session| (Line::of(&session, args.sort, filter), session)).collect();
+    let by_name = |(_, a): &(Line, Session), (_, b): &(Line, Session)| (a.agent, &a.id).cmp(&(b.agent, &b.id));
+    let dir = |(_, session): &(Line, Session)| session.launch_dir().map(Path::to_owned);
+    let hidden = super::list::put_in_order(&mut ranked, |(line, _)| line, by_name);
+    let beyond_limit = super::list::cut(&mut ranked, dir, args, env);
+    let sessions: Vec<Session> = ranked.into_iter().map(|(_, session)| session).collect();
     let states = sessions.iter().filter_map(|session| {
         let states = holdings.sessions.get(&(session.agent, session.id.clone()))?;
         Some((states.as_slice(), &states.last()?.manifest))

@@ -1,16 +1,19 @@
 //! `rejoin list`
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
 
 use crate::agent;
+use crate::change::pins::Pins;
 use crate::cli::{ListArgs, ListForm};
 use crate::error::Exit;
 use crate::scan::moved::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, Card, Shelf, Wanted};
 use crate::session::fields::Field;
-use crate::session::select::{self, Filter, ShortIds};
-use crate::session::{Kin, Session};
+use crate::session::select::{self, Filter, Name, Rank, ShortIds, SortKey};
+use crate::session::{InOrder, Kin, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::list as render;
 use crate::view::render::list::{Layout, Listing};
@@ -22,6 +25,49 @@ const AROUND_TABLE: usize = 6;
 /// A table on a screen that is hardly one still has so many lines.
 const FEWEST: usize = 5;
 
+/// What decides whether a session is shown, and where.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Whether it is of those that were asked for.
+    is_meant: bool,
+    /// Whether its kind is shown.
+    is_listed: bool,
+    is_subagent: bool,
+    rank: Rank,
+}
+
+impl Line {
+    pub(super) fn of(session: &Session, key: SortKey, filter: &Filter) -> Self {
+        Self {
+            is_meant: filter.matches(session),
+            is_listed: filter.shows_kind(session),
+            is_subagent: session.copy().kind == SessionKind::Subagent,
+            rank: Rank::of(session, key),
+        }
+    }
+}
+
+/// The sessions that are shown.
+pub(super) struct Shown<'a> {
+    pub(super) shelf: &'a Shelf<Line>,
+    pub(super) cards: Vec<Card<Line>>,
+    pub(super) pins: Pins,
+    pub(super) filter: &'a Filter,
+}
+
+impl InOrder for Shown<'_> {
+    fn count(&self) -> usize {
+        self.cards.len()
+    }
+
+    fn at(&self, place: usize) -> Cow<'_, Session> {
+        let mut session = self.shelf.get(&self.cards[place]);
+        session.is_pinned = self.pins.has(session.agent, &session.id);
+        session.kin = self.filter.kin_of(&session);
+        Cow::Owned(session)
+    }
+}
+
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut filter = super::filter(&args.filter, args.all, env);
     if args.archived {
@@ -30,21 +76,23 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     filter.kin = kin(&filter.dirs, env);
     let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
-    let watcher = showing.watcher();
-    let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, wanted);
-    scan.add_those_in_dirs(env, &filter, wanted, &watcher);
-    scan.add_pointers(env);
+    let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+    let mut shelf = places.shelve(env, &filter, wanted, true, |session| Line::of(session, args.sort, &filter));
     drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
+    super::warn_of_problems(ui, &shelf.problems);
 
-    let layout = layout(args, &scan.sessions, env);
-    let mut sessions = std::mem::take(&mut scan.sessions);
-    let read = sessions.len();
-    super::mark_pins(&mut sessions, env, ui);
-    let Narrowed { hidden, beyond_limit } = narrow(&mut sessions, args, &filter, env);
+    let layout = layout(args, || short_ids(&shelf), env);
+    let pins = super::pins(env, ui);
+    let mut cards = shelf.take_cards();
+    let read = cards.len();
+    let dir = |card: &Card<Line>| shelf.get(card).launch_dir().map(Path::to_owned);
+    let hidden = put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
+    let beyond_limit = cut(&mut cards, dir, args, env);
 
     let looked_in = if read == 0 { agent::roots(env, &filter.agents) } else { Vec::new() };
-    let (dangling, problems) = (scan.dangling, scan.problems);
+    let (dangling, problems) = (std::mem::take(&mut shelf.dangling), std::mem::take(&mut shelf.problems));
+    let shown = Shown { shelf: &shelf, cards, pins, filter: &filter };
+    let sessions = &shown;
     let listing = Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, problems };
     ui.answer(args.format.json_or_table(), env, &listing)?;
     if says_more(args, env) {
@@ -52,7 +100,15 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     // The process ends here; giving back each session's memory by itself would take longer than printing it.
     std::mem::forget(listing);
+    std::mem::forget((shown.cards, shelf));
     Ok(Exit::Ok)
+}
+
+/// Shortens the ids of all sessions on a shelf.
+pub(super) fn short_ids(shelf: &Shelf<Line>) -> ShortIds {
+    let cards = shelf.cards().iter();
+    let names = cards.map(|card| Name { agent: card.agent, id: shelf.id(card), is_subagent: card.said.is_subagent });
+    ShortIds::of_names(&names.collect::<Vec<_>>())
 }
 
 /// Finds the directories that hold the same work as these: where they were before, and their git worktrees.
@@ -70,7 +126,7 @@ pub(super) fn says_more(args: &ListArgs, env: &Env) -> bool {
 }
 
 /// Decides how the sessions are laid out; ids are shortened among all that there are.
-pub(super) fn layout(args: &ListArgs, all: &[Session], env: &Env) -> Layout {
+pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, env: &Env) -> Layout {
     let fields = || {
         let counts = Field::COUNTS.into_iter().filter(|_| args.counts());
         let usual = || Field::OF_LINES.into_iter().chain(counts).collect();
@@ -78,7 +134,7 @@ pub(super) fn layout(args: &ListArgs, all: &[Session], env: &Env) -> Layout {
     };
     match args.format.form(env.stdout_is_terminal) {
         ListForm::Table => Layout::Table(Look {
-            short: ShortIds::of(all),
+            short: short(),
             fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
             is_wide: args.wide,
             has_groups: args.group.is_some(),
@@ -88,42 +144,43 @@ pub(super) fn layout(args: &ListArgs, all: &[Session], env: &Env) -> Layout {
     }
 }
 
-/// How many sessions are left out, and why.
-pub(super) struct Narrowed {
-    /// Not shown without `--all`.
-    pub(super) hidden: usize,
-    /// Beyond the limit, or beyond the screen.
-    pub(super) beyond_limit: usize,
+/// Leaves what was asked for, in order of rank and then of name; returns how many are not shown without `--all`.
+pub(super) fn put_in_order<S>(
+    sessions: &mut Vec<S>,
+    line: impl Fn(&S) -> &Line,
+    by_name: impl Fn(&S, &S) -> Ordering,
+) -> usize {
+    sessions.retain(|session| line(session).is_meant);
+    let matching = sessions.len();
+    sessions.retain(|session| line(session).is_listed);
+    sessions.sort_unstable_by(|a, b| line(a).rank.cmp(&line(b).rank).then_with(|| by_name(a, b)));
+    matching - sessions.len()
 }
 
-/// Leaves what was asked for, in its order.
-pub(super) fn narrow(sessions: &mut Vec<Session>, args: &ListArgs, filter: &Filter, env: &Env) -> Narrowed {
-    sessions.retain(|session| filter.matches(session));
-    sessions.iter_mut().for_each(|session| session.kin = filter.kin_of(session));
-    let matching = sessions.len();
-    sessions.retain(|session| filter.shows_kind(session));
-    let hidden = matching - sessions.len();
-    select::sort(sessions, args.sort, args.reverse);
+/// Leaves as many as are wanted or fit the screen, in the order that was asked for; returns how many there are beyond.
+pub(super) fn cut<S>(sessions: &mut Vec<S>, dir: impl Fn(&S) -> Option<PathBuf>, args: &ListArgs, env: &Env) -> usize {
+    if args.reverse {
+        sessions.reverse();
+    }
     if args.group.is_some() {
-        select::put_projects_together(sessions);
+        select::put_projects_together(sessions, &dir);
     }
     let shown = match args.limit {
         Some(0) => sessions.len(),
         Some(limit) => limit,
-        None if says_more(args, env) => screenful(sessions, args.group.is_some(), env),
+        None if says_more(args, env) => screenful(sessions, args.group.is_some(), &dir, env),
         None => sessions.len(),
     };
     let beyond_limit = sessions.len().saturating_sub(shown);
     sessions.truncate(shown);
-    Narrowed { hidden, beyond_limit }
+    beyond_limit
 }
 
 /// Returns how many of the sessions fit the screen.
-fn screenful(sessions: &[Session], has_groups: bool, env: &Env) -> usize {
+fn screenful<S>(sessions: &[S], has_groups: bool, dir: impl Fn(&S) -> Option<PathBuf>, env: &Env) -> usize {
     let Some(height) = env.height else { return sessions.len() };
     let room = usize::from(height).saturating_sub(AROUND_TABLE).max(FEWEST);
-    let begins_group =
-        |at: usize| has_groups && (at == 0 || sessions[at].launch_dir() != sessions[at - 1].launch_dir());
+    let begins_group = |at: usize| has_groups && (at == 0 || dir(&sessions[at]) != dir(&sessions[at - 1]));
     let lines = (0..sessions.len()).scan(0, |used, at| {
         *used += 1 + usize::from(begins_group(at));
         Some(*used)

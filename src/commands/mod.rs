@@ -32,7 +32,7 @@ use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
 use crate::error::{DECLINED, Exit, Refusal};
 use crate::format::command_line;
 use crate::session::select::{self, Filter, Selector};
-use crate::session::{AgentKind, Problem, Session};
+use crate::session::{AgentKind, Problem};
 use crate::system::env::Env;
 use crate::system::names;
 use crate::view::ui::Ui;
@@ -73,12 +73,12 @@ fn warn_of_problems(ui: &mut Ui, problems: &[Problem]) {
     }
 }
 
-/// Notes which sessions are pinned; looking does not fail over that.
-fn mark_pins(sessions: &mut [Session], env: &Env, ui: &mut Ui) {
-    match Pins::read(env) {
-        Ok(pins) => pins.mark(sessions),
-        Err(error) => ui.warn(&format!("{error:#}")),
-    }
+/// Returns which sessions are pinned; looking does not fail over that.
+fn pins(env: &Env, ui: &mut Ui) -> Pins {
+    Pins::read(env).unwrap_or_else(|error| {
+        ui.warn(&format!("{error:#}"));
+        Pins::default()
+    })
 }
 
 /// Puts back what earlier runs left half done, so that the plan is made of what is whole.

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         agent.verify(&mut session.copies[0], env);
         session.assess();
     }
-    super::mark_pins(std::slice::from_mut(&mut session), env, ui);
+    super::pins(env, ui).mark(std::slice::from_mut(&mut session));
     let wants = Messages::of(args);
     let left_out = LeftOut::default();
     match Format::from(args.format) {

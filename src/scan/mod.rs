@@ -4,6 +4,7 @@
 pub(crate) mod moved;
 pub(crate) mod relocated;
 pub(crate) mod search;
+mod shelf;
 pub(crate) mod stores;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -20,10 +21,13 @@ use crate::agent::{self, Agent, Depth, Found, ReadContext, StoreNotes};
 use crate::scan::relocated::Relocated;
 use crate::session::choose::choose;
 use crate::session::evidence::ProjectDirs;
+use crate::session::packed::Packed;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Evidence, Located, Pointer, Problem, Session, Store};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
+
+pub(crate) use shelf::{Card, Shelf};
 
 /// Every copy of every agent by name, nothing opened yet.
 #[derive(Debug, Default)]
@@ -158,8 +162,8 @@ fn read(
     watcher.begin(places.len());
     let notes = Notes::of(env, &places, others, wanted.counts, &mut problems);
     let mut copies = read_copies(env, places, &notes, wanted, &mut problems, watcher);
-    add_project_evidence(env, &mut copies, others, &notes, wanted, watcher);
-    add_hashed_evidence(env, &mut copies, watcher);
+    add_project_evidence(env, &mut copies, &[], others, &notes, wanted, watcher);
+    add_hashed_evidence(env, &mut copies, &[], watcher);
 
     let mut sessions = group(copies, wanted);
     look_at_launch_dirs(&mut sessions);
@@ -189,6 +193,8 @@ fn group(mut copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
 struct Notes {
     stores: HashMap<PathBuf, StoreNotes>,
     relocated: Relocated,
+    /// What is known of a store without notes.
+    nothing: StoreNotes,
 }
 
 impl Notes {
@@ -216,12 +222,17 @@ impl Notes {
             problems.push(problem);
             Relocated::default()
         });
-        Self { stores: notes, relocated }
+        Self { stores: notes, relocated, nothing: StoreNotes::default() }
     }
 
     /// Returns whether a copy was read whole with the others of its file.
     fn hold(&self, place: &Located) -> bool {
         self.stores.get(&place.store.root).is_some_and(|notes| notes.copies.contains_key(&*place.path))
+    }
+
+    /// Returns whether any copy was.
+    fn hold_any(&self) -> bool {
+        self.stores.values().any(|notes| !notes.copies.is_empty())
     }
 
     fn forget_copies(&mut self) {
@@ -250,12 +261,28 @@ fn read_each<T: Send>(
     watcher: &Watcher,
     digest: impl Fn(Copy) -> T + Sync,
 ) -> Vec<T> {
-    let nothing = StoreNotes::default();
-    let read = |place: Located| -> Result<T, Problem> {
+    let reader = Reader { env, notes, wanted };
+    // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
+    let read = |place| reader.copy(place).map(&digest);
+    let results: Vec<Result<T, Problem>> =
+        places.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();
+    results.into_iter().filter_map(|result| result.map_err(|problem| problems.push(problem)).ok()).collect()
+}
+
+/// What it takes to read a copy.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    env: &'a Env,
+    notes: &'a Notes,
+    wanted: Wanted,
+}
+
+impl Reader<'_> {
+    fn copy(&self, place: Located) -> Result<Copy, Problem> {
+        let Self { env, notes, wanted } = self;
         let path = Arc::clone(&place.path);
-        let relocated = &notes.relocated;
-        let notes = notes.stores.get(&place.store.root).unwrap_or(&nothing);
-        let context = ReadContext { env, notes, depth: wanted.depth, sizes: wanted.sizes };
+        let store = notes.stores.get(&place.store.root).unwrap_or(&notes.nothing);
+        let context = ReadContext { env, notes: store, depth: wanted.depth, sizes: wanted.sizes };
         let Some(agent) = agent::by_kind(place.agent()) else {
             return Err(Problem { path: path.to_path_buf(), reason: "no agent reads it".to_owned() });
         };
@@ -264,21 +291,19 @@ fn read_each<T: Send>(
             if wanted.counts {
                 agent.count(&mut copy)?;
             }
-            relocated.apply(&mut copy);
+            notes.relocated.apply(&mut copy);
             Ok(copy)
         });
-        copy.map(&digest).map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
-    };
-    // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
-    let results: Vec<Result<T, Problem>> =
-        places.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();
-    results.into_iter().filter_map(|result| result.map_err(|problem| problems.push(problem)).ok()).collect()
+        copy.map_err(|error| Problem { path: error.path.clone(), reason: error.reason() })
+    }
 }
 
-/// Lets sessions that record no usable directory take it from the others of their project.
+/// Lets sessions that record no usable directory take it from the others of their project, those that were packed
+/// already among them.
 fn add_project_evidence(
     env: &Env,
     copies: &mut [Copy],
+    packed: &[Packed],
     others: &[Located],
     notes: &Notes,
     wanted: Wanted,
@@ -295,6 +320,9 @@ fn add_project_evidence(
         .filter(|copy| lacks(copy))
         .filter_map(|copy| Some((copy.place.store.root.as_path(), copy.place.project.as_ref()?)))
         .collect();
+    for copy in packed.par_iter().flat_map_iter(|packed| packed.copies_in(&projects)).collect::<Vec<_>>() {
+        dirs.note(&copy);
+    }
     let siblings: Vec<Located> = others
         .iter()
         .filter(|place| {
@@ -320,7 +348,7 @@ fn add_project_evidence(
 }
 
 /// Finds the directory of a session whose project is named after a hash of it among those that are known.
-fn add_hashed_evidence(env: &Env, copies: &mut [Copy], watcher: &Watcher) {
+fn add_hashed_evidence(env: &Env, copies: &mut [Copy], packed: &[Packed], watcher: &Watcher) {
     let hashed = |copy: &Copy| {
         let agent = agent::by_kind(copy.place.agent()).filter(|_| copy.launch_dir.is_none())?;
         copy.place.project.clone().filter(|project| agent.is_hash(project)).map(|project| (agent, project))
@@ -328,21 +356,20 @@ fn add_hashed_evidence(env: &Env, copies: &mut [Copy], watcher: &Watcher) {
     if !copies.iter().any(|copy| hashed(copy).is_some()) {
         return;
     }
-    let read: HashSet<&Path> = copies.iter().map(|copy| &*copy.place.path).collect();
     let mut others = locate(env, &[]).places;
+    let mut read: HashSet<Arc<Path>> = copies.iter().map(|copy| Arc::clone(&copy.place.path)).collect();
+    read.extend(packed.iter().flat_map(Packed::sessions).map(|session| Arc::clone(&session.copy().place.path)));
     others.retain(|place| !read.contains(&*place.path));
+    drop(read);
     watcher.begin(others.len());
     let notes = Notes::of(env, &others, &[], false, &mut Vec::new());
     // What cannot be read names no directory; that is all it means here.
     let others = read_copies(env, others, &notes, Wanted::GLANCE, &mut Vec::new(), watcher);
     // Another session may have worked further down.
-    let dirs: BTreeSet<PathBuf> = copies
-        .iter()
-        .chain(&others)
-        .flat_map(Copy::directories)
-        .flat_map(Path::ancestors)
-        .map(Path::to_owned)
-        .collect();
+    let recorded = copies.iter().chain(&others).flat_map(Copy::directories);
+    let packed = shelf::dirs_of(packed);
+    let dirs: BTreeSet<PathBuf> =
+        recorded.chain(packed.iter().map(Path::new)).flat_map(Path::ancestors).map(Path::to_owned).collect();
     // Hashing every directory once for each project is enough.
     let mut found: HashMap<(AgentKind, Arc<str>), Option<&PathBuf>> = HashMap::new();
     for copy in copies {
@@ -413,14 +440,31 @@ impl Scan {
     /// Adds the sessions that lie in no store but inside the directories that `filter` asks about, the caller's own,
     /// and those in which the sessions that are known worked; `watcher` receives how many of them were read.
     pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted, watcher: &Watcher) {
+        self.add_in_dirs(env, filter, wanted, watcher, &mut Shelf::<()>::default());
+    }
+
+    /// Does the same where most of the sessions are on a shelf; those that may have other copies are taken from it.
+    fn add_in_dirs<T: Send>(
+        &mut self,
+        env: &Env,
+        filter: &Filter,
+        wanted: Wanted,
+        watcher: &Watcher,
+        shelf: &mut Shelf<T>,
+    ) {
         // The home may be another machine's, where the caller's directory means nothing.
         let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
         let asked: Vec<&Path> = filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect();
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
-            let others;
+            let (others, shelved);
             let worked_in: HashSet<&OsStr> = match (agent.lies_anywhere(env), filter.agents.is_empty()) {
                 (false, _) => HashSet::new(),
-                (true, true) => dirs_of(&self.sessions),
+                (true, true) => {
+                    shelved = shelf.dirs();
+                    let mut dirs = dirs_of(&self.sessions);
+                    dirs.extend(shelved.iter().map(OsString::as_os_str));
+                    dirs
+                }
                 // Only the agents that were asked for were read.
                 (true, false) => {
                     others = locate(env, &[]).watched(watcher.clone()).read_all(env, Wanted::GLANCE).sessions;
@@ -432,6 +476,7 @@ impl Scan {
             if found.places.is_empty() {
                 continue;
             }
+            self.sessions.extend(shelf.take_all(agent.kind()));
             let known = self.sessions.iter().filter(|session| session.agent == agent.kind());
             let known: HashSet<&Path> =
                 known.flat_map(|session| &session.copies).map(|copy| &*copy.place.path).collect();
@@ -459,25 +504,32 @@ impl Scan {
     ///
     /// Pointers whose session cannot be found are kept aside.
     pub(crate) fn add_pointers(&mut self, env: &Env) {
+        self.add_pointers_also_to(env, &mut Shelf::<()>::default());
+    }
+
+    /// Does the same where most of the sessions are on a shelf; those that a pointer names are taken from it.
+    fn add_pointers_also_to<T>(&mut self, env: &Env, shelf: &mut Shelf<T>) {
         for writer in agent::pointer_writers() {
             let owner = writer.kind().session_owner();
-            let known: HashSet<&OsStr> = self
+            let mut known: HashSet<&OsStr> = self
                 .sessions
                 .iter()
                 .filter(|session| session.agent == owner && session.launch_dir_exists == Some(true))
                 .flat_map(|session| session.copy().directories().map(Path::as_os_str))
                 .collect();
+            known.extend(shelf.pointed_dirs.iter().map(OsString::as_os_str));
             let (pointers, mut found) = writer.pointers(env, &mut known.into_iter().map(Path::new));
             self.problems.append(&mut found.problems);
             for pointer in pointers {
-                self.tie(pointer);
+                self.tie(pointer, shelf);
             }
         }
     }
 
-    fn tie(&mut self, pointer: Pointer) {
+    fn tie<T>(&mut self, pointer: Pointer, shelf: &mut Shelf<T>) {
         let id = pointer.session_id.clone().unwrap_or_default();
         let owner = pointer.agent.session_owner();
+        self.sessions.extend(shelf.take(owner, &id));
         let named = self.sessions.iter_mut().find(|session| session.agent == owner && session.id == id);
         match named {
             Some(session) => tie(session, pointer),

@@ -9,9 +9,11 @@ mod health;
 pub(crate) mod mapping;
 pub(crate) mod marks;
 pub(crate) mod matching;
+pub(crate) mod packed;
 mod place;
 pub(crate) mod select;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -175,6 +177,25 @@ pub(crate) struct Session {
     pub is_pinned: bool,
     /// What its directory is to the one that was asked for, where it is another.
     pub kin: Option<Kin>,
+}
+
+/// Sessions in their order, wherever they are kept.
+pub(crate) trait InOrder: Sync {
+    /// Returns how many there are.
+    fn count(&self) -> usize;
+
+    /// Returns the session at a place, counted from 0.
+    fn at(&self, place: usize) -> Cow<'_, Session>;
+}
+
+impl InOrder for &[Session] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, place: usize) -> Cow<'_, Session> {
+        Cow::Borrowed(&self[place])
+    }
 }
 
 /// What a directory is to another one that holds the same work.

@@ -256,33 +256,54 @@ pub(crate) enum SortKey {
     Agent,
 }
 
+/// A session's place in an order: the lowest comes first. Only those of one key can be compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// By a time, where it can be true.
+    Time(Reverse<(bool, Option<Timestamp>)>),
+    /// By size.
+    Size(Reverse<u64>),
+    /// By title.
+    Title(Box<str>),
+    /// By directory.
+    Dir(Option<Box<Path>>),
+    /// By agent and time.
+    Agent(AgentKind, Reverse<(bool, Option<Timestamp>)>),
+}
+
+impl Rank {
+    /// Ranks a session by a key.
+    pub(crate) fn of(session: &Session, key: SortKey) -> Self {
+        let copy = session.copy();
+        match key {
+            SortKey::Active => Self::Time(Reverse(session.recency())),
+            SortKey::Created => {
+                Self::Time(Reverse((copy.is_dated(), copy.created_at.as_ref().map(|created| created.value))))
+            }
+            SortKey::Size => Self::Size(Reverse(copy.size_bytes)),
+            SortKey::Title => Self::Title(session.label().unwrap_or_default().to_lowercase().into()),
+            SortKey::Dir => Self::Dir(session.launch_dir().map(Into::into)),
+            SortKey::Agent => Self::Agent(session.agent, Reverse(session.recency())),
+        }
+    }
+}
+
 /// Orders sessions; equal ones keep the order of agent and id, so the order is the same every time.
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
-    let newest = |session: &Session| Reverse(session.recency());
-    match key {
-        SortKey::Active => sessions.sort_by_key(newest),
-        SortKey::Created => {
-            let created = |copy: &Copy| (copy.is_dated(), copy.created_at.as_ref().map(|at| at.value));
-            sessions.sort_by_key(|session| Reverse(created(session.copy())))
-        }
-        SortKey::Size => sessions.sort_by_key(|session| Reverse(session.copy().size_bytes)),
-        SortKey::Title => sessions.sort_by_cached_key(|session| session.label().unwrap_or_default().to_lowercase()),
-        SortKey::Dir => sessions.sort_by_cached_key(|session| session.launch_dir().map(Path::to_owned)),
-        SortKey::Agent => sessions.sort_by_key(|session| (session.agent, newest(session))),
-    }
+    sessions.sort_by_cached_key(|session| Rank::of(session, key));
     if reverse {
         sessions.reverse();
     }
 }
 
 /// Puts the sessions of one launch directory together; the projects come in the order of their first sessions.
-pub(crate) fn put_projects_together(sessions: &mut [Session]) {
+pub(crate) fn put_projects_together<S>(sessions: &mut [S], dir: impl Fn(&S) -> Option<PathBuf>) {
     let mut places: HashMap<Option<PathBuf>, usize> = HashMap::new();
     for session in sessions.iter() {
         let next = places.len();
-        places.entry(session.launch_dir().map(Path::to_owned)).or_insert(next);
+        places.entry(dir(session)).or_insert(next);
     }
-    sessions.sort_by_cached_key(|session| places[&session.launch_dir().map(Path::to_owned)]);
+    sessions.sort_by_cached_key(|session| places[&dir(session)]);
 }
 
 /// How much of each id tells it from every other there is.
@@ -292,12 +313,16 @@ pub(crate) struct ShortIds(HashMap<(AgentKind, String), usize>);
 impl ShortIds {
     /// Learns the ids of all sessions, whether they will be shown or not.
     pub(crate) fn of(sessions: &[Session]) -> Self {
-        let is_subagent = |session: &Session| session.copy().kind == SessionKind::Subagent;
-        let names: Vec<Name<'_>> = sessions
-            .iter()
-            .map(|session| Name { agent: session.agent, id: &session.id, is_subagent: is_subagent(session) })
-            .collect();
-        let lengths = short_lengths(&names);
+        let names = sessions.iter().map(|session| {
+            let is_subagent = session.copy().kind == SessionKind::Subagent;
+            Name { agent: session.agent, id: &session.id, is_subagent }
+        });
+        Self::of_names(&names.collect::<Vec<_>>())
+    }
+
+    /// Does the same by names alone.
+    pub(crate) fn of_names(names: &[Name<'_>]) -> Self {
+        let lengths = short_lengths(names);
         Self(names.iter().zip(lengths).map(|(name, length)| ((name.agent, name.id.to_owned()), length)).collect())
     }
 

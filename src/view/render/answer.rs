@@ -156,7 +156,7 @@ impl<'a, T> List<'a, T> {
 impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         /// How many are held at once; fewer are not worth a thread.
-        const PART: usize = 4096;
+        const PART: usize = 1024;
         const FEW: usize = 64;
         if self.count <= FEW {
             return to.collect_seq((0..self.count).map(&self.item));

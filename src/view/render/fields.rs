@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::format::text;
 use crate::session::fields::Field;
-use crate::session::{Session, marks};
+use crate::session::{InOrder, Session, marks};
 use crate::view::render::write_lines;
 
 /// Returns the heading of a column.
@@ -62,11 +62,12 @@ pub(super) fn value(field: Field, session: &Session) -> String {
 }
 
 /// Writes one line a session for a pipe: fields separated by tabs, nothing shortened.
-pub(super) fn lines(out: &mut impl Write, sessions: &[Session], fields: &[Field]) -> io::Result<()> {
-    write_lines(out, sessions.len(), |at, line| {
+pub(super) fn lines(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Field]) -> io::Result<()> {
+    write_lines(out, sessions.count(), |at, line| {
+        let session = sessions.at(at);
         for (column, field) in fields.iter().enumerate() {
             line.extend_from_slice(if column > 0 { b"\t" } else { b"" });
-            line.extend_from_slice(text::field(&value(*field, &sessions[at])).as_bytes());
+            line.extend_from_slice(text::field(&value(*field, &session)).as_bytes());
         }
         line.push(b'\n');
         Ok(())
@@ -74,11 +75,14 @@ pub(super) fn lines(out: &mut impl Write, sessions: &[Session], fields: &[Field]
 }
 
 /// Writes CSV as RFC 4180 has it, with a line of names first.
-pub(super) fn csv(out: &mut impl Write, sessions: &[Session], fields: &[Field]) -> io::Result<()> {
+pub(super) fn csv(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Field]) -> io::Result<()> {
     let mut names = Vec::new();
     record(&mut names, fields.iter().map(|field| field.name().to_owned()))?;
     out.write_all(&names)?;
-    write_lines(out, sessions.len(), |at, line| record(line, fields.iter().map(|field| value(*field, &sessions[at]))))
+    write_lines(out, sessions.count(), |at, line| {
+        let session = sessions.at(at);
+        record(line, fields.iter().map(|field| value(*field, &session)))
+    })
 }
 
 fn record(line: &mut Vec<u8>, fields: impl Iterator<Item = String>) -> io::Result<()> {

@@ -10,10 +10,10 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
-use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::marks;
 use crate::session::select::ShortIds;
+use crate::session::{InOrder, Session};
 use crate::system::env::Env;
 use crate::view::render::fields;
 use crate::view::ui::Styles;
@@ -137,9 +137,9 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
 }
 
 /// Says in lines of at most this width which letters stand for what, of the marks that these sessions have.
-pub(crate) fn legend(sessions: &[Session], width: usize) -> Vec<String> {
-    let used: BTreeSet<char> =
-        sessions.iter().flat_map(|session| marks::letters(session).into_bytes()).map(char::from).collect();
+pub(crate) fn legend(sessions: &dyn InOrder, width: usize) -> Vec<String> {
+    let letters = (0..sessions.count()).flat_map(|at| marks::letters(&sessions.at(at)).into_bytes());
+    let used: BTreeSet<char> = letters.map(char::from).collect();
     let entries = marks::Mark::ALL.iter().filter(|mark| used.contains(&mark.letter()));
     let entries: Vec<String> = entries.map(|mark| format!("{} {}", mark.letter(), mark.word())).collect();
     if entries.is_empty() { Vec::new() } else { text::flowed("Marks:", &entries, width) }

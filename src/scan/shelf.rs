@@ -1,0 +1,341 @@
+//! Sessions for a listing of very many: each is packed as soon as it was read, and unpacked when it is shown.
+
+use std::cmp::Ordering;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::hash::{Hash as _, Hasher as _};
+use std::path::Path;
+
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
+
+use super::{
+    Notes, Places, Reader, Scan, Wanted, add_hashed_evidence, add_project_evidence, group, look_at_launch_dirs,
+};
+use crate::session::packed::{Packed, Packer};
+use crate::session::select::Filter;
+use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session};
+use crate::system::env::Env;
+use crate::system::watch::Watcher;
+
+/// How many sessions are packed together.
+const TOGETHER: usize = 512;
+
+/// Sessions in little memory, each with what was said of it before it was packed.
+#[derive(Debug)]
+pub(crate) struct Shelf<T> {
+    packed: Vec<Packed>,
+    cards: Vec<Card<T>>,
+    /// The directories in which a pointer to one of them may lie.
+    pub(super) pointed_dirs: HashSet<OsString>,
+    /// Pointers whose session cannot be found.
+    pub dangling: Vec<Pointer>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// A session on a shelf.
+#[derive(Debug)]
+pub(crate) struct Card<T> {
+    /// What was said of it.
+    pub said: T,
+    /// The agent that it belongs to.
+    pub agent: AgentKind,
+    packed: u32,
+    at: u32,
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Self {
+            packed: Vec::new(),
+            cards: Vec::new(),
+            pointed_dirs: HashSet::new(),
+            dangling: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}
+
+/// What reading some of the copies gave.
+struct Part<T> {
+    packed: Packed,
+    said: Vec<(AgentKind, T)>,
+    /// Copies about which others may know more.
+    loose: Vec<Copy>,
+    pointed_dirs: HashSet<OsString>,
+    problems: Vec<Problem>,
+}
+
+impl Places {
+    /// Reads every copy as [`Places::read_all`] does and adds what [`Scan::add_those_in_dirs`] adds, and with `pointers`
+    /// what [`Scan::add_pointers`] adds; `say` looks at each session before it is packed.
+    pub(crate) fn shelve<T: Send>(
+        self,
+        env: &Env,
+        filter: &Filter,
+        wanted: Wanted,
+        pointers: bool,
+        say: impl Fn(&Session) -> T + Sync,
+    ) -> Shelf<T> {
+        let Self { mut places, mut problems, watcher } = self;
+        watcher.begin(places.len());
+        let mut notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
+        // A session of several copies is made of all of them.
+        let (several, single) = several_of_one_id(&places);
+        let mut shelf = Shelf { problems, ..Shelf::default() };
+        let mut loose = Vec::new();
+        let mut rest = Vec::new();
+        if several > 0 {
+            let (once, more): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| single.contains(&key(place)));
+            (places, rest) = (once, more);
+        }
+        drop(single);
+        // Notes hold every copy of a database whole, so these come first and do not stay to the end.
+        if notes.hold_any() {
+            let (held, others) = places.into_iter().partition(|place| notes.hold(place));
+            places = others;
+            shelf.read(held, env, &notes, wanted, &watcher, &mut loose, &say);
+        }
+        for place in rest {
+            match (Reader { env, notes: &notes, wanted }).copy(place) {
+                Ok(copy) => loose.push(copy),
+                Err(problem) => shelf.problems.push(problem),
+            }
+            watcher.done(1);
+        }
+        notes.forget_copies();
+        shelf.read(places, env, &notes, wanted, &watcher, &mut loose, &say);
+        add_project_evidence(env, &mut loose, &shelf.packed, &[], &notes, wanted, &watcher);
+        add_hashed_evidence(env, &mut loose, &shelf.packed, &watcher);
+        let mut sessions = group(loose, wanted);
+        look_at_launch_dirs(&mut sessions);
+        let mut problems = std::mem::take(&mut shelf.problems);
+        problems.sort();
+        problems.dedup();
+        let mut scan = Scan { sessions, dangling: Vec::new(), problems };
+        scan.add_in_dirs(env, filter, wanted, &watcher, &mut shelf);
+        if pointers {
+            scan.add_pointers_also_to(env, &mut shelf);
+        }
+        shelf.dangling = scan.dangling;
+        shelf.problems = scan.problems;
+        let mut packer = Packer::default();
+        let said = scan.sessions.into_iter().map(|session| {
+            let said = (session.agent, say(&session));
+            packer.push(session);
+            said
+        });
+        let said: Vec<_> = said.collect();
+        shelf.add(packer.finish(), said);
+        shelf
+    }
+}
+
+/// Returns how many copies share their id with another, and what tells those that do not.
+fn several_of_one_id(places: &[Located]) -> (usize, HashSet<u64>) {
+    let mut single = HashSet::with_capacity(places.len());
+    let mut several: HashSet<u64> = HashSet::new();
+    for place in places {
+        let key = key(place);
+        if !single.insert(key) {
+            several.insert(key);
+        }
+    }
+    single.retain(|key| !several.contains(key));
+    (places.len() - single.len(), single)
+}
+
+/// Tells the ids of all agents apart. Two of them may share a key; then they are only read together.
+fn key(place: &Located) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (place.agent(), &place.id).hash(&mut hasher);
+    hasher.finish()
+}
+
+impl<T: Send> Shelf<T> {
+    /// Reads copies, each the only one of its session.
+    #[expect(clippy::too_many_arguments, reason = "what reading takes, what it gives, and what is said of it")]
+    fn read(
+        &mut self,
+        places: Vec<Located>,
+        env: &Env,
+        notes: &Notes,
+        wanted: Wanted,
+        watcher: &Watcher,
+        loose: &mut Vec<Copy>,
+        say: &(impl Fn(&Session) -> T + Sync),
+    ) {
+        let reader = Reader { env, notes, wanted };
+        // Places are packed as well while they wait to be read.
+        let packed: Vec<Packed> = places.into_par_iter().chunks(TOGETHER).map(|part| packed(&part)).collect();
+        let parts: Vec<Part<T>> =
+            packed.into_par_iter().with_max_len(1).map(|packed| part(&packed, reader, watcher, say)).collect();
+        for part in parts {
+            self.add(part.packed, part.said);
+            loose.extend(part.loose);
+            self.pointed_dirs.extend(part.pointed_dirs);
+            self.problems.extend(part.problems);
+        }
+    }
+}
+
+fn packed(places: &[Located]) -> Packed {
+    let mut packer = Packer::default();
+    places.iter().for_each(|place| packer.push_place(place));
+    packer.finish()
+}
+
+fn part<T>(places: &Packed, reader: Reader<'_>, watcher: &Watcher, say: &(impl Fn(&Session) -> T + Sync)) -> Part<T> {
+    let mut packer = Packer::default();
+    let mut part = Part {
+        packed: Packed::default(),
+        said: Vec::with_capacity(TOGETHER),
+        loose: Vec::new(),
+        pointed_dirs: HashSet::new(),
+        problems: Vec::new(),
+    };
+    // Sessions of one project come one after the other, and share their directory.
+    let mut exists: HashMap<OsString, bool> = HashMap::new();
+    for place in places.places() {
+        let copy = reader.copy(place);
+        watcher.done(1);
+        match copy {
+            Err(problem) => part.problems.push(problem),
+            Ok(copy) if copy.launch_dir.is_none() => part.loose.push(copy),
+            Ok(copy) => {
+                let (agent, id) = (copy.place.agent(), copy.place.id.clone());
+                let mut session = super::session(agent, id, vec![copy], reader.wanted);
+                session.launch_dir_exists = session.launch_dir().map(|dir| {
+                    let known = exists.get(dir.as_os_str()).copied();
+                    known.unwrap_or_else(|| {
+                        let is_dir = dir.is_dir();
+                        exists.insert(dir.into(), is_dir);
+                        is_dir
+                    })
+                });
+                session.assess();
+                let has_pointers = AgentKind::pointers().iter().any(|pointer| pointer.session_owner() == agent);
+                if has_pointers && session.launch_dir_exists == Some(true) {
+                    for dir in session.copy().directories().map(Path::as_os_str) {
+                        if !part.pointed_dirs.contains(dir) {
+                            part.pointed_dirs.insert(dir.to_owned());
+                        }
+                    }
+                }
+                part.said.push((agent, say(&session)));
+                packer.push(session);
+            }
+        }
+    }
+    part.packed = packer.finish();
+    part
+}
+
+impl<T> Shelf<T> {
+    fn add(&mut self, packed: Packed, said: Vec<(AgentKind, T)>) {
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let shelf = number(self.packed.len());
+        let cards = said.into_iter().enumerate();
+        self.cards.extend(cards.map(|(at, (agent, said))| Card { said, agent, packed: shelf, at: number(at) }));
+        self.packed.push(packed);
+    }
+
+    /// Returns every session.
+    pub(crate) fn cards(&self) -> &[Card<T>] {
+        &self.cards
+    }
+
+    /// Hands over every session, to be put in order and cut off.
+    pub(crate) fn take_cards(&mut self) -> Vec<Card<T>> {
+        std::mem::take(&mut self.cards)
+    }
+
+    /// Returns the id of a session.
+    pub(crate) fn id(&self, card: &Card<T>) -> &str {
+        let (packed, at) = self.place(card);
+        packed.id(at)
+    }
+
+    /// Compares two sessions by agent and id, which are the name of one session only.
+    pub(crate) fn by_name(&self, a: &Card<T>, b: &Card<T>) -> Ordering {
+        (a.agent, self.id(a)).cmp(&(b.agent, self.id(b)))
+    }
+
+    /// Unpacks a session.
+    pub(crate) fn get(&self, card: &Card<T>) -> Session {
+        let (packed, at) = self.place(card);
+        packed.get(at)
+    }
+
+    fn place(&self, card: &Card<T>) -> (&Packed, usize) {
+        let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        (&self.packed[number(card.packed)], number(card.at))
+    }
+
+    /// Takes a session from the shelf.
+    pub(super) fn take(&mut self, agent: AgentKind, id: &str) -> Option<Session> {
+        let at = self.cards.iter().position(|card| card.agent == agent && self.id(card) == id)?;
+        let card = self.cards.swap_remove(at);
+        Some(self.get(&card))
+    }
+
+    /// Takes every session of an agent from the shelf.
+    pub(super) fn take_all(&mut self, agent: AgentKind) -> Vec<Session> {
+        let (taken, left) = self.take_cards().into_iter().partition(|card| card.agent == agent);
+        self.cards = left;
+        let taken: Vec<Card<T>> = taken;
+        taken.iter().map(|card| self.get(card)).collect()
+    }
+
+    /// Returns every directory that the sessions on it record.
+    pub(super) fn dirs(&self) -> HashSet<OsString> {
+        dirs_of(&self.packed)
+    }
+}
+
+/// Returns every directory that packed sessions record.
+pub(super) fn dirs_of(packed: &[Packed]) -> HashSet<OsString> {
+    let dirs = |packed: &Packed| {
+        let mut dirs: HashSet<OsString> = HashSet::new();
+        for session in packed.sessions() {
+            dirs.extend(session.copy().directories().map(Path::as_os_str).map(OsStr::to_owned));
+        }
+        dirs
+    };
+    packed.par_iter().map(dirs).reduce(HashSet::new, |mut all, some| {
+        all.extend(some);
+        all
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::locate;
+    use crate::system::env::tests::fixed;
+
+    #[test]
+    fn what_comes_from_the_shelf_is_what_is_read_without_it() {
+        let mut env = fixed();
+        env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+        env.foreign_home = true;
+        for agents in [&[][..], &[AgentKind::Claude], &[AgentKind::Crush, AgentKind::Amplifier]] {
+            let filter = Filter::of_agents(agents);
+            let mut scan = locate(&env, agents).read_all(&env, Wanted::GLANCE);
+            scan.add_those_in_dirs(&env, &filter, Wanted::GLANCE, &Watcher::default());
+            scan.add_pointers(&env);
+            let name = |session: &Session| (session.agent, session.id.clone());
+            let shelf = locate(&env, agents).shelve(&env, &filter, Wanted::GLANCE, true, name);
+            let mut shelved: Vec<Session> = shelf.cards().iter().map(|card| shelf.get(card)).collect();
+            assert!(shelf.cards().iter().zip(&shelved).all(|(card, session)| card.said == name(session)));
+            shelved.sort_by_key(name);
+            assert!(!shelved.is_empty());
+            assert_eq!(format!("{shelved:?}"), format!("{:?}", scan.sessions));
+            assert_eq!(format!("{:?}", shelf.dangling), format!("{:?}", scan.dangling));
+            assert_eq!(shelf.problems, scan.problems);
+        }
+    }
+}
