@@ -10,11 +10,12 @@
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _};
 use std::ops::ControlFlow;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use memchr::{memchr, memmem, memrchr};
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
 use zstd::Decoder;
 
 use crate::error::PathError;
@@ -255,32 +256,46 @@ impl Jsonl {
 
     fn grow_head(&mut self, wanted: usize) -> Result<(), PathError> {
         let end = (wanted as u64).min(self.end);
-        let more = self.read_range(self.head.len() as u64, end)?;
-        if more.is_empty() {
+        let mut head = std::mem::take(&mut self.head);
+        let before = head.len();
+        let read = self.read_onto(&mut head, before as u64, end);
+        self.head = head;
+        read?;
+        if self.head.len() == before {
             // The file shrank while it was read: what is there is all there is.
-            self.end = self.head.len() as u64;
+            self.end = before as u64;
         }
-        self.head.extend_from_slice(&more);
         Ok(())
     }
 
     fn read_range(&self, start: u64, end: u64) -> Result<Vec<u8>, PathError> {
+        let mut bytes = Vec::new();
+        self.read_onto(&mut bytes, start, end)?;
+        Ok(bytes)
+    }
+
+    /// Adds a range to what is there; fewer bytes when the file shrank.
+    fn read_onto(&self, bytes: &mut Vec<u8>, start: u64, end: u64) -> Result<(), PathError> {
         if let Some(unpacked) = &self.unpacked {
-            return Ok(unpacked.range(start, end).to_vec());
+            bytes.extend_from_slice(unpacked.range(start, end));
+            return Ok(());
         }
         let length = self.in_memory(end.saturating_sub(start))?;
-        let mut bytes = vec![0; length];
-        let mut filled = 0;
-        while filled < length {
-            match self.file.read_at(&mut bytes[filled..], start + filled as u64) {
+        let (before, wanted) = (bytes.len(), bytes.len() + length);
+        bytes.reserve_exact(length);
+        while bytes.len() < wanted {
+            let at = start + (bytes.len() - before) as u64;
+            // Memory that is about to be filled need not be cleared first.
+            match rustix::io::pread(&self.file, spare_capacity(bytes), at) {
                 Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.fail(error)),
+                Ok(_) => {}
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(self.fail(error.into())),
             }
         }
-        bytes.truncate(filled);
-        Ok(bytes)
+        // There may be room for more than was asked for.
+        bytes.truncate(wanted);
+        Ok(())
     }
 }
 

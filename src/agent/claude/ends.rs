@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use memchr::memchr3_iter;
 
 use super::is_exec;
 use crate::agent::claude::records::Record;
@@ -199,6 +200,7 @@ fn is_bulk(line: &[u8]) -> bool {
 
 /// Tells a record that may name or move the session by its first bytes, without parsing it.
 fn is_title(line: &[u8]) -> bool {
+    const WORDS: [&[u8]; 3] = [b"itle", b"summary", b"relocated"];
     let start = &line[..line.len().min(48)];
-    [b"itle".as_slice(), b"summary", b"relocated"].iter().any(|word| memchr::memmem::find(start, word).is_some())
+    memchr3_iter(b'i', b's', b'r', start).any(|at| WORDS.iter().any(|word| start[at..].starts_with(word)))
 }
