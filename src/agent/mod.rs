@@ -136,6 +136,13 @@ pub(crate) trait Agent: Listed + Sync {
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 
+    /// Returns the file of JSON that holds every letter and digit of a copy's messages next to the same letters and digits
+    /// as in the message; `None` where messages are put together from pieces, packed, or named by this program in other
+    /// words than `tool`. Most searches then need not parse it.
+    fn verbatim(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
     /// Says what lets it find the sessions of a store from other directories: what is done once, and for each of them.
     /// Without a word of its own nothing of it is touched, and this program keeps the new directory.
     fn relocation<'a>(

@@ -1,16 +1,20 @@
 //! `rejoin search`
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use std::borrow::Cow;
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
+use crate::change::pins::Pins;
 use crate::cli::{Format, SearchArgs};
+use crate::commands::list::{self, Line, Shown};
 use crate::error::Exit;
 use crate::scan::search::{self, Found, Needle};
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, ShortIds, SortKey};
-use crate::session::{Copy, Problem, Session};
+use crate::session::{Copy, InOrder, Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::search as render;
 use crate::view::render::search::{Match, Summary};
@@ -25,12 +29,18 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let filter = super::filter(&args.filter, args.all, env);
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let showing = ui.watch("Reading");
-        let watcher = showing.watcher();
-        let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, wanted);
-        scan.add_those_in_dirs(env, &filter, wanted, &watcher);
+        let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+        let line = |session: &Session| Line::of(session, SortKey::Active, &filter);
+        let mut shelf = places.shelve(env, &filter, wanted, false, line);
         drop(showing);
-        let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive: None, env };
-        return search.all(scan.sessions, scan.problems, ui);
+        let problems = std::mem::take(&mut shelf.problems);
+        super::warn_of_problems(ui, &problems);
+        let short = wants_short(args, env).then(|| list::short_ids(&shelf));
+        let mut cards = shelf.take_cards();
+        let hidden = list::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
+        let sessions = Shown { shelf: &shelf, cards, pins: Pins::default(), filter: &filter };
+        let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive: None, short, env };
+        return search.all(&sessions, hidden, problems, ui);
     }
     if args.archive_dir.is_some() && !archive.root().is_dir() {
         return Err(super::archive::no_archive(&archive).into());
@@ -38,10 +48,23 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut holdings = archive.holdings();
     let problems = std::mem::take(&mut holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
-    let sessions = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    let mut sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
+    super::warn_of_problems(ui, &problems);
+    let filter = super::filter(&args.filter, args.all, env);
+    let short = wants_short(args, env).then(|| ShortIds::of(&sessions));
+    sessions.retain(|session| filter.matches(session));
+    let matching = sessions.len();
+    sessions.retain(|session| filter.shows_kind(session));
+    let hidden = matching - sessions.len();
+    select::sort(&mut sessions, SortKey::Active, false);
     let archive = Some((&archive, &holdings));
-    let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive, env };
-    search.all(sessions, problems, ui)
+    let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive, short, env };
+    search.all(&sessions.as_slice(), hidden, problems, ui)
+}
+
+/// Returns whether a person reads the answer, and so ids are shortened.
+fn wants_short(args: &SearchArgs, env: &Env) -> bool {
+    Format::from(args.format) == Format::Table && env.stdout_is_terminal
 }
 
 struct Search<'a> {
@@ -49,24 +72,23 @@ struct Search<'a> {
     needle: Needle,
     /// The archive that is searched instead of the stores.
     archive: Option<(&'a Archive, &'a Holdings)>,
+    /// Ids as a person sees them; `None` where a script reads.
+    short: Option<ShortIds>,
     env: &'a Env,
 }
 
 impl Search<'_> {
-    /// Looks through these sessions, newest activity first, and shows what is found as it is found.
-    fn all(&self, mut sessions: Vec<Session>, mut problems: Vec<Problem>, ui: &mut Ui) -> anyhow::Result<Exit> {
-        let Self { args, needle, env, .. } = self;
-        super::warn_of_problems(ui, &problems);
-        let filter = super::filter(&args.filter, args.all, env);
+    /// Looks through these sessions, newest activity first, and shows what is found as it is found; `hidden` others are
+    /// not searched.
+    fn all(
+        &self,
+        sessions: &dyn InOrder,
+        hidden: usize,
+        mut problems: Vec<Problem>,
+        ui: &mut Ui,
+    ) -> anyhow::Result<Exit> {
+        let Self { args, needle, short, env, .. } = self;
         let (format, styles) = (Format::from(args.format), ui.styles);
-        let for_terminal = format == Format::Table && env.stdout_is_terminal;
-        let short = for_terminal.then(|| ShortIds::of(&sessions));
-        sessions.retain(|session| filter.matches(session));
-        let matching = sessions.len();
-        sessions.retain(|session| filter.shows_kind(session));
-        let hidden = matching - sessions.len();
-        select::sort(&mut sessions, SortKey::Active, false);
-
         let limit = args.limit.unwrap_or(usize::MAX);
         let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
         if format == Format::Ndjson {
@@ -74,15 +96,16 @@ impl Search<'_> {
         }
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
-        watcher.begin(sessions.len());
-        for part in sessions.chunks(PART) {
+        watcher.begin(sessions.count());
+        for start in (0..sessions.count()).step_by(PART) {
             if count >= limit {
                 break;
             }
-            let looked = part.par_iter().map(|session| self.one(session)).inspect(|_| watcher.done(1));
+            let part = start..sessions.count().min(start + PART);
+            searched = part.end;
+            let looked = part.into_par_iter().map(|at| self.one(sessions.at(at))).inspect(|_| watcher.done(1));
             let looked: Vec<Result<Match<'_>, Problem>> = looked.collect();
             showing.clear();
-            searched += part.len();
             let known = problems.len();
             for mut one in looked {
                 let problem = one.as_mut().ok().and_then(|one| one.found.problem.take());
@@ -91,11 +114,11 @@ impl Search<'_> {
                     Ok(_) if count >= limit => beyond += 1,
                     Ok(one) => {
                         count += 1;
-                        match (format, &short) {
+                        match (format, short) {
                             (Format::Json, _) => matches.push(one),
                             (Format::Ndjson, _) => render::ndjson(ui.data(), &one)?,
                             (Format::Table, Some(short)) => {
-                                render::text(ui.data(), env, &styles, short.get(one.session), &one)?;
+                                render::text(ui.data(), env, &styles, short.get(&one.session), &one)?;
                             }
                             (Format::Table, None) => render::lines(ui.data(), &one)?,
                         }
@@ -108,7 +131,7 @@ impl Search<'_> {
             super::warn_of_problems(ui, &problems[known..]);
         }
         drop(showing);
-        let is_limited = beyond > 0 || searched < sessions.len();
+        let is_limited = beyond > 0 || searched < sessions.count();
         let summary = Summary { searched, hidden, is_limited, problems: &problems };
         match format {
             Format::Json => render::json(ui.data(), needle, &matches, &summary)?,
@@ -116,16 +139,17 @@ impl Search<'_> {
             Format::Table => {}
         }
         ui.flush()?;
-        if for_terminal {
+        if short.is_some() {
             render::notes(needle, count, &summary).iter().for_each(|note| ui.note(note));
         }
         Ok(Exit::Ok)
     }
 
-    fn one<'s>(&self, session: &'s Session) -> Result<Match<'s>, Problem> {
+    fn one<'s>(&self, session: Cow<'s, Session>) -> Result<Match<'s>, Problem> {
         let fail = |reason| Problem { path: session.copy().place.path.to_path_buf(), reason };
         let Some((archive, holdings)) = self.archive else {
-            return Ok(Match { session, state: None, found: self.look(session.copy()) });
+            let found = self.look(session.copy());
+            return Ok(Match { session, state: None, found });
         };
         let states = holdings.sessions.get(&(session.agent, session.id.clone()));
         let newest = states.and_then(|states| states.last()).ok_or_else(|| fail("it is gone".to_owned()))?;

@@ -2,6 +2,7 @@
 //! the copies of one id together.
 
 pub(crate) mod moved;
+mod probe;
 pub(crate) mod relocated;
 pub(crate) mod search;
 mod shelf;

@@ -5,7 +5,8 @@ use std::ops::{ControlFlow, Range};
 use jiff::Timestamp;
 use memchr::{memchr2_iter, memmem};
 
-use crate::agent;
+use super::probe::Probe;
+use crate::agent::{self, Agent};
 use crate::session::{Copy, Problem, Role};
 
 /// How many characters are shown before and after a match.
@@ -32,6 +33,11 @@ impl Needle {
     /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns whether letters beyond ASCII are compared in small.
+    pub(super) fn is_folded(&self) -> bool {
+        !self.folded.is_empty()
     }
 
     /// Finds the first place where it is in a text, in bytes.
@@ -115,8 +121,22 @@ impl Found {
 pub(crate) fn look(copy: &Copy, needle: &Needle, roles: &[Role], most: usize) -> Found {
     let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
     let in_title = roles.is_empty() && label.is_some_and(|label| needle.find(&label.value).is_some());
-    let mut found = Found { in_title, ..Found::default() };
-    let Some(agent) = agent::by_kind(copy.place.agent()) else { return found };
+    let found = Found { in_title, ..Found::default() };
+    let agent = agent::by_kind(copy.place.agent());
+    match agent.filter(|agent| may_be_said(*agent, copy, needle)) {
+        Some(agent) => look_through(agent, copy, needle, roles, most, found),
+        None => found,
+    }
+}
+
+fn look_through(
+    agent: &dyn Agent,
+    copy: &Copy,
+    needle: &Needle,
+    roles: &[Role],
+    most: usize,
+    mut found: Found,
+) -> Found {
     let mut number = 0;
     let looked = agent.messages(copy, &mut |message| {
         number += 1;
@@ -140,6 +160,9 @@ pub(crate) fn look(copy: &Copy, needle: &Needle, roles: &[Role], most: usize) ->
 pub(crate) fn look_for_all(copy: &Copy, needles: &[Needle], is_wanted: &dyn Fn() -> bool) -> Option<(Hit, u64)> {
     let agent = agent::by_kind(copy.place.agent())?;
     let (first, rest) = needles.split_first()?;
+    if !needles.iter().all(|needle| may_be_said(agent, copy, needle)) {
+        return None;
+    }
     let (mut number, mut messages, mut hit) = (0, 0, None);
     // What can be read of a damaged session is searched, and the rest is for others to report.
     let _ = agent.messages(copy, &mut |message| {
@@ -155,6 +178,12 @@ pub(crate) fn look_for_all(copy: &Copy, needles: &[Needle], is_wanted: &dyn Fn()
         if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     hit.map(|hit| (hit, messages))
+}
+
+/// Looks whether a text can be in the messages of a copy, where their words are in a file as they are said.
+fn may_be_said(agent: &dyn Agent, copy: &Copy, needle: &Needle) -> bool {
+    let probe = || Some((Probe::of(needle)?, agent.verbatim(&copy.place)?));
+    probe().is_none_or(|(probe, file)| probe.may_be_in(&file))
 }
 
 /// Cuts a text around a place in it; an ellipsis marks what is left out.
@@ -175,6 +204,8 @@ fn excerpt(text: &str, place: Range<usize>) -> [String; 3] {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -202,6 +233,34 @@ mod tests {
         let [before, found, after] = excerpt(&text, place);
         assert_eq!((before.chars().count(), found.as_str(), after.as_str()), (61, "needle", &*"ö".repeat(60)));
         assert!(before.starts_with('…') && !after.ends_with('…'));
+    }
+
+    #[test]
+    fn a_quick_look_passes_over_nothing_that_any_agent_says() {
+        let mut env = crate::system::env::tests::fixed();
+        env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+        env.foreign_home = true;
+        let scan = crate::scan::locate(&env, &[]).read_all(&env, crate::scan::Wanted::GLANCE);
+        let (mut passed_over, mut words) = (0, BTreeSet::new());
+        for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
+            let agent = agent::by_kind(copy.place.agent()).expect("an agent");
+            let mut seen = BTreeSet::new();
+            let _ = agent.messages(copy, &mut |message| {
+                let is_word = |word: &&str| word.len() > 2;
+                let mine = message.text.split(|letter: char| !letter.is_alphanumeric()).filter(is_word);
+                seen.extend(mine.map(str::to_owned));
+                ControlFlow::Continue(())
+            });
+            for word in seen.iter().chain(words.iter().step_by(7)) {
+                let needle = Needle::new(word, false);
+                let (quick, whole) =
+                    (look(copy, &needle, &[], 1), look_through(agent, copy, &needle, &[], 1, Found::default()));
+                assert_eq!((quick.messages, &quick.hits), (whole.messages, &whole.hits), "{word} in {copy:?}");
+                passed_over += usize::from(!may_be_said(agent, copy, &needle));
+            }
+            words.append(&mut seen);
+        }
+        assert!(passed_over > 100, "{passed_over}");
     }
 
     proptest! {

@@ -190,6 +190,10 @@ impl Agent for Amplifier {
         })
     }
 
+    fn verbatim(&self, place: &Located) -> Option<PathBuf> {
+        transcript_path(&place.path)
+    }
+
     fn relocation<'a>(
         &'a self,
         store: &'a Store,

@@ -242,6 +242,10 @@ impl Agent for Claude {
         })
     }
 
+    fn verbatim(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
+    }
+
     fn relocation<'a>(
         &'a self,
         store: &'a Store,

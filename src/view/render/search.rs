@@ -1,5 +1,6 @@
 //! Sessions that contain a text, each with the messages that have it.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
@@ -27,7 +28,7 @@ const WIDEST_TITLE: usize = 60;
 #[derive(Clone, Debug)]
 pub(crate) struct Match<'a> {
     /// The session.
-    pub session: &'a Session,
+    pub session: Cow<'a, Session>,
     /// The number of its state in the archive, if that was searched.
     pub state: Option<u64>,
     /// Where the text is.

@@ -1,0 +1,166 @@
+//! A quick look at the bytes of a transcript: whether a text can be in its messages at all, before anything is parsed.
+//!
+//! JSON keeps letters and digits of ASCII as they are, unless somebody escapes them. So the longest run of those in a
+//! text is in the bytes of every file that says it. A file in which it is not need not be read record by record.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use memchr::{memchr2_iter, memmem};
+
+use super::search::Needle;
+use crate::system::fsio;
+
+/// How much is looked at in one go.
+const WINDOW: usize = 128 * 1024;
+/// How an escaped letter or digit begins; two more digits follow.
+const ESCAPE: &[u8] = b"\\u00";
+/// The words that agents' readers put into messages themselves, where a record lacks a name.
+const OWN: &str = "tool";
+
+/// Letters and digits that must be in a file, in either case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Probe {
+    run: Vec<u8>,
+    /// Which byte of it is looked for first, because it is rare.
+    rarest: usize,
+}
+
+impl Probe {
+    /// Takes the longest run of letters and digits of a text; `None` where that says nothing.
+    pub(crate) fn of(needle: &Needle) -> Option<Self> {
+        // Small letters that capitals beyond ASCII have, such as the Kelvin sign and the dotted I, are no sure sign.
+        let is_sure = |byte: &u8| {
+            byte.is_ascii_alphanumeric() && !(needle.is_folded() && matches!(byte.to_ascii_lowercase(), b'i' | b'k'))
+        };
+        let runs = needle.text().as_bytes().chunk_by(|a, b| is_sure(a) == is_sure(b));
+        let run = runs.filter(|run| run.first().is_some_and(is_sure)).max_by_key(|run| run.len())?;
+        let run = run.to_ascii_lowercase();
+        if memmem::find(OWN.as_bytes(), &run).is_some() {
+            return None;
+        }
+        let rarest = (0..run.len()).min_by_key(|at| frequency(run[*at]))?;
+        Some(Self { run, rarest })
+    }
+
+    /// Returns whether the text can be in a file; one that cannot be read may hold anything.
+    pub(crate) fn may_be_in(&self, path: &Path) -> bool {
+        let Ok((mut file, metadata)) = fsio::open_regular(path) else { return true };
+        // What a window cuts is seen again in the next one.
+        let kept = self.run.len().max(ESCAPE.len() + 2) - 1;
+        let length = usize::try_from(metadata.len()).unwrap_or(WINDOW);
+        let mut window = vec![0; length.saturating_add(1).min(WINDOW) + kept];
+        let mut filled = 0;
+        loop {
+            match file.read(&mut window[filled..]) {
+                Ok(0) => return false,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return true,
+            }
+            let seen = &window[..filled];
+            if self.is_in(seen) || has_escaped(seen) {
+                return true;
+            }
+            let rest = filled.min(kept);
+            window.copy_within(filled - rest..filled, 0);
+            filled = rest;
+        }
+    }
+
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        let first = self.run[self.rarest];
+        memchr2_iter(first, first.to_ascii_uppercase(), bytes).any(|at| {
+            let found = at.checked_sub(self.rarest).and_then(|start| bytes.get(start..start + self.run.len()));
+            found.is_some_and(|found| found.eq_ignore_ascii_case(&self.run))
+        })
+    }
+}
+
+/// Returns whether a letter or a digit may be escaped.
+fn has_escaped(bytes: &[u8]) -> bool {
+    memmem::find_iter(bytes, ESCAPE).any(|at| {
+        let digits = bytes.get(at + ESCAPE.len()..at + ESCAPE.len() + 2);
+        let code = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+        code.is_some_and(|code| code.is_ascii_alphanumeric())
+    })
+}
+
+/// Ranks small letters and digits by how often they are in transcripts, roughly.
+fn frequency(byte: u8) -> usize {
+    const RARE_FIRST: &[u8] = b"qjzxkwvyb9786543h2gf1pm0cludonirsate";
+    RARE_FIRST.iter().position(|rare| *rare == byte).unwrap_or(RARE_FIRST.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn run(text: &str, is_exact: bool) -> Option<String> {
+        Probe::of(&Needle::new(text, is_exact)).map(|probe| String::from_utf8_lossy(&probe.run).into_owned())
+    }
+
+    #[test]
+    fn the_longest_run_of_letters_and_digits_is_looked_for() {
+        assert_eq!(run("fix the Parser2, please", false).as_deref(), Some("parser2"));
+        assert_eq!(run("größer", false).as_deref(), Some("er"));
+        assert_eq!(run("größer kik", true).as_deref(), Some("kik"));
+        assert_eq!(run("ä links", false).as_deref(), Some("s"), "a dotted capital I becomes an i, too");
+        for nothing in ["", "…", "日本", "tool", "ool", "to"] {
+            assert_eq!(run(nothing, false), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn no_other_capitals_become_letters_of_ascii() {
+        let becomes_ascii = |letter: &char| letter.to_lowercase().any(|small| small.is_ascii_alphanumeric());
+        let others: Vec<String> = ('\u{80}'..=char::MAX)
+            .filter(becomes_ascii)
+            .map(|letter| letter.to_lowercase().filter(char::is_ascii).collect())
+            .collect();
+        assert_eq!(others, ["i", "k"]);
+    }
+
+    #[test]
+    fn an_escaped_letter_may_be_anything() {
+        for (bytes, expected) in [
+            (&br"a\u0041"[..], true),
+            (br"a\u007a", true),
+            (br"a\u0039", true),
+            (br"a\u001b[0m\u003c\u00e9", false),
+            (br"a\u00", false),
+            (br"a\u00zz", false),
+            (br"\\u0061", true),
+        ] {
+            assert_eq!(has_escaped(bytes), expected, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_file_that_has_the_text_is_never_passed_over(
+            before in 0_usize..2 * WINDOW + 40,
+            text in "[a-zA-Z0-9 .]{0,12}[b-nB-N]{3}[a-z .ä]{0,4}",
+            after in 0_usize..40,
+            upper in any::<bool>(),
+        ) {
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("a.jsonl");
+            let needle = Needle::new(&text, false);
+            let said = if upper && !needle.is_exact { text.to_uppercase() } else { text };
+            let whole = ["-".repeat(before), said, "-".repeat(after)].concat();
+            write(&path, whole.as_bytes());
+            prop_assume!(needle.find(&whole).is_some());
+            prop_assert!(Probe::of(&needle).is_none_or(|probe| probe.may_be_in(&path)));
+            write(&path, "-".repeat(before).as_bytes());
+            prop_assert!(Probe::of(&needle).is_none_or(|probe| !probe.may_be_in(&path)));
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test lays out its own file")]
+    fn write(path: &Path, bytes: &[u8]) {
+        std::fs::write(path, bytes).expect("a file");
+    }
+}
