@@ -17,6 +17,7 @@ use path::by_path;
 pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_pick};
 
 use crate::agent::Depth;
+use crate::commands::list::{self, Line};
 use crate::error::{Exit, Refusal, Row};
 use crate::scan::{self, Places, Scan, Wanted};
 use crate::session::marks;
@@ -244,33 +245,51 @@ fn by_number(
     env: &Env,
     ui: &mut Ui,
 ) -> Result<Option<Session>, Refusal> {
-    let listed = listed(filter, env, ui);
-    let Some(session) = listed.into_iter().nth(number - 1) else { return Ok(None) };
-    again(&session, wanted, env).map(Some)
+    match nth_listed(number - 1, |_| true, filter, env, ui) {
+        Some(session) => again(&session, wanted, env).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Reads a session of a listing once more, as far as is wanted.
 pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
-    let mut places = scan::locate(env, &[session.agent]);
-    // It may lie in no store.
-    let is_known = |place: &Located| places.places.iter().any(|known| known.id == place.id && known.path == place.path);
-    let own = session.copies.iter().map(|copy| &copy.place).filter(|place| !is_known(place));
-    let own: Vec<Located> = own.cloned().collect();
-    places.places.extend(own);
-    let scan = places.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id);
-    the_only(scan, &session.id)
+    let read = |mut places: Places| {
+        // It may lie in no store.
+        let is_known =
+            |place: &Located| places.places.iter().any(|known| known.id == place.id && known.path == place.path);
+        let own = session.copies.iter().map(|copy| &copy.place).filter(|place| !is_known(place));
+        let own: Vec<Located> = own.cloned().collect();
+        places.places.extend(own);
+        let scan = places.read_some(env, wanted, |place| place.agent() == session.agent && place.id == session.id);
+        the_only(scan, &session.id)
+    };
+    // As with a full id: its own evidence is enough for all but a thorough look, and names find every copy of it.
+    if wanted.depth != Depth::Thorough
+        && session.copy().kind != SessionKind::Subagent
+        && let Ok(found) = read(scan::locate_id(env, &[session.agent], &session.id))
+        && found.launch_dir().is_some()
+    {
+        return Ok(found);
+    }
+    read(scan::locate(env, &[session.agent]))
 }
 
-/// Reads what `list` shows with these filters, in its order.
-pub(crate) fn listed(filter: &Filter, env: &Env, ui: &mut Ui) -> Vec<Session> {
-    let mut scan = scan::locate(env, &filter.agents).read_all(env, Wanted::GLANCE);
-    scan.add_those_in_dirs(env, filter, Wanted::GLANCE, &Watcher::default());
-    scan.add_pointers(env);
-    crate::commands::warn_of_problems(ui, &scan.problems);
-    let mut sessions = scan.sessions;
-    sessions.retain(|session| filter.matches(session) && session.copy().kind.is_listed());
-    select::sort(&mut sessions, SortKey::Active, false);
-    sessions
+/// Reads what `list` shows with these filters, and takes one of those that are meant, counted from 0 in its order.
+fn nth_listed(
+    nth: usize,
+    is_meant: impl Fn(&Session) -> bool,
+    filter: &Filter,
+    env: &Env,
+    ui: &mut Ui,
+) -> Option<Session> {
+    let shown = Filter { all: false, ..filter.clone() };
+    let line = |session: &Session| Line::of(session, SortKey::Active, &shown);
+    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+    let mut shelf = scan::locate(env, &filter.agents).shelve(env, filter, wanted, true, line);
+    crate::commands::warn_of_problems(ui, &shelf.problems);
+    let mut cards = shelf.take_cards();
+    list::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
+    cards.iter().map(|card| shelf.get(card)).filter(is_meant).nth(nth)
 }
 
 /// Takes out the sessions that do not pass the filters.
@@ -314,7 +333,7 @@ fn the_only(mut scan: Scan, id: &str) -> Result<Session, Refusal> {
 
 fn latest(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> Result<Session, Refusal> {
     // What anybody may have written is never taken unasked.
-    let newest = listed(filter, env, ui).into_iter().find(|session| !session.copy().is_planted());
+    let newest = nth_listed(0, |session| !session.copy().is_planted(), filter, env, ui);
     again(&newest.ok_or_else(nothing_passes)?, wanted, env)
 }
 
