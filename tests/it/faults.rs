@@ -349,7 +349,7 @@ fn a_purge_that_fails_names_what_still_lies_in_the_trash() {
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
         world
     };
-    let args = ["trash", "purge", "--all", "--yes", "--json"];
+    let args = ["trash", "purge", "--every", "--yes", "--json"];
     failing_at_every_point(
         "5",
         false,

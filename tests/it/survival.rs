@@ -66,7 +66,12 @@ const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["hook", "install"], purges: false },
     Change { before: &[], args: &["pin", ONE], purges: false },
     Change { before: &[&["pin", ONE]], args: &["unpin", ONE], purges: false },
-    Change { before: &[&["hook", "install"]], args: &["hook", "uninstall"], purges: false },
+    // Undone in the end is what is tried, and not what comes before it.
+    Change {
+        before: &[&["hook", "install"], &["trash", "purge", "--every", "--yes"]],
+        args: &["hook", "uninstall"],
+        purges: false,
+    },
     Change { before: &[], args: &["move", APP, "/usr/lib", "--session", ONE, "--yes"], purges: false },
 ];
 
