@@ -98,13 +98,18 @@ fn very_many_sessions_in_the_wrong_project_are_told_of_in_time_that_grows_as_the
 }
 
 #[test]
-fn very_many_handlers_are_added_to_in_time_that_grows_as_they_do() {
-    let world = |count: usize| {
-        let world = World::new();
-        let handler = |n| json!({"matcher": "Bash", "hooks": [{"type": "command", "command": format!("echo {n}")}]});
-        let handlers: Vec<_> = (0..count).map(handler).collect();
-        put(&world.home().join(".claude/settings.json"), json!({"hooks": {"PostToolUse": handlers}}).to_string());
-        world
+fn very_many_handlers_are_dealt_with_in_time_that_grows_as_they_do() {
+    let world = |command: fn(usize) -> String| {
+        move |count: usize| {
+            let world = World::new();
+            let handler = |n| json!({"hooks": [{"type": "command", "command": command(n)}]});
+            let handlers: Vec<_> = (0..count).map(handler).collect();
+            let settings = json!({"hooks": {"PreCompact": handlers, "SessionEnd": handlers}});
+            put(&world.home().join(".claude/settings.json"), serde_json::to_string_pretty(&settings).expect("JSON"));
+            world
+        }
     };
-    grows_as_much(world, 1_250, &[&["hook", "install", "--dry-run"]]);
+    grows_as_much(world(|n| format!("echo {n}")), 500, &[&["hook", "install", "--dry-run"]]);
+    let runs: [&[&str]; 2] = [&["hook", "install", "--dry-run"], &["hook", "uninstall", "--dry-run"]];
+    grows_as_much(world(|n| format!("/old/{n}/rejoin hook claude")), 500, &runs);
 }

@@ -191,6 +191,8 @@ impl Answer for HookStatusJson {
 
 /// How many lines that stay are shown around a change.
 const AROUND: usize = 2;
+/// How far apart equal lines may be with a change of both texts between them.
+const NEAR: usize = 200;
 
 /// Returns the lines that go and come, with a few that stay around them.
 ///
@@ -200,8 +202,8 @@ fn difference(old: &str, new: &str) -> Vec<String> {
     let mut marked: Vec<(char, &str)> = Vec::new();
     let (mut a, mut b) = (0, 0);
     while a < old.len() || b < new.len() {
-        // The nearest pair of equal lines ends a change.
-        let near = (0..).take_while(|sum| *sum <= (old.len() - a) + (new.len() - b)).find_map(|sum: usize| {
+        // The nearest pair of equal lines ends a change; far away only what goes or what comes alone is looked for.
+        let near = (0..=NEAR.min((old.len() - a) + (new.len() - b))).find_map(|sum: usize| {
             (0..=sum)
                 .find(|skipped| {
                     let (a, b) = (a + skipped, b + sum - skipped);
@@ -209,6 +211,10 @@ fn difference(old: &str, new: &str) -> Vec<String> {
                 })
                 .map(|skipped| (skipped, sum - skipped))
         });
+        let next = |lines: &[&str], wanted: Option<&&str>| lines.iter().position(|line| Some(line) == wanted);
+        let near = near
+            .or_else(|| Some((next(&old[a..], new.get(b))?, 0)))
+            .or_else(|| Some((0, next(&new[b..], old.get(a))?)));
         let (gone, come) = near.unwrap_or((old.len() - a, new.len() - b));
         marked.extend(old[a..a + gone].iter().map(|line| ('-', *line)));
         marked.extend(new[b..b + come].iter().map(|line| ('+', *line)));
@@ -237,5 +243,9 @@ mod tests {
         assert_eq!(difference("", "a\nb\n"), ["+a", "+b"]);
         assert_eq!(difference("a\n", ""), ["-a"]);
         assert!(difference(old, old).is_empty());
+        let long: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
+        let (few, many) = (format!("a\n{old}z\n"), format!("a\n{long}{old}z\n"));
+        assert_eq!(difference(&few, &many).len(), 1 + 100_000 + 2, "many lines come");
+        assert_eq!(difference(&many, &few).len(), 1 + 100_000 + 2, "many lines go");
     }
 }
