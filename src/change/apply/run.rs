@@ -34,12 +34,14 @@ pub(crate) struct Outcome {
     pub run: Option<String>,
     /// What became of each item, in the plan's order.
     pub done: Vec<ItemResult>,
+    /// Why a loss of power may still take back what was done.
+    pub doubt: Option<String>,
 }
 
 impl Outcome {
-    /// Returns whether every item was done.
+    /// Returns whether every item was done, and all of it is on the disk.
     pub(crate) fn is_whole(&self) -> bool {
-        self.done.iter().all(|done| *done == ItemResult::Done)
+        self.doubt.is_none() && self.done.iter().all(|done| *done == ItemResult::Done)
     }
 }
 
@@ -119,16 +121,20 @@ pub(crate) fn run_on(
     }
     let Work { mut journal, is_stuck, .. } = work;
     // A run without its last line counts as cut off, and the next run repairs it.
-    let _ = journal.write(&Event::End { at: now, stuck: is_stuck }).and_then(|()| journal.sync());
+    let ended = journal.write(&Event::End { at: now, stuck: is_stuck }).and_then(|()| journal.sync());
+    let doubt = ended.err().filter(|_| done.contains(&ItemResult::Done)).map(|error| error.to_string());
     let may_be_forgotten = journal.is_whole() && !is_stuck && !done.contains(&ItemResult::Done);
     let is_forgotten = match may_be_forgotten {
         true => state_dir.forget(&run),
         false => {
-            state_dir.remove_if_empty(&run);
+            // What could not be put back may be back, but not on the disk yet: then its trash is still needed.
+            if !is_stuck {
+                state_dir.remove_if_empty(&run);
+            }
             false
         }
     };
-    Ok(Outcome { run: (!is_forgotten).then_some(run), done })
+    Ok(Outcome { run: (!is_forgotten).then_some(run), done, doubt })
 }
 
 struct Work<'a> {

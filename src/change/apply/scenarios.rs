@@ -13,7 +13,7 @@ use crate::change::apply::run::{ItemResult, Outcome, run_on};
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::apply::trash::{Purge, purge};
 use crate::change::apply::tree;
-use crate::change::apply::undo::{UndoResult, Which, recover_on, undo_on};
+use crate::change::apply::undo::{Report, UndoResult, Which, recover_on, undo_on};
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::format::edit::Edit;
 use crate::system::disk::memory::{Call, Memory, Node, Verdict};
@@ -157,11 +157,16 @@ impl Place {
     }
 
     /// Tries the same where it may fail.
-    pub(super) fn try_undo_all(&self) {
-        let Ok(state_dir) = self.state("undo") else { return };
-        if recover_on(&state_dir, now(), &mut |_| None).is_ok() {
-            let _ = undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |_| None);
-        }
+    pub(super) fn try_undo_all(&self) -> Option<Report> {
+        let state_dir = self.state("undo").ok()?;
+        recover_on(&state_dir, now(), &mut |_| None).ok()?;
+        undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |_| None).ok()
+    }
+
+    /// Recovers what was cut off, and returns what was said.
+    pub(super) fn recover(&self) -> Vec<String> {
+        let state_dir = self.state("delete").expect("a state directory");
+        recover_on(&state_dir, now(), &mut |_| None).expect("a recovery")
     }
 
     /// Recovers what was cut off, and undoes every run; returns what was said.

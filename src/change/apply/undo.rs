@@ -153,7 +153,10 @@ pub(crate) fn undo_on(
         journal.write(&Event::End { at: now, stuck })?;
     }
     journal.sync()?;
-    state_dir.remove_if_empty(&run.id);
+    // What was refused may be back, but not on the disk yet: then its trash is still needed.
+    if items.iter().all(|item| !matches!(item, UndoResult::Refused(_))) {
+        state_dir.remove_if_empty(&run.id);
+    }
     Ok(Report { run, items, recovered, is_dry_run: false, warnings: Vec::new() })
 }
 
@@ -379,15 +382,17 @@ fn recover_run(state_dir: &StateDir, run: &Run, now: Timestamp, look: &mut LookA
             State::Begun => Some((record, "it began, and nothing says how it ended")),
             _ => None,
         });
-        let line = |(record, why): (&ItemRecord, &str)| {
-            format!("run {id} ({verb}) is stuck at {}: {why}; `rejoin undo {id}` tries again", record.label)
-        };
-        Ok(stuck.map(line).collect())
+        Ok(stuck.map(|(record, why)| stuck_at(run, record, why)).collect())
     } else {
         put_back_cut_off(state_dir, run, now, look)
     };
     recovered
         .unwrap_or_else(|error| vec![format!("run {id} ({verb}) is stuck: {error}; `rejoin undo {id}` tries again")])
+}
+
+/// Says where a run is stuck.
+fn stuck_at(Run { id, verb, .. }: &Run, record: &ItemRecord, why: &str) -> String {
+    format!("run {id} ({verb}) is stuck at {}: {why}; `rejoin undo {id}` tries again", record.label)
 }
 
 fn put_back_cut_off(
@@ -400,6 +405,9 @@ fn put_back_cut_off(
     let mut journal = Journal::reopen(state_dir, &run.id)?;
     let (mut recovered, mut stuck, mut is_waiting) = (Vec::new(), run.is_stuck(), false);
     for (record, state) in run.items.iter().rev() {
+        if let State::Stuck(why) = state {
+            recovered.push(stuck_at(run, record, why));
+        }
         if !matches!(state, State::Begun | State::Planned) {
             continue;
         }
@@ -430,6 +438,8 @@ fn put_back_cut_off(
         journal.write(&Event::End { at: now, stuck })?;
     }
     journal.sync()?;
-    state_dir.remove_if_empty(&run.id);
+    if !stuck && !is_waiting {
+        state_dir.remove_if_empty(&run.id);
+    }
     Ok(recovered)
 }

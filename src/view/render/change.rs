@@ -138,6 +138,9 @@ fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Repor
         summary.push_str(&format!(", {count} {what}"));
     }
     writeln!(out, "{summary}.")?;
+    if let Some(doubt) = report.outcome.and_then(|outcome| outcome.doubt.as_deref()) {
+        writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
+    }
     if let Some(run) = run {
         writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
     }

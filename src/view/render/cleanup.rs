@@ -251,10 +251,13 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -
         writeln!(out, "{faint}Kept: {}.{faint:#}", kept.join(", "))?;
     }
     let summary = report.summary();
-    if report.change.outcome.is_some() {
+    if let Some(outcome) = report.change.outcome {
         match sentence(&summary) {
             Some(sentence) => writeln!(out, "{sentence}")?,
             None => writeln!(out, "Nothing to do.")?,
+        }
+        if let Some(doubt) = &outcome.doubt {
+            writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
         }
         if let Some(run) = summary.run {
             writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;

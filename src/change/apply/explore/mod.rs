@@ -25,7 +25,7 @@ use start::Start;
 use walk::{Counts, Failure, Walk};
 
 /// How many schedules are tried unless somebody wants more.
-const USUAL: u64 = 50_000;
+const USUAL: u64 = 5_000;
 
 #[test]
 fn nothing_is_lost_whatever_goes_wrong() {
@@ -34,18 +34,17 @@ fn nothing_is_lost_whatever_goes_wrong() {
     let mut starts = Start::small();
     starts.extend(Start::large());
     let share = wanted / starts.len() as u64;
-    let failed: Vec<String> = starts
+    let failed: Option<String> = starts
         .par_iter()
-        .filter_map(|start| {
+        .find_map_first(|start| {
             let walk = Walk::new(start);
             let explored = walk.explore(share);
             all.add(&walk.counts);
             let told = |Failure { why, schedule }| format!("{}: {why}\n  with {schedule:?}", start.name);
             explored.err().map(told)
-        })
-        .collect();
+        });
     println!("{} schedules in {} s: {all:?}", all.schedules(), began.elapsed().as_secs());
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(failed.is_none(), "{}", failed.unwrap_or_default());
     assert!(all.schedules() >= wanted * 9 / 10, "only {} schedules", all.schedules());
 }
 

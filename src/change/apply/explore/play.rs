@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::change::apply::explore::start::{Past, Start, place};
-use crate::change::apply::run::Outcome;
+use crate::change::apply::explore::start::{Answer, Past, Start, place};
 use crate::system::disk::memory::{Actor, Memory, Verdict};
 
 /// The errors that the manuals of the calls list for a disk that is full, broken, or not ours.
@@ -21,16 +20,72 @@ pub(super) enum Act {
     AppendBelow,
     /// The agent writes both at once.
     AppendBoth,
+    /// The agent adds to the file that the change writes anew.
+    AppendInfo,
+    /// The agent writes that file anew, with what was in it and more.
+    ReplaceInfo,
+    /// Somebody gives that file another name.
+    TakeInfo,
+    /// The agent adds to what the change moves to another place.
+    AppendMoved,
     /// The agent makes a file where the change wants to put one.
     TakePlace,
     /// Somebody swaps a directory for a link to where other things are.
     Swap,
 }
 
-/// What the other process writes.
-pub(super) const MINE: &str = "the agent's own line\n";
+pub(super) const ACTS: [Act; 9] = [
+    Act::Append,
+    Act::AppendBelow,
+    Act::AppendBoth,
+    Act::AppendInfo,
+    Act::ReplaceInfo,
+    Act::TakeInfo,
+    Act::AppendMoved,
+    Act::TakePlace,
+    Act::Swap,
+];
 
-pub(super) const ACTS: [Act; 5] = [Act::Append, Act::AppendBelow, Act::AppendBoth, Act::TakePlace, Act::Swap];
+/// Where the other process writes, and what.
+pub(super) const MINE: [(&str, &str); 7] = [
+    ("/home/store/a.jsonl", "the agent's line\n"),
+    ("/home/store/a/subagents/b.jsonl", "the agent's line below\n"),
+    ("/home/store/info.json", "the agent's fact\n"),
+    ("/home/store/new.json", "the agent's new file\n"),
+    ("/home/store/made/x", "the agent's new file below\n"),
+    ("/home/store/b.jsonl", "the agent's line elsewhere\n"),
+    ("/home/store/b/deep/d.txt", "the agent's line below elsewhere\n"),
+];
+
+impl Act {
+    /// Returns which of these it writes.
+    fn written(self) -> &'static [usize] {
+        match self {
+            Self::Append => &[0],
+            Self::AppendBelow => &[1],
+            Self::AppendBoth => &[0, 1],
+            Self::AppendInfo | Self::ReplaceInfo => &[2],
+            Self::TakePlace => &[3, 4],
+            Self::AppendMoved => &[5, 6],
+            Self::TakeInfo | Self::Swap => &[],
+        }
+    }
+
+    /// Returns whether it is about what an item of the change is about.
+    pub(super) fn concerns(self, item: usize) -> bool {
+        match self {
+            Self::Append | Self::AppendBelow | Self::AppendBoth | Self::Swap => item == 0,
+            Self::AppendInfo | Self::ReplaceInfo | Self::TakeInfo => item == 1,
+            Self::TakePlace => item == 1 || item == 2,
+            Self::AppendMoved => item == 3,
+        }
+    }
+
+    /// Returns whether it does no more than to add to what is there.
+    pub(super) fn only_adds(self) -> bool {
+        !matches!(self, Self::TakeInfo | Self::Swap)
+    }
+}
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +104,19 @@ pub(super) enum Event {
 
 impl Event {
     /// Returns all that can go wrong at a call, but for an end of the process.
-    pub(super) fn at(changes: bool) -> Vec<Self> {
+    pub(super) fn at(changes: bool, start: &Start) -> Vec<Self> {
         let errors: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0, 2] };
         // An error of what only changes meets comes first at the next change.
         let lasting: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0] };
         let errors = errors.iter().map(|error| Self::Fail(*error));
         let lasting = lasting.iter().map(|error| Self::FailFromNowOn(*error));
-        errors.chain(lasting).chain((0..ACTS.len()).map(Self::Act)).collect()
+        errors.chain(lasting).chain(Self::acts(start)).collect()
+    }
+
+    /// Returns what another process may do that is about what is changed.
+    pub(super) fn acts(start: &Start) -> impl Iterator<Item = Self> {
+        let concerns = |which: &usize| start.items.iter().any(|item| ACTS[*which].concerns(*item));
+        (0..ACTS.len()).filter(concerns).map(Self::Act)
     }
 }
 
@@ -66,7 +127,7 @@ pub(super) type When = (usize, u64, Event);
 pub(super) struct Played {
     /// The disk after it, with nothing of the process left.
     pub(super) memory: Memory,
-    pub(super) outcome: Option<Outcome>,
+    pub(super) answer: Answer,
     pub(super) past: Past,
     /// Of each call whether it changes something.
     pub(super) calls: Vec<bool>,
@@ -77,14 +138,14 @@ pub(super) struct Played {
 
 #[derive(Default)]
 struct Seen {
-    has_written: bool,
+    written: u8,
     calls: Vec<bool>,
-    moments: Vec<(u64, Memory, bool)>,
+    moments: Vec<(u64, Memory, u8)>,
 }
 
 /// Plays a stage; with `keeps`, each moment at which the process could end is kept.
 pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, events: &[When], keeps: bool) -> Played {
-    let memory = from.fork();
+    let (memory, past) = (from.fork(), Past { done: None, ..past });
     let seen: Arc<Mutex<Seen>> = Arc::default();
     let last = events.iter().map(|(_, at, _)| *at).max().unwrap_or(0);
     memory.before_each({
@@ -93,7 +154,7 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.calls.push(call.changes);
             if keeps && call.changes && call.number > last {
-                let moment = (call.number, actor.fork(), seen.has_written);
+                let moment = (call.number, actor.fork(), seen.written);
                 seen.moments.push(moment);
             }
             let mut verdict = Verdict::Go;
@@ -102,7 +163,7 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
                     Event::Act(which) if *at == call.number => {
                         let which = ACTS[which % ACTS.len()];
                         act(which, actor);
-                        seen.has_written |= which != Act::Swap;
+                        which.written().iter().for_each(|place| seen.written |= 1 << place);
                     }
                     Event::Fail(error) if *at == call.number => verdict = Verdict::Fail(ERRORS[error % ERRORS.len()]),
                     Event::FailFromNowOn(error) if *at <= call.number && (call.changes || *error == 0) => {
@@ -115,24 +176,25 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
             verdict
         }
     });
-    let outcome = match stage {
+    let answer = match stage {
         0 => start.act(&place(&memory)),
         _ => {
             place(&memory).try_undo_all();
-            None
+            Answer::None
         }
     };
     memory.restart();
-    let mut seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
-    if keeps {
-        seen.moments.push((seen.calls.len() as u64 + 1, memory.fork(), seen.has_written));
-    }
-    let moments = seen.moments.into_iter().map(|(at, memory, has_written)| {
+    let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+    let moments = seen.moments.into_iter().map(|(at, memory, written)| {
         memory.restart();
-        (at, memory, past.after(events, has_written))
+        (at, memory, past.after(events, written))
     });
-    let moments = moments.collect();
-    Played { memory, outcome, past: past.after(events, seen.has_written), calls: seen.calls, moments }
+    let mut moments: Vec<_> = moments.collect();
+    let past = Past { done: answer.done(), ..past.after(events, seen.written) };
+    if keeps {
+        moments.push((seen.calls.len() as u64 + 1, memory.fork(), past));
+    }
+    Played { memory, answer, past, calls: seen.calls, moments }
 }
 
 /// Loses power: the digits of `choices` say which outcome each decision has. Returns how many each had.
@@ -170,24 +232,23 @@ pub(super) fn losses(memory: &Memory, limit: u64, draw: &mut Draw) -> Vec<u64> {
 }
 
 fn act(act: Act, actor: &Actor<'_>) {
+    const INFO: &str = "/home/store/info.json";
+    const AWAY: &str = "/home/store/info.old.json";
     match act {
-        Act::Append => actor.add("/home/store/a.jsonl", MINE),
-        Act::AppendBelow => actor.add("/home/store/a/subagents/b.jsonl", MINE),
-        Act::AppendBoth => {
-            actor.add("/home/store/a.jsonl", MINE);
-            actor.add("/home/store/a/subagents/b.jsonl", MINE);
-        }
-        Act::TakePlace => {
-            for path in ["/home/store/new.json", "/home/store/made/x"] {
-                actor.add(path, MINE);
-            }
+        Act::ReplaceInfo => {
+            let mut bytes = actor.read(INFO).unwrap_or_default();
+            bytes.extend_from_slice(MINE[2].1.as_bytes());
+            actor.put(INFO, bytes);
         }
         // What is aside already must not be overwritten by this one.
+        Act::TakeInfo if actor.read(AWAY).is_some() => {}
+        Act::TakeInfo => actor.rename(INFO, AWAY),
         Act::Swap if actor.files().contains_key(Path::new("/home/aside")) => {}
         Act::Swap => {
             actor.rename("/home/store/a", "/home/aside");
             actor.symlink("/home/store/a", "/outside");
         }
+        _ => act.written().iter().map(|place| MINE[*place]).for_each(|(path, text)| actor.add(path, text)),
     }
 }
 

@@ -1,12 +1,13 @@
 //! What is explored: a disk on which a verb is about to be tried, and what must hold whatever happens to it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::change::apply::explore::play::{Event, MINE, When};
+use crate::change::apply::explore::play::{ACTS, Event, MINE, When};
 use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::apply::scenarios::{Files, Place, now};
-use crate::change::apply::trash::{Purge, purge};
+use crate::change::apply::trash::{Purge, Purged, purge};
+use crate::change::apply::undo::{Report, UndoResult};
 use crate::change::plan::change::{Change, Step};
 use crate::system::disk::memory::{Memory, Node};
 
@@ -24,8 +25,47 @@ pub(super) struct Start {
     verb: Verb,
     pub(super) memory: Memory,
     change: Change,
+    /// Which items of the scenario it has.
+    pub(super) items: Vec<usize>,
     before: Files,
+    /// What is in the store before the change and after it, where nothing goes wrong.
     store: Files,
+    changed: Files,
+}
+
+/// What a verb answered.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// Nothing, or that it failed as a whole.
+    None,
+    Run(Outcome),
+    Undo(Report),
+    Purge(Purged),
+}
+
+impl Answer {
+    /// Returns which items were reported as done, or as undone; `None` when nothing was reported.
+    pub(super) fn done(&self) -> Option<u8> {
+        let mask = |done: &mut dyn Iterator<Item = bool>| done.enumerate().map(|(at, is)| u8::from(is) << at).sum();
+        match self {
+            // What could not be put on the disk is said to be in doubt.
+            Self::Run(outcome) if outcome.doubt.is_some() => None,
+            Self::Run(outcome) => Some(mask(&mut outcome.done.iter().map(|done| *done == ItemResult::Done))),
+            Self::Undo(report) => Some(mask(&mut report.items.iter().map(|item| *item == UndoResult::Undone))),
+            Self::None | Self::Purge(_) => None,
+        }
+    }
+}
+
+/// What a disk is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Everything is on one file system.
+    One,
+    /// The state directory and a part of the store are others.
+    Apart,
+    /// There is one, which can neither exchange files nor give them second names.
+    Plain,
 }
 
 /// What happened until a moment, as far as what must hold then depends on it.
@@ -33,15 +73,22 @@ pub(super) struct Start {
 pub(super) struct Past {
     /// Another process acted.
     pub(super) has_actor: bool,
-    /// It wrote something.
-    pub(super) has_written: bool,
+    /// It did more than to add to what was there.
+    pub(super) has_taken: bool,
+    /// Where it wrote something.
+    pub(super) written: u8,
     /// The power went.
     pub(super) has_lost_power: bool,
+    /// Which items were reported as done.
+    pub(super) done: Option<u8>,
 }
 
 impl Past {
-    pub(super) fn after(mut self, events: &[When], has_written: bool) -> Self {
-        self.has_written |= has_written;
+    pub(super) fn after(mut self, events: &[When], written: u8) -> Self {
+        self.written |= written;
+        self.has_taken |= events
+            .iter()
+            .any(|(_, _, event)| matches!(event, Event::Act(which) if !ACTS[which % ACTS.len()].only_adds()));
         self.has_actor |= events.iter().any(|(_, _, event)| matches!(event, Event::Act(_)));
         self.has_lost_power |= events.iter().any(|(_, _, event)| matches!(event, Event::PowerLoss(_)));
         self
@@ -62,9 +109,23 @@ fn store(memory: &Memory) -> Files {
     below.collect()
 }
 
+/// Returns those of the files that are at a path or below it.
+fn below(files: &Files, path: &Path) -> Files {
+    files.iter().filter(|(at, _)| at.starts_with(path)).map(|(at, is)| (at.clone(), is.clone())).collect()
+}
+
+/// The removal of an own temporary file may not have been on the disk; doctor finds it.
+fn drop_temporary(files: &mut Files) {
+    let is_own = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".rejoin-"));
+    files.retain(|path, _| !is_own(path));
+}
+
 impl Start {
-    fn new(verb: Verb, is_apart: bool, items: &[usize]) -> Self {
-        let (place, memory) = Place::in_memory(is_apart);
+    fn new(verb: Verb, kind: Kind, items: &[usize]) -> Self {
+        let (place, memory) = Place::in_memory(kind == Kind::Apart);
+        if kind == Kind::Plain {
+            memory.make_plain();
+        }
         memory.actor().put("/outside/secret", "not yours");
         memory.settle();
         let mut change = place.change();
@@ -73,28 +134,32 @@ impl Start {
             number += 1;
             items.contains(&(number - 1))
         });
-        let then = store(&memory);
+        let unchanged = store(&memory);
+        let done = memory.fork();
+        self::place(&done).run(&change).expect("a run");
+        let changed = store(&done);
         if verb != Verb::Run {
             place.run(&change).expect("a run");
             memory.settle();
         }
         // What the change itself wrote is no loss when it is taken back, nor is what is purged when it is gone.
-        let mut before = then.clone();
+        let mut before = unchanged.clone();
         if verb == Verb::Purge {
-            let now = store(&memory);
-            before.retain(|path, bytes| now.get(path) == Some(bytes));
+            before.retain(|path, bytes| changed.get(path) == Some(bytes));
         }
-        let name = format!("{verb:?} of items {items:?}, apart: {is_apart}");
-        Self { name, verb, memory, change, before, store: then }
+        let name = format!("{verb:?} of items {items:?}, {kind:?}");
+        Self { name, verb, memory, change, items: items.to_vec(), before, store: unchanged, changed }
     }
 
-    /// Small changes: each kind of step, done, undone and purged, on one file system and two.
+    /// Small changes: each kind of step, done, undone and purged, on one file system, on two, and on a plain one.
     pub(super) fn small() -> Vec<Self> {
         let mut starts = Vec::new();
         for verb in [Verb::Run, Verb::Undo, Verb::Purge] {
-            for is_apart in [false, true] {
-                starts.extend((0..4).map(|item| Self::new(verb, is_apart, &[item])));
+            for kind in [Kind::One, Kind::Apart] {
+                starts.extend((0..4).map(|item| Self::new(verb, kind, &[item])));
             }
+            // Only what is written anew is exchanged and gets second names.
+            starts.push(Self::new(verb, Kind::Plain, &[1]));
         }
         starts
     }
@@ -102,24 +167,21 @@ impl Start {
     /// A larger change, with all of these kinds of step.
     pub(super) fn large() -> Vec<Self> {
         let verbs = [Verb::Run, Verb::Undo, Verb::Purge];
-        verbs.iter().flat_map(|verb| [false, true].map(|is_apart| Self::new(*verb, is_apart, &[0, 1, 2, 3]))).collect()
+        let kinds = [Kind::One, Kind::Apart];
+        verbs.iter().flat_map(|verb| kinds.map(|kind| Self::new(*verb, kind, &[0, 1, 2, 3]))).collect()
     }
 
-    /// Carries out the verb; `None` when it failed as a whole.
-    pub(super) fn act(&self, place: &Place) -> Option<Outcome> {
-        match self.verb {
-            Verb::Run => place.run(&self.change).ok(),
-            Verb::Undo => {
-                place.try_undo_all();
-                None
-            }
-            Verb::Purge => {
-                if let Ok(state_dir) = place.state("trash purge") {
-                    let _ = purge(&state_dir, now(), &Purge::All);
-                }
-                None
-            }
-        }
+    /// Carries out the verb.
+    pub(super) fn act(&self, place: &Place) -> Answer {
+        let answer = match self.verb {
+            Verb::Run => place.run(&self.change).ok().map(Answer::Run),
+            Verb::Undo => place.try_undo_all().map(Answer::Undo),
+            Verb::Purge => place.state("trash purge").ok().and_then(|state_dir| {
+                let purged = purge(&state_dir, now(), &Purge::All);
+                purged.ok().map(Answer::Purge)
+            }),
+        };
+        answer.unwrap_or(Answer::None)
     }
 
     /// Every byte is somewhere, and nothing else is touched.
@@ -143,62 +205,139 @@ impl Start {
             return Err("what lies outside was touched".to_owned());
         }
         // What the other process wrote is there, unless the power went before it was on the disk.
-        if past.has_written && !past.has_lost_power && !contents.iter().any(|is| is.ends_with(MINE.as_bytes())) {
-            return Err("what the agent wrote is lost".to_owned());
+        for (number, (path, text)) in MINE.iter().enumerate() {
+            let is_it = |is: &&&[u8]| memmem(is, text.as_bytes());
+            if past.written & (1 << number) != 0 && !past.has_lost_power && !contents.iter().any(|is| is_it(&is)) {
+                return Err(format!("what the agent wrote to {path} is lost"));
+            }
         }
         Ok(())
     }
 
-    /// What was reported agrees with the disk.
-    pub(super) fn check_report(&self, outcome: Option<&Outcome>, memory: &Memory) -> Result<(), String> {
-        let Some(outcome) = outcome else { return Ok(()) };
-        let now = store(memory);
-        for (item, done) in self.change.items.iter().zip(&outcome.done) {
-            for step in &item.steps {
-                let path = step.path().strip_prefix("/home/store").unwrap_or(step.path());
-                let below = |files: &Files| -> Files {
-                    files
-                        .iter()
-                        .filter(|(at, _)| at.starts_with(path))
-                        .map(|(at, is)| (at.clone(), is.clone()))
-                        .collect()
-                };
-                let (was, is) = (below(&self.store), below(&now));
-                let agrees = match (done, step) {
-                    (ItemResult::Done, Step::Trash { .. }) => is.is_empty(),
-                    (ItemResult::Done, Step::Write { .. } | Step::Put { .. } | Step::Move { .. }) => {
-                        is != was && !is.is_empty()
+    /// What was answered agrees with the disk: what was done is, to the last byte, and what was left alone is as it was.
+    pub(super) fn check_answer(&self, answer: &Answer, memory: &Memory, past: Past) -> Result<(), String> {
+        match answer {
+            Answer::None => Ok(()),
+            Answer::Run(outcome) => self.check_outcome(outcome, memory, past),
+            Answer::Undo(_) => self.check_done(memory, past),
+            Answer::Purge(purged) => {
+                let files = memory.actor().files();
+                let kept = |run: &String| files.contains_key(&Path::new("/home/state/trash").join(run));
+                match purged.runs.iter().find(|run| kept(run)) {
+                    Some(run) => Err(format!("run {run} was purged, and is still there")),
+                    None if purged.runs.is_empty() && purged.failed.is_empty() => Err("nothing was purged".to_owned()),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn check_outcome(&self, outcome: &Outcome, memory: &Memory, past: Past) -> Result<(), String> {
+        self.check_done(memory, past)?;
+        let (now, files) = (store(memory), memory.actor().files());
+        let mut has_stuck = false;
+        for (number, (item, done)) in self.change.items.iter().zip(&outcome.done).enumerate() {
+            let why = match done {
+                ItemResult::Done => {
+                    // A session that was written to at the last moment stays where it is.
+                    let kept = Path::new("/home/state/trash").join(outcome.run.as_deref().unwrap_or_default());
+                    let is_mine = |(path, node): (&PathBuf, &Node)| {
+                        let of_item = path.strip_prefix(&kept).is_ok_and(|name| {
+                            name.as_os_str().as_encoded_bytes().starts_with(format!("{number}-").as_bytes())
+                        });
+                        let has = |bytes: &[u8]| MINE.iter().any(|(_, text)| memmem(bytes, text.as_bytes()));
+                        of_item && matches!(node, Node::File(bytes) if has(bytes))
+                    };
+                    match files.iter().find(|entry| is_mine(*entry)) {
+                        Some((path, _)) => {
+                            return Err(format!("{} was used in the meantime, and went to the trash", path.display()));
+                        }
+                        None => continue,
                     }
-                    (ItemResult::Done, _) => true,
-                    // What could not be put back is said to be in the trash.
-                    (ItemResult::Failed(why) | ItemResult::Skipped(why), _) => is == was || why.contains("put back"),
+                }
+                ItemResult::Failed(why) | ItemResult::Skipped(why) => why,
+            };
+            // What could not be put back is said to be in the trash.
+            if why.contains("could not be put back") {
+                has_stuck = true;
+                continue;
+            }
+            for step in item.steps.iter().filter(|_| !past.has_taken) {
+                let path = step.path().strip_prefix("/home/store").unwrap_or(step.path());
+                let (was, is) = (below(&self.store, path), below(&now, path));
+                let is_kept = match past.has_actor {
+                    true => was.iter().all(|(at, was)| is.get(at).is_some_and(|is| is.starts_with(was))),
+                    false => was == is,
                 };
-                if !agrees {
+                if !is_kept {
                     return Err(format!("{} is not as reported: {done:?}", path.display()));
+                }
+            }
+        }
+        if has_stuck {
+            let run = outcome.run.as_deref().unwrap_or("which is none");
+            let said = place(&memory.fork()).recover();
+            if !said.iter().any(|line| line.contains(run)) {
+                return Err(format!("run {run} is stuck, and the next verb does not say so: {said:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was reported as done, or as undone, is.
+    fn check_done(&self, memory: &Memory, past: Past) -> Result<(), String> {
+        let Some(done) = past.done.filter(|_| !past.has_actor) else { return Ok(()) };
+        let (wanted, mut now) = (if self.verb == Verb::Undo { &self.store } else { &self.changed }, store(memory));
+        if past.has_lost_power {
+            drop_temporary(&mut now);
+        }
+        let is_done = |(number, _): &(usize, _)| done & (1 << number) != 0;
+        for (_, item) in self.change.items.iter().enumerate().filter(is_done) {
+            for step in &item.steps {
+                let from = match step {
+                    Step::Move { from, .. } => Some(from.as_path()),
+                    _ => None,
+                };
+                for path in [step.path()].into_iter().chain(from) {
+                    let path = path.strip_prefix("/home/store").unwrap_or(path);
+                    if below(&now, path) != below(wanted, path) {
+                        return Err(format!("{} was reported as done, and is not", path.display()));
+                    }
                 }
             }
         }
         Ok(())
     }
 
+    /// What was reported as done stays so after a loss of power, when the next verb has looked after it.
+    pub(super) fn check_lasting(&self, memory: &Memory, past: Past) -> Result<(), String> {
+        if past.done.is_none_or(|done| done == 0) || past.has_actor {
+            return Ok(());
+        }
+        let memory = memory.fork();
+        place(&memory).recover();
+        self.check_done(&memory, past)
+    }
+
     /// Recovers without faults and takes everything back: nothing is lost, and where nobody acted, everything is as it
-    /// was before the change, or what stands in the way is named.
+    /// was before the change.
     pub(super) fn check_recovered(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let memory = memory.fork();
         let said = place(&memory).undo_all();
         self.check_bytes(&memory, past)?;
         let mut now = store(&memory);
-        // The removal of an own temporary file may not have been on the disk; doctor finds it.
-        let is_temporary =
-            |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".rejoin-"));
         if past.has_lost_power {
-            now.retain(|path, _| !is_temporary(path));
+            drop_temporary(&mut now);
         }
-        if past.has_actor || !said.is_empty() || self.verb == Verb::Purge || now == self.store {
+        if past.has_actor || self.verb == Verb::Purge || now == self.store {
             return Ok(());
         }
         let differs = now.iter().find(|(path, bytes)| self.store.get(*path) != Some(bytes));
         let missing = self.store.keys().find(|path| !now.contains_key(*path));
-        Err(format!("the store is not as it was, and nothing is said: {differs:?}, {missing:?}"))
+        Err(format!("the store is not as it was: {differs:?}, {missing:?}; what is said: {said:?}"))
     }
+}
+
+fn memmem(is: &[u8], text: &[u8]) -> bool {
+    memchr::memmem::find(is, text).is_some()
 }

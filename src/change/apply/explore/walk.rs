@@ -18,6 +18,9 @@ const LOSSES: [u64; 3] = [48, 12, 6];
 const CHUNK: usize = 8;
 /// From so many schedules of a start on, every read meets every fault, and not only one of so many.
 const THOROUGH: (u64, u64) = (20_000, 5);
+/// Where fewer of a start are wanted, only so many outcomes of a loss of power are tried at a moment, and one of so many
+/// single faults.
+const QUICK: (u64, u64, usize) = (1_000, 3, 7);
 
 /// What was tried.
 #[derive(Debug, Default)]
@@ -26,7 +29,9 @@ pub(super) struct Counts {
     pub(super) singles: AtomicU64,
     /// Deaths and losses of power at each call of the verb.
     pub(super) crashes: AtomicU64,
-    /// The same after a fault.
+    /// What another process does right before a change, or a fault there, then a death or another fault at each change.
+    pub(super) pairs: AtomicU64,
+    /// Deaths and losses of power after a fault.
     pub(super) faulted: AtomicU64,
     /// The same in the recovery from any of these.
     pub(super) recoveries: AtomicU64,
@@ -37,8 +42,8 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    fn of_schedules(&self) -> [&AtomicU64; 5] {
-        [&self.singles, &self.crashes, &self.faulted, &self.recoveries, &self.drawn]
+    fn of_schedules(&self) -> [&AtomicU64; 6] {
+        [&self.singles, &self.crashes, &self.pairs, &self.faulted, &self.recoveries, &self.drawn]
     }
 
     /// Returns how many schedules were tried.
@@ -92,12 +97,18 @@ impl<'s> Walk<'s> {
         let (root, counts) = (self.root(), &self.counts);
         let whole = self.play(&root, 0, &[], true);
         let mut nodes = self.end(&root, 0, &[], &whole, &counts.singles)?;
-        nodes.extend(self.deaths(&root, 0, &[], whole.moments, LOSSES[0], &counts.crashes)?);
+        let is_quick = (1..QUICK.0).contains(&wanted);
+        let losses = if is_quick { QUICK.1 } else { LOSSES[0] };
+        nodes.extend(self.deaths(&root, 0, &[], whole.moments, losses, &counts.crashes)?);
         let (is_thorough, (_, share)) = (wanted >= THOROUGH.0, THOROUGH);
         let calls = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes || is_thorough || at % share == 0);
-        let events =
-            |(changes, at): (&bool, u64)| Event::at(*changes).into_iter().map(move |event| vec![(0, at, event)]);
+        let events = |(changes, at): (&bool, u64)| {
+            Event::at(*changes, self.start).into_iter().map(move |event| vec![(0, at, event)])
+        };
         let mut singles: Vec<Vec<When>> = calls.flat_map(events).collect();
+        if is_quick {
+            singles = singles.into_iter().step_by(QUICK.2).collect();
+        }
         // Of each of these disks come hundreds of schedules.
         let most = usize::try_from(wanted / 100).unwrap_or(usize::MAX);
         nodes.extend(self.each(&singles, None, most, |events| {
@@ -105,19 +116,47 @@ impl<'s> Walk<'s> {
             self.end(&root, 0, events, &played, &counts.singles)
         })?);
         let rest = wanted.saturating_sub(counts.schedules());
+        let until = counts.schedules() + rest / 4;
+        self.pairs(&root, &whole.calls, until)?;
         singles.sort_by_cached_key(|events| Draw(events[0].1).below(u64::MAX));
-        let until = counts.schedules() + rest / 3;
+        let until = counts.schedules().max(until) + rest / 4;
         nodes.extend(self.each(&singles, Some(until), most, |events| {
             let played = self.play(&root, 0, events, true);
             self.deaths(&root, 0, events, played.moments, LOSSES[1], &counts.faulted)
         })?);
-        nodes.sort_by_key(|node| node.key);
-        self.each(&nodes, Some(until + rest / 3), 0, |node| {
+        // A call that fails once leaves the most to be done.
+        let is_plain = |node: &Node| matches!(node.schedule[..], [(_, _, Event::Fail(0))]);
+        nodes.sort_by_key(|node| (!is_plain(node), node.key));
+        self.each(&nodes, Some(until + rest / 4), 0, |node| {
             let played = self.play(node, 1, &[], true);
             self.deaths(node, 1, &[], played.moments, LOSSES[2], &counts.recoveries)
         })?;
         let seeds: Vec<u64> = (0..rest.max(64)).collect();
         self.each(&seeds, Some(wanted), 0, |seed| self.draw(&root, whole.calls.len() as u64, Draw(*seed)))?;
+        Ok(())
+    }
+
+    /// Tries what comes right before a change with what comes at each later one.
+    fn pairs(&self, root: &Node, calls: &[bool], until: u64) -> Found<()> {
+        let count = &self.counts.pairs;
+        let changing: Vec<u64> = calls.iter().zip(1..).filter(|(changes, _)| **changes).map(|(_, at)| at).collect();
+        let firsts: Vec<Event> = Event::acts(self.start).chain([Event::Fail(0)]).collect();
+        let mut firsts: Vec<When> =
+            changing.iter().flat_map(|at| firsts.iter().map(move |event| (0, *at, *event))).collect();
+        firsts.sort_by_cached_key(|(_, at, _)| Draw(*at).below(u64::MAX));
+        self.each(&firsts, Some(until), 0, |first| {
+            let whole = self.play(root, 0, &[*first], true);
+            for (at, memory, past) in whole.moments {
+                self.arrive(self.node(root, &[*first, (0, at, Event::Die)], memory, past), count)?;
+            }
+            let later = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes && *at > first.1);
+            for (_, at) in later {
+                let events = [*first, (0, at, Event::Fail(0))];
+                let played = self.play(root, 0, &events, false);
+                self.end(root, 0, &events, &played, count)?;
+            }
+            Ok(Vec::new())
+        })?;
         Ok(())
     }
 
@@ -128,7 +167,7 @@ impl<'s> Walk<'s> {
             let events: Vec<When> = schedule.iter().filter(|(of, _, _)| *of == stage).copied().collect();
             let played = self.play(&node, stage, &events, false);
             if stage == 0 {
-                self.check_report(&node, &events, &played)?;
+                self.check_answer(&node, &events, &played)?;
             }
             let loss = events.iter().find_map(|(_, _, event)| match event {
                 Event::PowerLoss(choices) => Some(*choices),
@@ -190,7 +229,7 @@ impl<'s> Walk<'s> {
     }
 
     fn node(&self, from: &Node, events: &[When], memory: Memory, past: Past) -> Node {
-        let past = past.after(events, false);
+        let past = past.after(events, 0);
         let mut hasher = DefaultHasher::new();
         (memory.digest(), past).hash(&mut hasher);
         let schedule = from.schedule.iter().chain(events).copied().collect();
@@ -200,7 +239,7 @@ impl<'s> Walk<'s> {
     /// The stage came to its end.
     fn end(&self, from: &Node, stage: usize, events: &[When], played: &Played, count: &AtomicU64) -> Found<Vec<Node>> {
         if stage == 0 {
-            self.check_report(from, events, played)?;
+            self.check_answer(from, events, played)?;
         }
         let node = self.node(from, events, played.memory.fork(), played.past);
         Ok(self.arrive(node, count)?.into_iter().collect())
@@ -248,17 +287,21 @@ impl<'s> Walk<'s> {
 
     fn check(&self, node: &Node) -> Found<()> {
         let Node { memory, past, schedule, .. } = node;
-        let checked = self.start.check_bytes(memory, *past).and_then(|()| self.start.check_recovered(memory, *past));
+        let start = self.start;
+        let checked = start
+            .check_bytes(memory, *past)
+            .and_then(|()| start.check_lasting(memory, *past))
+            .and_then(|()| start.check_recovered(memory, *past));
         checked.map_err(|why| Failure { why, schedule: schedule.clone() })
     }
 
-    fn check_report(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
-        let ends = |(_, _, event): &When| matches!(event, Event::Act(_) | Event::Die | Event::PowerLoss(_));
-        if events.iter().any(ends) {
+    fn check_answer(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
+        let schedule: Vec<When> = from.schedule.iter().chain(events).copied().collect();
+        let is_dead = |(_, _, event): &When| matches!(event, Event::Die | Event::PowerLoss(_));
+        if events.iter().any(is_dead) {
             return Ok(());
         }
-        let schedule: Vec<When> = from.schedule.iter().chain(events).copied().collect();
-        let checked = self.start.check_report(played.outcome.as_ref(), &played.memory);
+        let checked = self.start.check_answer(&played.answer, &played.memory, played.past);
         checked.map_err(|why| Failure { why, schedule })
     }
 }

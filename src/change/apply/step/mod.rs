@@ -330,36 +330,58 @@ impl<'a> StepContext<'a> {
     /// Moves something to where nothing may be, across file systems too.
     ///
     /// There it is copied to `partial`, beside its new place, compared and synced; then the original is taken out of
-    /// everybody's sight, to `gone` beside its old place, compared once more, named `rest`, and removed.
+    /// everybody's sight, to `gone` beside its old place, compared once more, named `rest`, and removed. What is no longer
+    /// as it was stamped when it is out of sight goes back.
     fn move_to_free(
         &self,
         from: At<'_>,
         to: At<'_>,
         (partial, gone, rest): (&str, &str, &str),
-        path: &Path,
+        (path, stamp): (&Path, Option<&Stamp>),
         note: &mut dyn FnMut(At<'_>) -> io::Result<()>,
     ) -> Result<(), StepError> {
         let disk = self.disk;
         let fail = failed("cannot move", path);
         let taken = |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(path) } else { fail(error) };
+        let is_planned = |at| stamp.is_none_or(|stamp| self.is_as(at, stamp));
         note(from).map_err(&fail)?;
         match disk.rename_to_free(from, to) {
             Err(error) if is(&error, &[Errno::XDEV]) => {}
-            // A loss of power must not take the only name.
-            moved => return moved.map_err(taken).and_then(|()| disk.sync(to.0).map_err(&fail)),
+            // A loss of power has left it both its names.
+            Err(error)
+                if is(&error, &[Errno::EXIST])
+                    && self.identity(from).ok().flatten() == self.identity(to).ok().flatten() =>
+            {
+                return disk.sync(to.0).and_then(|()| disk.unlink(from)).map_err(&fail);
+            }
+            moved => {
+                moved.map_err(taken)?;
+                // A loss of power must not take the only name.
+                disk.sync(to.0).map_err(&fail)?;
+                // An agent that came in between keeps its session.
+                if !is_planned(to) {
+                    let _ = disk.rename_to_free(to, from);
+                    return Err(changed(path));
+                }
+                return Ok(());
+            }
         }
         let (partial, gone) = ((to.0, OsStr::new(partial)), (from.0, OsStr::new(gone)));
         tree::remove(disk, partial).map_err(&fail)?;
-        tree::copy(disk, from, partial).map_err(&fail)?;
-        if !tree::is_same(disk, from, partial).map_err(&fail)? {
-            return Err(changed(path));
+        // A run that was cut off may have come to its copy, but not to the end.
+        if !self.exists(to).map_err(&fail)? || !tree::is_same(disk, from, to).map_err(&fail)? {
+            tree::copy(disk, from, partial).map_err(&fail)?;
+            if !tree::is_same(disk, from, partial).map_err(&fail)? {
+                return Err(changed(path));
+            }
+            note(partial).map_err(&fail)?;
+            disk.rename_to_free(partial, to).map_err(taken)?;
         }
-        note(partial).map_err(&fail)?;
-        disk.rename_to_free(partial, to).map_err(taken)?;
         disk.sync(to.0).map_err(&fail)?;
         disk.rename_to_free(from, gone).map_err(&fail)?;
-        if !tree::is_same(disk, gone, to).map_err(&fail)? {
-            // What another program has written there in the meantime stays.
+        let is_copied = tree::is_same(disk, gone, to).map_err(&fail)?;
+        // What another program has written there in the meantime stays.
+        if !is_copied || !is_planned(gone) {
             let _ = disk.rename_to_free(gone, from);
             return Err(changed(path));
         }

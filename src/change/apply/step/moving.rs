@@ -30,13 +30,7 @@ impl StepContext<'_> {
             return Err(StepError::Changed(format!("{} exists now", path.display())));
         }
         let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-        self.move_to_free(old.at(), new.at(), names, path, &mut |at| note(kept, at))?;
-        let is_copy = disk.look(new.at()).is_ok_and(|look| look.identity.0 != stamp.device);
-        if !is_copy && !self.is_as(new.at(), stamp) {
-            // An agent that came in between keeps its session where it is.
-            let _ = disk.rename_to_free(new.at(), old.at());
-            return Err(changed(from));
-        }
+        self.move_to_free(old.at(), new.at(), names, (from, Some(stamp)), &mut |at| note(kept, at))?;
         new.settle(disk).map_err(&fail)?;
         old.settle(disk).map_err(&fail)
     }
@@ -125,7 +119,7 @@ impl StepContext<'_> {
             disk.sync(&old.dir).map_err(&fail)?;
         } else if at_old.is_none() {
             let names = (&*self.temporary(kept, "partial"), &*gone, &*self.temporary(kept, "rest"));
-            return self.move_to_free(new.at(), old.at(), names, old.path, &mut |_| Ok(()));
+            return self.move_to_free(new.at(), old.at(), names, (old.path, None), &mut |_| Ok(()));
         }
         // What lies at the new place is no more than a copy.
         disk.rename_to_free(new.at(), new.beside(&gone)).map_err(&fail)?;

@@ -6,7 +6,9 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::change::apply::journal::StepRecord;
-use crate::change::apply::step::{Note, NoteMade, Spot, StepContext, StepError, changed, each_piece, failed, is};
+use crate::change::apply::step::{
+    Note, NoteMade, Spot, StepContext, StepError, changed, each_piece, failed, in_the_way, is,
+};
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step};
 use crate::system::disk::{At, For};
@@ -48,13 +50,7 @@ impl StepContext<'_> {
             return Err(changed(path));
         }
         let names = (&*format!("{kept}.partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-        self.move_to_free(spot.at(), self.kept(kept), names, path, &mut |_| Ok(()))?;
-        let is_copy = self.disk.look(self.kept(kept)).is_ok_and(|look| look.identity.0 != stamp.device);
-        if !is_copy && !self.is_as(self.kept(kept), stamp) {
-            // An agent that came in between keeps its session.
-            let _ = self.disk.rename_to_free(self.kept(kept), spot.at());
-            return Err(changed(path));
-        }
+        self.move_to_free(spot.at(), self.kept(kept), names, (path, Some(stamp)), &mut |_| Ok(()))?;
         spot.settle(self.disk).map_err(&fail)
     }
 
@@ -101,21 +97,28 @@ impl StepContext<'_> {
         if !is_planned().map_err(&fail)? {
             return Err(changed(path));
         }
-        if self.exchange(temporary, spot.at()).map_err(&fail)? {
-            // What another program has put there between the look and the exchange goes back.
-            if !self.is_as(temporary, stamp) || !tree::is_same(disk, temporary, self.kept(kept)).map_err(&fail)? {
+        let gone = self.temporary(kept, "gone");
+        // What another program has put there between the look and this moment goes back.
+        let is_old = |at| Ok(self.is_as(at, stamp) && tree::is_same(disk, at, self.kept(kept))?);
+        let old = if self.exchange(temporary, spot.at()).map_err(&fail)? {
+            if !is_old(temporary).map_err(&fail)? {
                 let _ = disk.exchange(temporary, spot.at());
                 return Err(changed(path));
             }
-            disk.sync(&spot.dir).map_err(&fail)?;
-            disk.unlink(temporary).map_err(&fail)?;
+            temporary
         } else {
-            disk.rename(temporary, spot.at()).map_err(&fail)?;
-            // What was appended to the old file between the look and the rename is in what was kept.
-            if !self.is_like(self.kept(kept), stamp) {
+            // Where the two cannot change places, there is none for a moment.
+            let old = spot.beside(&gone);
+            disk.rename_to_free(spot.at(), old).map_err(&fail)?;
+            if !is_old(old).map_err(&fail)? {
+                let _ = disk.rename_to_free(old, spot.at());
                 return Err(changed(path));
             }
-        }
+            self.put_in_place(temporary, &spot)?;
+            old
+        };
+        disk.sync(&spot.dir).map_err(&fail)?;
+        disk.unlink(old).map_err(&fail)?;
         spot.settle(disk).map_err(&fail)
     }
 
@@ -144,7 +147,10 @@ impl StepContext<'_> {
         let fail = failed("cannot put back", path);
         let (spot, ready) = (self.spot(path).map_err(&fail)?, Spot::of(self.disk, from).map_err(&fail)?);
         let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-        self.move_to_free(ready.at(), spot.at(), names, path, &mut |at| note(kept, at))?;
+        if self.exists(spot.at()).map_err(&fail)? {
+            return Err(in_the_way(path));
+        }
+        self.move_to_free(ready.at(), spot.at(), names, (path, None), &mut |at| note(kept, at))?;
         spot.settle(self.disk).map_err(&fail)
     }
 }

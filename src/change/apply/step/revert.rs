@@ -57,6 +57,13 @@ impl StepContext<'_> {
                     return Ok(if is_kept { gone() } else { StepState::Before });
                 };
                 match (self.made(kept), found) {
+                    // The new file is still where it was made, and the old one aside.
+                    (Some(made), Some(_))
+                        if self.identity(spot.beside(&temporary))? == Some(made)
+                            && self.exists(spot.beside(&self.temporary(kept, "gone")))? =>
+                    {
+                        StepState::Blocked(in_the_way(path).to_string())
+                    }
                     // The new file is still where it was made.
                     (Some(made), _) if self.identity(spot.beside(&temporary))? == Some(made) => StepState::Before,
                     (Some(made), Some(found)) if found == made => match self.is_made(spot.at(), kept, sha256)? {
@@ -124,6 +131,7 @@ impl StepContext<'_> {
                 }
             }
             StepRecord::Write { kept, stamp: Some(_), sha256, .. } if is_after => {
+                self.clear_aside(&spot, kept, sha256).map_err(&fail)?;
                 self.write_back(&spot, kept, sha256)?;
             }
             StepRecord::Write { kept, sha256, .. } if is_after => {
@@ -134,7 +142,8 @@ impl StepContext<'_> {
                     return Err(StepError::Changed(changed_since(path)));
                 }
             }
-            StepRecord::Write { kept, .. } => {
+            StepRecord::Write { kept, sha256, .. } => {
+                self.clear_aside(&spot, kept, sha256).map_err(&fail)?;
                 self.remove_temporary(&spot, kept).map_err(&fail)?;
                 tree::remove(self.disk, self.kept(kept)).map_err(&fail)?;
             }
@@ -146,7 +155,7 @@ impl StepContext<'_> {
             StepRecord::Put { kept, stamp, .. } if is_after => {
                 let names =
                     (&*format!("{kept}.partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-                self.move_to_free(spot.at(), self.kept(kept), names, path, &mut |_| Ok(()))?;
+                self.move_to_free(spot.at(), self.kept(kept), names, (path, None), &mut |_| Ok(()))?;
                 if !self.is_like(self.kept(kept), stamp) {
                     let _ = self.disk.rename_to_free(self.kept(kept), spot.at());
                     return Err(StepError::Changed(changed_since(path)));
@@ -173,7 +182,7 @@ impl StepContext<'_> {
             return tree::remove(self.disk, self.kept(kept)).map_err(&fail);
         }
         let names = (&*self.temporary(kept, "partial"), &*format!("{kept}.gone"), &*format!("{kept}.rest"));
-        self.move_to_free(self.kept(kept), spot.at(), names, spot.path, &mut |_| Ok(()))
+        self.move_to_free(self.kept(kept), spot.at(), names, (spot.path, None), &mut |_| Ok(()))
     }
 
     /// Puts an old file back in the place of the new one.
@@ -187,20 +196,49 @@ impl StepContext<'_> {
         } else if !tree::is_same(disk, temporary, self.kept(kept)).map_err(&fail)? {
             return Err(changed());
         }
-        if !self.exists(spot.at()).map_err(&fail)? {
+        let gone = self.temporary(kept, "gone");
+        let new = if !self.exists(spot.at()).map_err(&fail)? {
             disk.rename_to_free(temporary, spot.at()).map_err(&fail)?;
+            None
         } else if self.exchange(temporary, spot.at()).map_err(&fail)? {
             if !self.is_made(temporary, kept, sha256).map_err(&fail)? {
                 let _ = disk.exchange(temporary, spot.at());
                 return Err(changed());
             }
-            disk.sync(&spot.dir).map_err(&fail)?;
-            disk.unlink(temporary).map_err(&fail)?;
+            Some(temporary)
         } else {
-            disk.rename(temporary, spot.at()).map_err(&fail)?;
-        }
+            let new = spot.beside(&gone);
+            disk.rename_to_free(spot.at(), new).map_err(&fail)?;
+            if !self.is_made(new, kept, sha256).map_err(&fail)? {
+                let _ = disk.rename_to_free(new, spot.at());
+                return Err(changed());
+            }
+            disk.rename_to_free(temporary, spot.at()).map_err(&fail)?;
+            Some(new)
+        };
         disk.sync(&spot.dir).map_err(&fail)?;
+        if let Some(new) = new {
+            disk.unlink(new).map_err(&fail)?;
+        }
         tree::remove(disk, self.kept(kept)).map_err(&fail)
+    }
+
+    /// Where two files cannot change places, one is aside for a moment: it goes back, or away where it is not needed.
+    fn clear_aside(&self, spot: &Spot<'_>, kept: &str, sha256: &str) -> io::Result<()> {
+        let name = self.temporary(kept, "gone");
+        let gone = spot.beside(&name);
+        if !self.exists(gone)? {
+            return Ok(());
+        }
+        if !self.exists(spot.at())? {
+            self.disk.rename_to_free(gone, spot.at())?;
+            return self.disk.sync(&spot.dir);
+        }
+        self.disk.sync(&spot.dir)?;
+        if self.is_made(gone, kept, sha256)? {
+            return self.disk.unlink(gone);
+        }
+        self.remove_copied(gone, [self.kept(kept), spot.at()], spot.path).map(drop)
     }
 
     /// Returns whether anything shows that a step was begun.

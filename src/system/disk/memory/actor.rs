@@ -55,7 +55,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Writes a file anew, as most programs save: beside its place, then over what is there.
+    /// Writes a file anew, as most programs save: beside its place, on the disk, then over what is there.
     pub(crate) fn put(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
         if let Some(dir) = path.as_ref().parent() {
             self.make_dirs(dir);
@@ -63,7 +63,7 @@ impl Actor<'_> {
         let mut state = self.0.state();
         if let Some((dir, name)) = Self::parent(&state, path.as_ref()) {
             let device = state.get_inode(dir).map_or(1, |inode| inode.device);
-            let body = Body::File { bytes: bytes.as_ref().to_owned(), synced: Vec::new() };
+            let body = Body::File { bytes: bytes.as_ref().to_owned(), synced: bytes.as_ref().to_owned() };
             let made = state.make(device, 0o600, body);
             state.change(vec![((dir, name), Some(made))]);
         }

@@ -1,8 +1,10 @@
 //! A disk in memory that keeps to the rules which file systems really give, and to no more.
 //!
-//! * A process sees every change at once. At a crash, a change of names that was not synced (by a sync of a directory that
-//!   it touched) may be lost, each by itself, but that a later one of the same name needs the earlier one. A rename is
-//!   whole or lost, also across directories. Of a file's bytes those since its last sync may be lost from any place on.
+//! * A process sees every change at once. At a crash, a change of names that was not synced may be lost, each by itself,
+//!   but that a later one of the same name needs the earlier one. A sync of a directory is certain of no more than its own
+//!   names: of a file's move to another one the other half may still be lost, and the file then has both names, or none.
+//!   Where neither was synced, and of a directory, it is whole or lost. Of a file's bytes those since its last sync may be
+//!   lost from any place on.
 //!   Permissions and times are not lost: nothing is decided by those of a file that was not synced.
 //! * Before each call a hook is asked, which may let it fail, or the process die, and may act itself, as another process
 //!   would: by the calls of [`Actor`], which no hook is asked about.
@@ -124,6 +126,11 @@ impl Memory {
         let mut state = self.state().clone();
         state.locks.clear();
         Self { state: Arc::new(Mutex::new(state)), hook: Arc::default() }
+    }
+
+    /// Makes it one that can neither exchange two files nor give one a second name, as some file systems cannot.
+    pub(crate) fn make_plain(&self) {
+        self.state().is_plain = true;
     }
 
     /// Breaks a rule: the call that keeps to it does less, or more, than it says.
@@ -369,7 +376,7 @@ impl Disk for Memory {
         let mut state = self.begin("link", true, to.1)?;
         let (from_dir, to_dir) = (self.inode(&state, from.0)?, self.inode(&state, to.0)?);
         let linked = state.get(from_dir, from.1)?;
-        if matches!(state.inode(linked)?.body, Body::Dir { .. }) {
+        if state.is_plain || matches!(state.inode(linked)?.body, Body::Dir { .. }) {
             return fail(Errno::PERM);
         }
         if state.inode(linked)?.device != state.inode(to_dir)?.device {
@@ -397,6 +404,9 @@ impl Disk for Memory {
         let mut state = self.begin("exchange", true, other.1)?;
         let (one_dir, other_dir) = (self.inode(&state, one.0)?, self.inode(&state, other.0)?);
         let (first, second) = (state.get(one_dir, one.1)?, state.get(other_dir, other.1)?);
+        if state.is_plain {
+            return fail(Errno::INVAL);
+        }
         state.check_free_way(first, other_dir)?;
         state.check_free_way(second, one_dir)?;
         state.change(vec![((one_dir, one.1.to_owned()), Some(second)), ((other_dir, other.1.to_owned()), Some(first))]);

@@ -65,6 +65,8 @@ pub(super) struct State {
     pub(super) is_dead: bool,
     pub(super) calls: u64,
     pub(super) broken: Option<Rule>,
+    /// Whether files can be neither exchanged nor given second names.
+    pub(super) is_plain: bool,
 }
 
 pub(super) fn fail<T>(error: Errno) -> io::Result<T> {
@@ -186,14 +188,28 @@ impl State {
         kept
     }
 
+    /// Returns whether a change moves or makes a directory, which no file system leaves with two names.
+    fn is_of_dir(&self, change: &Names) -> bool {
+        let mut inodes = change.iter().filter_map(|(_, inode)| self.get_inode((*inode)?));
+        inodes.any(|inode| matches!(inode.body, Body::Dir { .. }))
+    }
+
     pub(super) fn sync(&mut self, number: u64) {
+        let touches = |change: &Names| change.iter().any(|((dir, _), _)| *dir == number);
+        let whole = |at: &usize| touches(&self.pending[*at]) && self.is_of_dir(&self.pending[*at]);
+        let whole = self.needed((0..self.pending.len()).filter(whole).collect());
+        self.keep(&whole);
         match self.get_mut(number).map(|inode| &mut inode.body) {
             Some(Body::File { bytes, synced }) => synced.clone_from(bytes),
-            Some(Body::Dir { .. }) => {
-                let touching = |change: &Names| change.iter().any(|((dir, _), _)| *dir == number);
-                let kept = (0..self.pending.len()).filter(|at| touching(&self.pending[*at])).collect();
-                let kept = self.needed(kept);
-                self.keep(&kept);
+            Some(Body::Dir { names, synced, .. }) => {
+                synced.clone_from(names);
+                // What is left of a move to another directory, or from there, is the other's.
+                for change in &mut self.pending {
+                    if touches(change) {
+                        Arc::make_mut(change).retain(|((dir, _), _)| *dir != number);
+                    }
+                }
+                self.pending.retain(|change| !change.is_empty());
             }
             _ => {}
         }
