@@ -34,15 +34,13 @@ fn nothing_is_lost_whatever_goes_wrong() {
     let mut starts = Start::small();
     starts.extend(Start::large());
     let share = wanted / starts.len() as u64;
-    let failed: Option<String> = starts
-        .par_iter()
-        .find_map_first(|start| {
-            let walk = Walk::new(start);
-            let explored = walk.explore(share);
-            all.add(&walk.counts);
-            let told = |Failure { why, schedule }| format!("{}: {why}\n  with {schedule:?}", start.name);
-            explored.err().map(told)
-        });
+    let failed: Option<String> = starts.par_iter().find_map_first(|start| {
+        let walk = Walk::new(start);
+        let explored = walk.explore(share);
+        all.add(&walk.counts);
+        let told = |Failure { why, schedule }| format!("{}: {why}\n  with {schedule:?}", start.name);
+        explored.err().map(told)
+    });
     println!("{} schedules in {} s: {all:?}", all.schedules(), began.elapsed().as_secs());
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());
     assert!(all.schedules() >= wanted * 9 / 10, "only {} schedules", all.schedules());
