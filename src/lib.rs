@@ -112,7 +112,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 
 /// Names what an option is called now, with the whole command.
 fn called_otherwise(mut words: Vec<String>, at: usize, old: &str, new: &str) -> Refusal {
-    words[at] = words[at].replacen(old, new, 1);
+    let is_attached = words[at].len() > old.len() && !words[at].contains('=');
+    words[at] = words[at].replacen(old, &format!("{new}{}", if is_attached { "=" } else { "" }), 1);
     let words: Vec<_> = words.iter().skip(1).map(|word| format::shell::word(word)).collect();
     Refusal::new(Exit::Usage, "usage", format!("{old} is called {new} now"))
         .hint(format!("run `rejoin {}`", words.join(" ")))

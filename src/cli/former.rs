@@ -30,6 +30,8 @@ pub(crate) fn former(words: &[String]) -> Option<(usize, &'static str, &'static 
     let verbs: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     words.iter().enumerate().find_map(|(at, word)| {
         let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        // The value may stand right behind the letter.
+        let name = if name.starts_with("-n") { name.trim_end_matches(|c: char| c.is_ascii_digit()) } else { name };
         // What has a value is another option that happens to have the same letter.
         let has_value = || words.get(at + 1).is_some_and(|next| !next.starts_with('-'));
         let is_meant = |(verb, old, _): &&(&str, &str, &str)| {
@@ -58,6 +60,7 @@ mod tests {
             ("list -a", Some("--all")),
             ("list -a codx", None),
             ("list -n 5", Some("--limit")),
+            ("ls -n5", Some("--limit")),
             ("restore x --from=/mnt", Some("--archive-dir")),
             ("resume x -- --from", None),
             ("move --from", None),

@@ -300,7 +300,7 @@ fn filters_and_limits_narrow_what_goes() {
         let expected: Vec<String> = expected.iter().map(|n| id(*n)).collect();
         assert_eq!(plan(&world, args).ids(), expected, "{args:?}");
     }
-    let sessions = world.rejoin(["list", "--any-age", "--json"]).sessions();
+    let sessions = world.rejoin(["list", "--all", "--json"]).sessions();
     // A session's size counts its sub-agents.
     let total: u64 = sessions.iter().filter(|one| one.kind != Kind::Subagent).map(|one| one.size_bytes).sum();
     let plan = plan(&world, &["--max-total", &(total - 4000).to_string()]);

@@ -95,6 +95,7 @@ fn an_option_by_a_former_name_is_an_error_with_the_ready_command() {
         (&["cleanup", "--agent", "claude", "--all", "-n"], "--any-age", "rejoin cleanup --agent claude --any-age -n"),
         (&["trash", "purge", "--all"], "--every", "rejoin trash purge --every"),
         (&["list", "-n", "3"], "--limit", "rejoin list --limit 3"),
+        (&["ls", "-n3"], "--limit", "rejoin ls --limit=3"),
         (&["list", "-a"], "--all", "rejoin list --all"),
         (&["restore", "x", "--from=/mnt/a b"], "--archive-dir", "rejoin restore x '--archive-dir=/mnt/a b'"),
     ] {

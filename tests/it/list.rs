@@ -182,7 +182,7 @@ fn a_limit_cuts_off_and_says_how_many() {
     assert_eq!((list.sessions.len(), list.beyond_limit), (1, 3));
     assert_eq!(ids(&world, &["--limit", "9"]).len(), 4);
     assert_eq!(ids(&world, &["--limit", "0"]).len(), 4);
-    assert_eq!(world.rejoin(["ls", "-n2"]).code(0).stdout().lines().count(), 2);
+    assert_eq!(world.rejoin(["ls", "--limit=2"]).code(0).stdout().lines().count(), 2);
 }
 
 #[test]
