@@ -454,11 +454,11 @@ fn sessions_are_chosen_by_age_and_by_how_soon_their_agent_deletes_them() {
         assert!(plan.items.iter().all(|item| item.result == ArchiveResult::Planned && item.stored_bytes > 0));
         plan.items.into_iter().map(|item| item.id).collect()
     };
-    assert_eq!(ids(&["--all"]), [id(3), id(1), id(2)]);
+    assert_eq!(ids(&["--every"]), [id(3), id(1), id(2)]);
     assert_eq!(ids(&["--older-than", "14d"]), [id(3), id(1)]);
     assert_eq!(ids(&["--expiring", "7"]), [id(1)]);
     assert_eq!(ids(&["--expiring", "30"]), [id(1), id(2)]);
-    assert_eq!(ids(&["--all", "--agent", "amplifier"]), [id(3)]);
+    assert_eq!(ids(&["--every", "--agent", "amplifier"]), [id(3)]);
     assert_eq!(ids(&[&id(2), &id(1), &id(2)]), [id(2), id(1)]);
     assert!(!archive_dir(&world).exists(), "a dry run writes nothing");
     world.rejoin(["archive"]).code(2);

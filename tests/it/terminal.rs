@@ -373,10 +373,10 @@ fn while_sessions_are_read_it_is_shown_how_far_that_is_and_the_answer_begins_on_
         ("list", &["Reading"][..], "Fix the parser"),
         ("search parser", &["Reading", "Searching"], "Fix the parser"),
         ("doctor", &["Reading", "Reading lines"], "2 sessions"),
-        ("cleanup --all --allow-all --dry-run", &["Reading", "Looking closer"], "Fix the parser"),
+        ("cleanup --any-age --allow-all --dry-run", &["Reading", "Looking closer"], "Fix the parser"),
         ("archive --every --dry-run", &["Reading"], "Fix the parser"),
         // What is refused is said on a clean line too.
-        ("cleanup --all --yes", &["Reading", "Looking closer"], "error:"),
+        ("cleanup --any-age --yes", &["Reading", "Looking closer"], "error:"),
     ] {
         let output = run(args, "0");
         let (before, after) = output.rsplit_once("\r\x1b[K").expect("a line that is taken away");
