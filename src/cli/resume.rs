@@ -66,6 +66,15 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub fresh: bool,
 
+    /// If the session's directory was a git worktree that is gone: make it again on its branch, then resume there; asks
+    /// first
+    #[arg(long, conflicts_with_all = ["in_dir", "last_launch"])]
+    pub recreate_worktree: bool,
+
+    /// With --recreate-worktree: do not ask for confirmation
+    #[arg(long, short, requires = "recreate_worktree")]
+    pub yes: bool,
+
     /// Arguments to pass to the agent
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,

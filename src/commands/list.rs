@@ -8,7 +8,7 @@ use crate::agent;
 use crate::change::pins::Pins;
 use crate::cli::{ListArgs, ListForm};
 use crate::error::Exit;
-use crate::scan::moved::checkouts_with;
+use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
 use crate::scan::{self, Card, Shelf, Wanted};
 use crate::session::fields::Field;

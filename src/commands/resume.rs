@@ -32,6 +32,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         dir: args.in_dir.clone(),
         force: args.force,
         trust: args.trust,
+        recreate_worktree: args.recreate_worktree,
         // Nothing is launched, so nothing can run in a loop.
         no_limit: args.no_limit || args.print,
         has_terminal: env.stdin_is_terminal || args.print || args.json,
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         return Err(resume.explain(refusal, env).into());
     }
     if args.print {
-        if resume.plan.shell_line(env).is_none() {
+        if render::shell_line(&resume, env).is_none() {
             let message = "the command cannot be printed: a part of it holds control characters or is not UTF-8";
             return Err(Refusal::new(Exit::Refused, "not-printable", message)
                 .hint(format!(
@@ -114,6 +115,14 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         return Ok(Exit::Ok);
     }
     let program = launch::find_program(&resume.plan, env)?;
+    if let Some(lost) = resume.worktree.clone() {
+        if !args.yes {
+            let question = format!("Make the git worktree {} again on {}?", lost.dir.display(), lost.head_in_words());
+            super::confirm_or_refuse(&[], &question, env, ui)?;
+        }
+        launch::worktree::recreate(&lost, env)?;
+        resume.check_dir()?;
+    }
     let dir = resume.plan.dir.clone().unwrap_or_default();
     if let Some((session, item)) = resume.session.as_ref().zip(resume.backfill.as_ref()) {
         super::backfill::after_resume(session, item, env, ui);

@@ -10,6 +10,9 @@ use crate::launch::log::{self, Launch, TooMany};
 use crate::session::{Liveness, Session};
 use crate::system::env::Env;
 
+/// The code of a launch directory that does not exist.
+pub(crate) const MISSING_DIRECTORY: &str = "missing-directory";
+
 /// Returns the name that means just this session, for a shell.
 pub(crate) fn name(session: &Session) -> String {
     shell::word(&format!("{}:{}", session.agent, session.id)).into_owned()
@@ -115,11 +118,9 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Ref
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(refuse("not-a-directory", "is not a directory")
             .hint(elsewhere("start it in the directory that you are in:"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(refuse("missing-directory", "does not exist")
-                .hint(elsewhere("if it was moved, go to where it is now and run")))
-        }
-        Err(error) => Err(refuse("missing-directory", &format!("cannot be entered: {}", crate::error::reason(&error)))
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(refuse(MISSING_DIRECTORY, "does not exist")
+            .hint(elsewhere("if it was moved, go to where it is now and run"))),
+        Err(error) => Err(refuse(MISSING_DIRECTORY, &format!("cannot be entered: {}", crate::error::reason(&error)))
             .hint(elsewhere("start it in the directory that you are in:"))),
     }
 }

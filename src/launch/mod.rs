@@ -18,6 +18,7 @@ pub(crate) mod checks;
 pub(crate) mod log;
 pub(crate) mod resume;
 pub(crate) mod wait;
+pub(crate) mod worktree;
 pub(crate) mod written;
 
 use checks::Identity;

@@ -8,10 +8,12 @@ use crate::agent;
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::{command_line, shell};
-use crate::launch::checks::{self, Identity};
+use crate::launch::checks::{self, Identity, MISSING_DIRECTORY};
 use crate::launch::log::append::Held;
 use crate::launch::log::{self, Launch};
-use crate::scan::moved::{self, Checkouts, Instead};
+use crate::scan::git;
+use crate::scan::moved::{Checkouts, Instead};
+use crate::scan::worktree::Lost;
 use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
 use crate::system::env::Env;
@@ -27,6 +29,8 @@ pub(crate) struct Resume {
     pub plan: Plan,
     /// Where the launch directory comes from, as in `launch_dir.source` of the JSON contract.
     pub dir_source: &'static str,
+    /// The git worktree that is made first, in place of the one that is gone.
+    pub worktree: Option<Lost>,
     /// The session-info.json that is written first.
     pub backfill: Option<Item>,
     /// What may not be as it should be, though the resume goes on.
@@ -46,6 +50,8 @@ pub(crate) struct Options {
     pub trust: bool,
     /// Whether the limit on resumes is passed over.
     pub no_limit: bool,
+    /// Whether git makes the launch directory again if it was a worktree that is gone.
+    pub recreate_worktree: bool,
     /// Whether a person can type to the agent.
     pub has_terminal: bool,
 }
@@ -107,7 +113,7 @@ impl Resume {
         warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
         warnings.extend(agent.warning(session.copy()));
         let agent = session.agent;
-        Ok(Self { agent, session: Some(session), plan, dir_source, backfill, warnings, identity: None })
+        Ok(Self { agent, session: Some(session), plan, dir_source, worktree: None, backfill, warnings, identity: None })
     }
 
     /// Plans a new session in the directory of an app whose old one is lost.
@@ -118,8 +124,17 @@ impl Resume {
         };
         let dir = options.dir.as_deref().map_or_else(|| pointer.dir.clone(), |dir| env.resolve(dir));
         let plan = writer.anew(dir, request, env);
-        let (backfill, warnings, identity) = (None, Vec::new(), None);
-        Ok(Self { agent, session: None, plan, dir_source: "pointer", backfill, warnings, identity })
+        let warnings = Vec::new();
+        Ok(Self {
+            agent,
+            session: None,
+            plan,
+            dir_source: "pointer",
+            worktree: None,
+            backfill: None,
+            warnings,
+            identity: None,
+        })
     }
 
     /// Makes every check and returns each refusal; the first is the one to tell.
@@ -157,11 +172,12 @@ impl Resume {
                 Err(refusal) => refusals.push(refusal),
             }
         }
-        self.identity = self.plan.dir.as_deref().and_then(Identity::of);
         match &self.plan.dir {
-            Some(dir) => match checks::check_dir(self.session.as_ref(), dir) {
-                Ok(()) => refusals.extend(self.check_start().err()),
-                Err(refusal) => refusals.push(refusal),
+            Some(_) => match self.check_dir() {
+                Err(refusal) if options.recreate_worktree && refusal.code == MISSING_DIRECTORY => {
+                    refusals.extend(self.plan_worktree(env).err());
+                }
+                checked => refusals.extend(checked.err()),
             },
             None => {
                 let id = self.session.as_ref().map_or("", |session| session.id.as_str());
@@ -174,6 +190,52 @@ impl Resume {
         refusals
     }
 
+    /// Looks at the launch directory, and remembers what it was then.
+    pub(crate) fn check_dir(&mut self) -> Result<(), Refusal> {
+        let Some(dir) = &self.plan.dir else { return Ok(()) };
+        self.identity = Identity::of(dir);
+        checks::check_dir(self.session.as_ref(), dir)?;
+        self.check_start()
+    }
+
+    /// Plans to make the git worktree again that the launch directory was.
+    fn plan_worktree(&mut self, env: &Env) -> Result<(), Refusal> {
+        let dir = self.plan.dir.as_deref().unwrap_or_else(|| Path::new("")).display();
+        let refuse = |message: String| Refusal::new(Exit::Refused, "no-worktree", message);
+        let (checkouts, remote) = self.checkouts(env);
+        self.worktree = match self.lost_worktree(&checkouts, remote.as_deref()) {
+            Ok(Some(lost)) => Some(lost),
+            Ok(None) => {
+                let why = format!("no repository that rejoin knows has, or had, a worktree in {dir}");
+                let hint = format!("see what is known about the session with `rejoin show {}`", self.name());
+                return Err(refuse(why).hint(hint));
+            }
+            Err(why) => {
+                return Err(refuse(why).hint("see its branches with `git branch` in its repository"));
+            }
+        };
+        Ok(())
+    }
+
+    /// Finds what is left of a launch directory that is gone: the worktree that it was, and places to start instead.
+    pub(crate) fn left(&self, env: &Env) -> (Option<Lost>, Vec<Instead>) {
+        let Some(gone) = self.plan.dir.as_deref() else { return (None, Vec::new()) };
+        let (checkouts, remote) = self.checkouts(env);
+        let lost = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
+        (lost, checkouts.instead_of(gone, remote.as_deref()))
+    }
+
+    fn lost_worktree(&self, checkouts: &Checkouts, remote: Option<&str>) -> Result<Option<Lost>, String> {
+        let Some((session, dir)) = self.session.as_ref().zip(self.plan.dir.as_deref()) else { return Ok(None) };
+        let branch = session.copy().git_branch.as_ref().map(|branch| branch.value.as_str());
+        checkouts.lost_worktree(dir, remote, branch)
+    }
+
+    /// Returns the name that means just this session, for a shell.
+    fn name(&self) -> String {
+        self.session.as_ref().map(checks::name).unwrap_or_default()
+    }
+
     /// Looks whether the agent would find the session in the launch directory; to be asked right before the launch too.
     pub(crate) fn check_start(&self) -> Result<(), Refusal> {
         let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) else { return Ok(()) };
@@ -183,32 +245,36 @@ impl Resume {
         })
     }
 
-    /// Finds what is left of a launch directory that is gone.
-    pub(crate) fn instead(&self, env: &Env) -> Vec<Instead> {
-        let Some(gone) = self.plan.dir.as_deref() else { return Vec::new() };
+    /// Finds the checkouts that lie where sessions worked, and the git remote that the launch directory had.
+    fn checkouts(&self, env: &Env) -> (Checkouts, Option<String>) {
         let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
-        let remote = log::remote_of(&log::file(env), gone).ok().flatten();
-        Checkouts::of(known.into_iter()).instead_of(gone, remote.as_deref())
+        let gone = self.plan.dir.as_deref();
+        let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
+        (Checkouts::of(known.into_iter()), remote)
     }
 
     /// Adds what is left of a launch directory that is gone.
     pub(crate) fn explain(&self, refusal: Refusal, env: &Env) -> Refusal {
-        if refusal.code != "missing-directory" {
+        if refusal.code != MISSING_DIRECTORY {
             return refusal;
         }
-        let found = self.instead(env);
-        if found.is_empty() {
+        let (lost, found) = self.left(env);
+        if found.is_empty() && lost.is_none() {
             return refusal;
         }
         let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
+        let lost = lost.map(|lost| {
+            let (head, main) = (lost.head_in_words(), lost.main.display().to_string());
+            format!("\n      `{command} --recreate-worktree`  (makes the git worktree again on {head} of {main})")
+        });
         let lines = found.iter().map(|found| {
             let dir = found.dir.to_string_lossy();
             format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why)
         });
         let hint = format!(
-            "if it was moved, go to where it is now and run `{command} --in .`; it may be one of these:{}",
-            lines.collect::<String>()
+            "if it was moved, go to where it is now and run `{command} --in .`; one of these may do:{}",
+            lost.into_iter().chain(lines).collect::<String>()
         );
         refusal.hint(hint)
     }
@@ -240,7 +306,7 @@ impl Resume {
             path: session.map(|session| session.copy().place.path.to_path_buf()),
             dir: dir.to_owned(),
             argv: self.plan.argv.clone(),
-            git_remote: moved::remote_of(dir),
+            git_remote: git::remote_of(dir),
         }
     }
 }

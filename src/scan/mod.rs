@@ -1,12 +1,14 @@
 //! All agents at once: finds the copies by name, reads those that are wanted in parallel, and puts
 //! the copies of one id together.
 
+pub(crate) mod git;
 pub(crate) mod moved;
 mod probe;
 pub(crate) mod relocated;
 pub(crate) mod search;
 mod shelf;
 pub(crate) mod stores;
+pub(crate) mod worktree;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};

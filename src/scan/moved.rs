@@ -4,11 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::system::fsio;
-
-/// A pointer of git's is one path.
-const MAX_GITDIR: u64 = 64 * 1024;
-const MAX_CONFIG: u64 = 1024 * 1024;
+use crate::scan::git::{Worktree, remote_of, repository_of, worktrees_of};
+use crate::scan::worktree::{self, Lost};
 
 /// A place to start instead, and what speaks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +43,7 @@ const MAX_DEPTH: usize = 3;
 
 #[derive(Debug)]
 struct Checkout {
-    worktrees: Vec<PathBuf>,
+    worktrees: Vec<Worktree>,
     remote: Option<String>,
 }
 
@@ -56,7 +53,7 @@ impl Checkout {
     }
 
     fn has_worktree(&self, gone: &Path) -> bool {
-        self.worktrees.iter().any(|worktree| gone.starts_with(worktree))
+        self.worktrees.iter().any(|worktree| gone.starts_with(&worktree.dir))
     }
 }
 
@@ -113,6 +110,25 @@ impl Checkouts {
 }
 
 impl Checkouts {
+    /// Finds the git worktree that a directory which is gone was, or was part of; `branch` is the one that a session last
+    /// worked on there. Says why where it was one that cannot be made again.
+    pub(crate) fn lost_worktree(
+        &self,
+        gone: &Path,
+        remote: Option<&str>,
+        branch: Option<&str>,
+    ) -> Result<Option<Lost>, String> {
+        let around = nearest_parent(gone).and_then(repository_of);
+        let mains: BTreeSet<&Path> = self.by_dir.keys().chain(&around).map(PathBuf::as_path).collect();
+        if let Some(lost) = worktree::listed(gone, &mains)? {
+            return Ok(Some(lost));
+        }
+        let has_remote =
+            |dir: &Path| remote.is_some() && self.by_dir.get(dir).is_some_and(|of| of.remote.as_deref() == remote);
+        let main = around.as_deref().or_else(|| mains.iter().copied().find(|dir| has_remote(dir)));
+        worktree::unlisted(gone, main, branch)
+    }
+
     /// Lists the directories below one, a few levels deep and no more than some thousand entries; links are not followed.
     fn near(&self, parent: &Path) -> Vec<PathBuf> {
         let mut near = self.near.borrow_mut();
@@ -138,63 +154,6 @@ fn joined(dir: &Path, rest: &Path) -> PathBuf {
 /// Returns the nearest directory above one that is gone.
 pub(crate) fn nearest_parent(gone: &Path) -> Option<&Path> {
     gone.ancestors().skip(1).find(|parent| parent.is_dir())
-}
-
-/// Returns the URL of the git remote of the checkout that a directory lies in: `origin`, or else the first.
-pub(crate) fn remote_of(dir: &Path) -> Option<String> {
-    let bytes = fsio::read_bounded(&repository_of(dir)?.join(".git/config"), MAX_CONFIG).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let mut section = "";
-    let mut first = None;
-    for line in text.lines().map(str::trim) {
-        if line.starts_with('[') {
-            section = line;
-        } else if section.starts_with("[remote ")
-            && let Some(("url", url)) = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()))
-        {
-            if section == "[remote \"origin\"]" {
-                return Some(url.to_owned());
-            }
-            first = first.or_else(|| Some(url.to_owned()));
-        }
-    }
-    first
-}
-
-/// Returns the main checkout that a directory lies in.
-fn repository_of(dir: &Path) -> Option<PathBuf> {
-    dir.ancestors().find(|dir| dir.join(".git").is_dir()).map(Path::to_owned)
-}
-
-/// Returns the other checkouts of a directory that is one itself: the main one, and those that git lists as worktrees.
-pub(crate) fn checkouts_with(dir: &Path) -> Vec<PathBuf> {
-    let Some(main) = main_checkout_of(dir) else { return Vec::new() };
-    let worktrees = worktrees_of(&main);
-    [main].into_iter().chain(worktrees).filter(|checkout| checkout != dir).collect()
-}
-
-/// Returns the main checkout of a directory that is a checkout itself, without running git: a worktree's `.git` is a file
-/// that names a directory in `.git/worktrees` of the main one.
-pub(crate) fn main_checkout_of(dir: &Path) -> Option<PathBuf> {
-    let git = dir.join(".git");
-    if git.is_dir() {
-        return Some(dir.to_owned());
-    }
-    let bytes = fsio::read_bounded(&git, MAX_GITDIR).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let named = dir.join(text.trim_end().strip_prefix("gitdir: ")?);
-    let worktrees = named.parent().filter(|dir| dir.ends_with(".git/worktrees"))?;
-    worktrees.parent()?.parent().map(Path::to_owned)
-}
-
-/// Returns the directories that git still lists as worktrees of a repository: `.git/worktrees/*/gitdir`.
-fn worktrees_of(repository: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(repository.join(".git/worktrees")) else { return Vec::new() };
-    let worktree = |entry: std::fs::DirEntry| {
-        let bytes = fsio::read_bounded(&entry.path().join("gitdir"), MAX_GITDIR).ok()?;
-        Path::new(String::from_utf8_lossy(&bytes).trim_end()).parent().map(Path::to_owned)
-    };
-    entries.filter_map(Result::ok).filter_map(worktree).collect()
 }
 
 #[cfg(test)]

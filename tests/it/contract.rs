@@ -368,6 +368,18 @@ pub(crate) struct Refusal {
     pub(crate) hint: Option<String>,
 }
 
+/// A git worktree that would be made again.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Worktree {
+    pub(crate) dir: String,
+    pub(crate) repository: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) branch: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) commit: Option<String>,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResumePlan {
@@ -385,6 +397,8 @@ pub(crate) struct ResumePlan {
     pub(crate) resume: Resume,
     #[serde(deserialize_with = "nullable")]
     pub(crate) program: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) worktree: Option<Worktree>,
     #[serde(deserialize_with = "nullable")]
     pub(crate) backfill: Option<String>,
     pub(crate) refusals: Vec<Refusal>,

@@ -7,6 +7,7 @@ mod contract;
 mod fixtures;
 mod generated;
 mod picture;
+mod worktree;
 mod world;
 
 mod agents;

@@ -158,9 +158,13 @@ impl Office {
         };
         let mut all: Vec<Ready> = match refusal.code {
             "missing-directory" | "not-a-directory" | "unknown-directory" => {
-                let instead = resume.map(|resume| resume.instead(&self.env)).unwrap_or_default();
+                let (lost, instead) = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
+                let lost = lost.map(|lost| {
+                    let why = format!("makes the git worktree again on {}, and resumes there", lost.head_in_words());
+                    ready(How { recreate_worktree: true, ..how.clone() }, why)
+                });
                 let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.to_owned()));
-                found.chain(here()).collect()
+                lost.into_iter().chain(found).chain(here()).collect()
             }
             "live" => vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())],
             "planted" | "untrusted-directory" => {
@@ -200,7 +204,12 @@ impl Office {
         if let Some(dir) = &how.dir {
             line.push_str(&format!(" --in {}", shell::word(&dir.to_string_lossy())));
         }
-        let flags = [(how.force, "--force"), (how.trust, "--trust"), (how.no_limit, "--no-limit")];
+        let flags = [
+            (how.force, "--force"),
+            (how.trust, "--trust"),
+            (how.no_limit, "--no-limit"),
+            (how.recreate_worktree, "--recreate-worktree"),
+        ];
         flags.iter().filter(|(is, _)| *is).for_each(|(_, flag)| line.extend([" ", flag]));
         line
     }
@@ -213,6 +222,7 @@ pub(crate) fn options_with(options: &Options, how: &How) -> Options {
         force: options.force || how.force,
         trust: options.trust || how.trust,
         no_limit: options.no_limit || how.no_limit,
+        recreate_worktree: options.recreate_worktree || how.recreate_worktree,
         has_terminal: options.has_terminal,
     }
 }

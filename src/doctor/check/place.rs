@@ -147,6 +147,13 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         ),
         None => finding,
     };
+    let finding = match gone.worktree.as_ref().filter(|_| gone.unmounted.is_none()) {
+        Some(lost) => finding.remedy(
+            format!("rejoin resume {selector} --recreate-worktree"),
+            format!("makes the git worktree again on {}, and resumes the newest of its sessions", lost.head_in_words()),
+        ),
+        None => finding,
+    };
     let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.is_same_work)) {
         (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts what it lies on"),
         (None, _) if gone.is_no_directory || !is_movable(newest) => finding,

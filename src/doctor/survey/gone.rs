@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::launch::log;
 use crate::scan::Scan;
 use crate::scan::moved::{self, Checkouts, Instead};
+use crate::scan::worktree::Lost;
 use crate::system::env::Env;
 use crate::system::fsio;
 
@@ -19,6 +20,8 @@ const MAX_FSTAB: u64 = 1024 * 1024;
 pub(crate) struct Gone {
     /// Where to start instead, with what speaks for it, the best first.
     pub instead: Vec<Instead>,
+    /// The git worktree that it was, or was part of, if git can make that again.
+    pub worktree: Option<Lost>,
     /// The mount point above it that nothing is mounted at.
     pub unmounted: Option<PathBuf>,
     /// Whether something is there, but no directory.
@@ -37,8 +40,14 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     // A log that cannot be read leaves the other evidence.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };
+    let branch_in = |dir: &Path| {
+        let there = with_dir(false).filter(|session| session.launch_dir() == Some(dir));
+        let newest = there.max_by_key(|session| session.recency())?;
+        newest.copy().git_branch.as_ref().map(|branch| branch.value.as_str())
+    };
     let look = |dir: &Path| Gone {
         instead: checkouts.instead_of(dir, remotes.get(dir).map(String::as_str)),
+        worktree: checkouts.lost_worktree(dir, remotes.get(dir).map(String::as_str), branch_in(dir)).ok().flatten(),
         unmounted: unmounted.iter().find(|point| dir.starts_with(point)).cloned(),
         is_no_directory: dir.symlink_metadata().is_ok(),
     };

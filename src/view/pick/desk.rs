@@ -30,6 +30,8 @@ pub(crate) struct How {
     pub force: bool,
     /// Whether it is resumed although anybody may have written it, or its place contradicts its directory.
     pub trust: bool,
+    /// Whether git makes a worktree that is gone again.
+    pub recreate_worktree: bool,
     /// Whether it is resumed however often that was done just now.
     pub no_limit: bool,
 }

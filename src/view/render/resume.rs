@@ -13,7 +13,7 @@ use crate::launch::log::Launch;
 use crate::launch::resume::Resume;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::json::{self, LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson};
+use crate::view::render::json::{self, LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson, WorktreeJson};
 use crate::view::render::show;
 use crate::view::ui::Styles;
 
@@ -36,6 +36,15 @@ pub(crate) fn announcement(resume: &Resume, env: &Env) -> String {
         words.push_str(&format!("\nType there: {}", text::unbroken(line)));
     }
     words
+}
+
+/// Writes all that is run as a line for a shell; `None` if a word of it cannot be printed.
+pub(crate) fn shell_line(resume: &Resume, env: &Env) -> Option<String> {
+    let line = resume.plan.shell_line(env)?;
+    match &resume.worktree {
+        Some(lost) => Some(format!("{} && {line}", launch::worktree::shell_line(lost)?)),
+        None => Some(line),
+    }
 }
 
 /// What `resume --json` says: what would be done.
@@ -62,6 +71,7 @@ impl Answer for Planned<'_> {
             launch_dir: dir.map(|dir| LaunchDirJson::new(dir, resume.dir_source, Some(dir.is_dir()))),
             resume: json::resume(&resume.plan),
             program: launch::find_program(&resume.plan, env).ok().map(|program| path_text(&program)),
+            worktree: resume.worktree.as_ref().map(WorktreeJson::from),
             backfill: resume.backfill.as_ref().map(|item| path_text(&item.session_dir.join(FILE_NAME))),
             refusals: refusals.iter().map(RefusalJson::from).collect(),
         };
@@ -70,7 +80,7 @@ impl Answer for Planned<'_> {
 
     fn table(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
         // What cannot be printed was refused before.
-        writeln!(out, "{}", self.resume.plan.shell_line(env).unwrap_or_default())
+        writeln!(out, "{}", shell_line(self.resume, env).unwrap_or_default())
     }
 }
 

@@ -17,6 +17,8 @@ use serde::Serialize;
 use crate::agent::command::Plan;
 use crate::error::{Candidate, Exit, Refusal};
 use crate::launch::log::Launch;
+use crate::scan::git::Head;
+use crate::scan::worktree::Lost;
 use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Problem, Session, SessionKind};
 use crate::view::render::answer::{List, write_object};
 
@@ -264,10 +266,36 @@ pub(crate) struct ResumePlanJson<'a> {
     pub resume: ResumeJson<'a>,
     /// The agent's program as it was found; `null` when it is not on the path.
     pub program: Option<Cow<'a, str>>,
+    /// The git worktree that `--recreate-worktree` would make first; `null` for none.
+    pub worktree: Option<WorktreeJson<'a>>,
     /// The session-info.json that would be written first, so that the next resume is stable; `null` for none.
     pub backfill: Option<Cow<'a, str>>,
     /// What `resume` would refuse for; empty when it would go ahead.
     pub refusals: Vec<RefusalJson<'a>>,
+}
+
+/// A git worktree that is gone and would be made again.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Worktree", deny_unknown_fields)]
+pub(crate) struct WorktreeJson<'a> {
+    /// Its directory.
+    pub dir: Cow<'a, str>,
+    /// The main checkout of its repository.
+    pub repository: Cow<'a, str>,
+    /// The branch that would be checked out; `null` for a commit.
+    pub branch: Option<&'a str>,
+    /// The commit that would be checked out; `null` for a branch.
+    pub commit: Option<&'a str>,
+}
+
+impl<'a> From<&'a Lost> for WorktreeJson<'a> {
+    fn from(lost: &'a Lost) -> Self {
+        let (branch, commit) = match &lost.head {
+            Head::Branch(name) => (Some(name.as_str()), None),
+            Head::Commit(id) => (None, Some(id.as_str())),
+        };
+        Self { dir: lost.dir.to_string_lossy(), repository: lost.main.to_string_lossy(), branch, commit }
+    }
 }
 
 /// The answer of `resume --last-launch`.

@@ -1,0 +1,110 @@
+//! What git's own files say of a repository, without running git.
+
+use std::path::{Path, PathBuf};
+
+use crate::system::fsio;
+
+/// A pointer of git's is one path.
+const MAX_GITDIR: u64 = 64 * 1024;
+const MAX_CONFIG: u64 = 1024 * 1024;
+const MAX_PACKED: u64 = 64 * 1024 * 1024;
+
+/// Returns the URL of the git remote of the checkout that a directory lies in: `origin`, or else the first.
+pub(crate) fn remote_of(dir: &Path) -> Option<String> {
+    let bytes = fsio::read_bounded(&repository_of(dir)?.join(".git/config"), MAX_CONFIG).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut section = "";
+    let mut first = None;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+        } else if section.starts_with("[remote ")
+            && let Some(("url", url)) = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()))
+        {
+            if section == "[remote \"origin\"]" {
+                return Some(url.to_owned());
+            }
+            first = first.or_else(|| Some(url.to_owned()));
+        }
+    }
+    first
+}
+
+/// Returns the main checkout that a directory lies in.
+pub(crate) fn repository_of(dir: &Path) -> Option<PathBuf> {
+    dir.ancestors().find(|dir| dir.join(".git").is_dir()).map(Path::to_owned)
+}
+
+/// Returns the other checkouts of a directory that is one itself: the main one, and those that git lists as worktrees.
+pub(crate) fn checkouts_with(dir: &Path) -> Vec<PathBuf> {
+    let Some(main) = main_checkout_of(dir) else { return Vec::new() };
+    let worktrees = worktrees_of(&main).into_iter().map(|worktree| worktree.dir);
+    [main].into_iter().chain(worktrees).filter(|checkout| checkout != dir).collect()
+}
+
+/// Returns the main checkout of a directory that is a checkout itself, without running git: a worktree's `.git` is a file
+/// that names a directory in `.git/worktrees` of the main one.
+pub(crate) fn main_checkout_of(dir: &Path) -> Option<PathBuf> {
+    let git = dir.join(".git");
+    if git.is_dir() {
+        return Some(dir.to_owned());
+    }
+    let bytes = fsio::read_bounded(&git, MAX_GITDIR).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named = dir.join(text.trim_end().strip_prefix("gitdir: ")?);
+    let worktrees = named.parent().filter(|dir| dir.ends_with(".git/worktrees"))?;
+    worktrees.parent()?.parent().map(Path::to_owned)
+}
+
+/// A worktree as git lists it, whether it is there or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Worktree {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// What it has checked out; `None` if git's file does not say.
+    pub head: Option<Head>,
+}
+
+/// What a checkout has checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// A branch, by its short name.
+    Branch(String),
+    /// A commit, without a branch.
+    Commit(String),
+}
+
+/// Returns the worktrees that git lists for a repository: `.git/worktrees/*/gitdir` (git 2.5 and later).
+pub(crate) fn worktrees_of(main: &Path) -> Vec<Worktree> {
+    let Ok(entries) = std::fs::read_dir(main.join(".git/worktrees")) else { return Vec::new() };
+    let worktree = |entry: std::fs::DirEntry| {
+        let bytes = fsio::read_bounded(&entry.path().join("gitdir"), MAX_GITDIR).ok()?;
+        let dir = Path::new(String::from_utf8_lossy(&bytes).trim_end()).parent()?.to_owned();
+        Some(Worktree { dir, head: head_in(&entry.path()) })
+    };
+    entries.filter_map(Result::ok).filter_map(worktree).collect()
+}
+
+/// Reads what `HEAD` in a directory of git's says.
+pub(crate) fn head_in(git: &Path) -> Option<Head> {
+    let bytes = fsio::read_bounded(&git.join("HEAD"), MAX_GITDIR).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let text = text.trim_end();
+    match text.strip_prefix("ref: ") {
+        Some(name) => name.strip_prefix("refs/heads/").map(|name| Head::Branch(name.to_owned())),
+        None => (text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            .then(|| Head::Commit(text.to_owned())),
+    }
+}
+
+/// Returns whether a repository has a branch; `None` where its references are kept in a way that rejoin does not read.
+pub(crate) fn has_branch(main: &Path, name: &str) -> Option<bool> {
+    let git = main.join(".git");
+    if git.join("reftable").exists() {
+        return None;
+    }
+    let reference = format!("refs/heads/{name}");
+    let packed = fsio::read_if_present(&git.join("packed-refs"), MAX_PACKED).ok()?.unwrap_or_default();
+    let is_packed = packed.split(|byte| *byte == b'\n').any(|line| line.ends_with(format!(" {reference}").as_bytes()));
+    Some(is_packed || git.join(reference).is_file())
+}

@@ -1,0 +1,135 @@
+//! `resume --recreate-worktree`, with the real git.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::contract;
+use crate::fixtures::{Claude, id};
+use crate::terminal::Seat;
+use crate::world::{Answer, World};
+
+/// A repository with a worktree on a branch of its own, in which a session worked.
+struct Trees {
+    world: World,
+    repository: PathBuf,
+    worktree: PathBuf,
+}
+
+impl Trees {
+    /// Makes them below a directory for worktrees; `None` where git is not installed.
+    #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+    fn new(among: &str) -> Option<Self> {
+        if Command::new("git").arg("--version").output().is_err() {
+            println!("skipped: git is not installed");
+            return None;
+        }
+        let world = World::with_agents();
+        let repository = world.dir("repo");
+        let worktree = world.root().join(among).join("feature");
+        let trees = Self { world, repository, worktree };
+        trees.git(&["init", "--quiet", "--initial-branch", "main"]);
+        std::fs::write(trees.repository.join("README"), "one\n").expect("a file");
+        trees.git(&["add", "README"]);
+        trees.git(&["commit", "--quiet", "--message", "One"]);
+        trees.git(&["worktree", "add", "--quiet", "-b", "feature", trees.worktree.to_str().expect("a path")]);
+        let (world, repository) = (&trees.world, &trees.repository);
+        world.add(Claude::session(id(1)).in_dir(&trees.worktree).branch("feature").turn("add a test", "Added."));
+        world.add(Claude::session(id(2)).in_dir(repository).branch("main").turn("look around", "Done."));
+        Some(trees)
+    }
+
+    #[track_caller]
+    fn git(&self, args: &[&str]) {
+        let names = ["-c", "user.name=Ana", "-c", "user.email=ana@example.com", "-c", "commit.gpgSign=false"];
+        self.world.from(&self.repository).run("git", names.iter().chain(args)).code(0);
+    }
+
+    fn resume(&self, args: &[&str]) -> Answer {
+        self.world.rejoin(["resume", &id(1)].iter().chain(args))
+    }
+
+    fn head(&self) -> String {
+        let dir: &Path = &self.worktree;
+        let head = self.world.from(dir).run("git", ["symbolic-ref", "--short", "HEAD"]).code(0).stdout();
+        head.trim().to_owned()
+    }
+}
+
+#[test]
+fn a_worktree_that_was_deleted_is_made_again_on_its_branch_and_resumed_in() {
+    let Some(trees) = Trees::new("trees") else { return };
+    std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+    let refused = trees.resume(&[]).code(7).stderr();
+    assert!(refused.contains("--recreate-worktree`  (makes the git worktree again on branch feature of"), "{refused}");
+    let doctor = trees.world.rejoin(["doctor", "--all-findings"]).code(4).stdout();
+    assert!(doctor.contains(&format!("rejoin resume claude:{} --recreate-worktree", id(1))), "{doctor}");
+
+    let line = trees.resume(&["--recreate-worktree", "--print"]).code(0).stdout();
+    let (repository, worktree) = (trees.repository.display(), trees.worktree.display());
+    let git = format!("git -C {repository} worktree add --force -- {worktree} feature && cd {worktree} && ");
+    assert!(line.starts_with(&git), "{line}");
+    let plan: contract::ResumePlan = trees.resume(&["--recreate-worktree", "--json"]).code(0).json();
+    assert_eq!(plan.worktree.expect("a worktree").branch.as_deref(), Some("feature"));
+    assert!(plan.refusals.is_empty() && !trees.worktree.exists());
+    // Nobody can be asked, so nothing is made.
+    let unasked = trees.resume(&["--recreate-worktree"]).code(2).stderr();
+    assert!(unasked.contains("--recreate-worktree --yes"), "{unasked}");
+    assert!(!trees.worktree.exists());
+
+    trees.resume(&["--recreate-worktree", "--yes"]).code(0);
+    let launch = trees.world.launched().expect("a launch");
+    assert_eq!((launch.cwd, trees.head().as_str()), (trees.worktree.clone(), "feature"));
+    assert_eq!(std::fs::read_to_string(trees.worktree.join("README")).expect("a file"), "one\n");
+    // It is there now, so there is nothing to make.
+    trees.resume(&["--recreate-worktree"]).code(0);
+}
+
+#[test]
+fn the_printed_line_makes_the_worktree_and_enters_it() {
+    let Some(trees) = Trees::new("it's a $(tree)") else { return };
+    std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+    let line = trees.resume(&["--recreate-worktree", "--print"]).code(0).stdout();
+    trees.world.from(trees.world.root()).run("sh", ["-ec", &line]).code(0);
+    assert_eq!(trees.world.launched().expect("a launch").cwd, trees.worktree);
+}
+
+#[test]
+fn a_person_is_asked_and_may_say_no() {
+    let Some(trees) = Trees::new("trees") else { return };
+    std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+    let mut command = trees.world.from(trees.world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["resume", &id(1), "--recreate-worktree"]);
+    let mut seat = Seat::run(&command, 100, 24);
+    seat.sees("on branch feature?");
+    seat.types("n\r");
+    let (status, said) = seat.ends();
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("Nothing was changed.") && !trees.worktree.exists(), "{said}");
+}
+
+#[test]
+fn one_that_git_has_forgotten_is_made_again_where_worktrees_are_kept() {
+    let Some(trees) = Trees::new("repo/.claude/worktrees") else { return };
+    trees.git(&["worktree", "remove", trees.worktree.to_str().expect("a path")]);
+    std::fs::create_dir_all(trees.worktree.parent().expect("a parent")).expect("a directory");
+    trees.resume(&["--recreate-worktree", "--yes"]).code(0);
+    assert_eq!(trees.head(), "feature");
+}
+
+#[test]
+fn what_was_no_worktree_or_lost_its_branch_is_refused_and_nothing_is_made() {
+    let Some(trees) = Trees::new("trees") else { return };
+    std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+    trees.git(&["checkout", "--quiet", "--ignore-other-worktrees", "feature"]);
+    let taken = trees.resume(&["--recreate-worktree", "--yes"]).code(7).stderr();
+    let holder = format!("is checked out in {}", trees.repository.display());
+    assert!(taken.contains(&holder), "{taken}");
+    trees.git(&["checkout", "--quiet", "main"]);
+    std::fs::remove_file(trees.repository.join(".git/refs/heads/feature")).expect("a branch");
+    let branchless = trees.resume(&["--recreate-worktree", "--yes"]).code(7).stderr();
+    assert!(branchless.contains("no longer exists"), "{branchless}");
+    trees.git(&["worktree", "prune"]);
+    let forgotten = trees.resume(&["--recreate-worktree", "--yes"]).code(7).stderr();
+    assert!(forgotten.contains("no repository that rejoin knows has, or had, a worktree in"), "{forgotten}");
+    assert!(!trees.worktree.exists() && trees.world.launched().is_none());
+}
