@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::ValueHint;
+use clap::{ArgAction, Args};
 
 use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
-use crate::cli::values::{Age, parse_age};
+use crate::cli::values::{Age, parse_age, parse_mapping};
 use crate::session::select::Selector;
 
 /// Arguments of `archive`.
@@ -73,6 +73,13 @@ pub(crate) struct RestoreArgs {
     /// Put the session into this store instead of the one it came from
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub to_store: Option<PathBuf>,
+
+    /// The session's directory below OLD is below NEW here (can be repeated)
+    ///
+    /// A session that was archived in another home directory is mapped to the current one without this.
+    #[arg(long, value_name = "OLD=NEW", action = ArgAction::Append, value_parser = parse_mapping)]
+    #[arg(conflicts_with = "to_store")]
+    pub map: Vec<(PathBuf, PathBuf)>,
 
     /// Keep the times of the files, even if the agent deletes old files by their times
     #[arg(long)]

@@ -68,20 +68,22 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
     let of_file = args.file().map_or(Ok(Vec::new()), |file| read(&env.absolute(file)))?;
     let named = args.from.iter().zip(&args.to);
-    let pairs = named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to)));
-    let mut all: Vec<(PathBuf, PathBuf)> = Vec::new();
-    for (from, to) in pairs {
-        // Agents record a directory with its links resolved.
-        let new = env.resolve(to);
-        let typed = without_end(&env.absolute(from));
-        if typed == without_end(&env.absolute(to)) {
+    for (from, to) in named.clone() {
+        if without_end(&env.absolute(from)) == without_end(&env.absolute(to)) {
             let message = format!("{} is where the sessions are to go, too", from.display());
             let hint = "name the old directory, then the new one";
             return Err(Refusal::new(Exit::Usage, "usage", message).hint(hint).into());
         }
-        all.extend([(typed, new.clone()), (env.resolve(from), new)]);
     }
-    Ok(Mapping::new(all))
+    Ok(mapping_of(named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to))), env))
+}
+
+/// Maps directories as they were typed, and with their links resolved, which is how agents record them.
+pub(super) fn mapping_of<'a>(pairs: impl Iterator<Item = (&'a PathBuf, &'a PathBuf)>, env: &Env) -> Mapping {
+    Mapping::new(pairs.flat_map(|(from, to)| {
+        let new = env.resolve(to);
+        [(without_end(&env.absolute(from)), new.clone()), (env.resolve(from), new)]
+    }))
 }
 
 /// Reads the file in which a person reviewed from where to where.

@@ -63,6 +63,7 @@ mod qwen;
 mod read_only;
 mod regression;
 mod remedies;
+mod restored_elsewhere;
 mod resume;
 mod rooms;
 mod save;

@@ -17,6 +17,10 @@ use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
+mod follow;
+
+use follow::Follow;
+
 pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if !args.change.dry_run {
         super::recover_first("restore", args.change.lock, env, ui)?;
@@ -28,6 +32,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let manifest = find::state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;
     let agent = agent::by_kind(manifest.agent)
         .ok_or_else(|| Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent)))?;
+    let follow = Follow::of(args, manifest, env)?;
     let mut restore = Restore::new(&archive, env);
     let (roots, store) = roots(args, manifest, agent, env)?;
     let retention = agent.retention(&store, env);
@@ -56,7 +61,11 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
     }
     super::change::print(&restore.change, outcome.as_ref(), args.format, env, ui)?;
-    Ok(super::change::exit(outcome.as_ref()))
+    let exit = super::change::exit(outcome.as_ref());
+    match follow.filter(|_| is_missing && exit == Exit::Ok) {
+        Some(follow) => follow.run(args, manifest, env, ui),
+        None => Ok(exit),
+    }
 }
 
 /// Refuses a session that is damaged in the archive.

@@ -1,0 +1,79 @@
+//! The directory of a restored session, where it has another path than on the machine that it was archived on.
+
+use std::path::PathBuf;
+
+use crate::archive::Manifest;
+use crate::change::apply::run::run_locked;
+use crate::change::apply::state_dir::StateDir;
+use crate::change::relocation::{self, Wish};
+use crate::cli::RestoreArgs;
+use crate::commands::relocate::mapping_of;
+use crate::error::{Exit, Refusal};
+use crate::format::shell;
+use crate::scan::{self, Wanted};
+use crate::session::mapping::Mapping;
+use crate::system::env::Env;
+use crate::view::ui::Ui;
+
+/// The move that a restored session needs.
+pub(super) struct Follow {
+    mapping: Mapping,
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl Follow {
+    /// Returns the move of a session whose directory is another one here; `None` if it is the same.
+    ///
+    /// Moved, it lies elsewhere than in the archive. One that is there already is refused, for a second copy of its id
+    /// would be made.
+    pub(super) fn of(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Result<Option<Self>, Refusal> {
+        let home = (manifest.home.0.clone(), env.home.clone());
+        // A store that a person names is none of this home.
+        let home = Some(home).filter(|(then, now)| then != now && args.to_store.is_none());
+        let mapping = mapping_of(args.map.iter().chain(&home).map(|(from, to)| (from, to)), env);
+        let Some(from) = manifest.facts.launch_dir.as_ref().map(|dir| dir.0.clone()) else { return Ok(None) };
+        let Some(to) = mapping.to(&from) else { return Ok(None) };
+        let (agent, id) = (manifest.agent, &manifest.id);
+        let found = scan::locate(env, &[agent]);
+        if let Some(there) = found.places.iter().find(|place| place.id == *id && place.parent_id.is_none()) {
+            let message = format!("{agent} session {id} already exists: {}", there.path.display());
+            let name = shell::word(&format!("{agent}:{id}")).into_owned();
+            return Err(Refusal::new(Exit::Refused, "in-the-way", message)
+                .hint(format!("see it with `rejoin show {name}`, or put it away first with `rejoin delete {name}`")));
+        }
+        Ok(Some(Self { mapping, from, to }))
+    }
+
+    /// Lets the session follow, as a run of its own.
+    pub(super) fn run(self, args: &RestoreArgs, manifest: &Manifest, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+        let (from, to) = (self.from.display().to_string(), env.tilde(&self.to));
+        if args.change.dry_run {
+            ui.note(&format!("Then its directory would be {to} instead of {from}."));
+            return Ok(Exit::Ok);
+        }
+        let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+        let scan = scan::locate(env, &[manifest.agent]).read_all(env, wanted);
+        let only = [(manifest.agent, manifest.id.clone())].into();
+        let wish = Wish { mapping: &self.mapping, only: &only, all_references: false };
+        let planned = relocation::plan(&scan.sessions, wish, env)?;
+        if let Some(left) = planned.left.first() {
+            ui.warn(&format!("its directory stays {from}: {}", left.reason));
+            return Ok(Exit::Partial);
+        }
+        if planned.change.items.is_empty() {
+            return Ok(Exit::Ok);
+        }
+        let state_dir = StateDir::open(env, "move", args.change.lock.lock_timeout)?;
+        let outcome = run_locked(&state_dir, &planned.change, env, &mut |_| {})?;
+        let exit = crate::commands::change::exit(Some(&outcome));
+        match exit {
+            Exit::Ok => ui.note(&format!(
+                "Its directory is {to} here; it was {from}. `rejoin undo` takes that back, and a second one the restore."
+            )),
+            _ => ui.warn(&format!("its directory stays {from}; try again with `rejoin move {} {}`",
+                shell::word(&from), shell::word(&self.to.to_string_lossy()))),
+        }
+        Ok(exit)
+    }
+}

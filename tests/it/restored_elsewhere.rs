@@ -1,0 +1,70 @@
+//! Sessions that are restored where their directories have other paths: another home, a container, another machine.
+
+use std::path::{Path, PathBuf};
+
+use crate::contract;
+use crate::fixtures::{Claude, Copilot, Fixture, Kimi, Pi, Qwen, id};
+use crate::world::World;
+
+/// Archives a session in another home, and returns the directory of the archive.
+fn archived_in(world: &World, home: &Path, session: &dyn Fn() -> Box<dyn Fixture>) -> String {
+    std::fs::create_dir_all(home).expect("a home");
+    session().write_to(home);
+    let volume = world.dir("volume").join("archive").to_str().expect("a path").to_owned();
+    let home = home.to_str().expect("a path");
+    world.rejoin(["--home", home, "archive", "--every", "--archive-dir", &volume]).code(0);
+    volume
+}
+
+fn dir_of(world: &World) -> PathBuf {
+    let list: contract::SessionList = world.rejoin(["list", "--json"]).code(0).json();
+    list.sessions[0].launch_dir.as_ref().expect("a directory").path.clone().into()
+}
+
+#[test]
+fn a_session_below_another_home_is_restored_below_this_one_for_every_agent_with_files() {
+    let of_agents: [fn(PathBuf) -> Box<dyn Fixture>; 5] = [
+        |dir| Box::new(Claude::session(id(1)).in_dir(dir).turn("look", "ok")),
+        |dir| Box::new(Qwen::session(id(1)).in_dir(dir).turn("look", "ok")),
+        |dir| Box::new(Pi::session(id(1)).in_dir(dir).turn("look", "ok")),
+        |dir| Box::new(Kimi::session(id(1)).in_dir(dir).turn("look", "ok")),
+        |dir| Box::new(Copilot::session(id(1)).in_dir(dir).turn("look", "ok")),
+    ];
+    for session in of_agents {
+        let world = World::new();
+        let bob = world.root().join("bob");
+        let volume = archived_in(&world, &bob, &|| session(bob.join("app")));
+        let app = world.home().join("app");
+        std::fs::create_dir(&app).expect("a directory");
+        let would = world.rejoin(["restore", &id(1), "--archive-dir", &volume, "--dry-run"]).code(0).stderr();
+        assert!(would.contains(&format!("Then its directory would be ~/app instead of {}", bob.display())), "{would}");
+        let said = world.rejoin(["restore", &id(1), "--archive-dir", &volume]).code(0).stderr();
+        assert!(said.contains(&format!("Its directory is ~/app here; it was {}", bob.display())), "{said}");
+        assert_eq!(dir_of(&world), app);
+        let plan: contract::ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+        assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+        // A second copy of its id would make the id ambiguous.
+        let again = world.rejoin(["restore", &id(1), "--archive-dir", &volume]).code(7).stderr();
+        assert!(again.contains("already exists"), "{again}");
+        world.rejoin(["undo", "--yes"]).code(0);
+        assert_eq!(dir_of(&world), bob.join("app"));
+        world.rejoin(["undo", "--yes"]).code(0);
+        let list: contract::SessionList = world.rejoin(["list", "--json"]).code(0).json();
+        assert!(list.sessions.is_empty());
+    }
+}
+
+#[test]
+fn a_directory_of_a_container_is_mapped_to_the_one_that_is_named() {
+    let world = World::new();
+    let volume = archived_in(&world, &world.home(), &|| {
+        Box::new(Claude::session(id(1)).in_dir("/workspace/app").turn("look", "ok"))
+    });
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    let here = world.dir("src");
+    let map = format!("/workspace={}", here.display());
+    world.rejoin(["restore", &id(1), "--archive-dir", &volume, "--map", &map]).code(0);
+    assert_eq!(dir_of(&world), here.join("app"));
+    let wrong = world.rejoin(["restore", &id(1), "--archive-dir", &volume, "--map", "/workspace"]).code(2).stderr();
+    assert!(wrong.contains("--map"), "{wrong}");
+}
