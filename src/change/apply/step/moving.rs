@@ -80,6 +80,11 @@ impl StepContext<'_> {
         if let (true, Some(old), Some(new)) = (is_after, &old, &new) {
             self.bring_back(old, new, kept, stamp)?;
         } else if let Some(old) = &old {
+            let gone = self.temporary(kept, "gone");
+            // A loss of power may have taken back that the original came back to its place.
+            if !self.exists(old.at()).map_err(&fail)? && self.exists(old.beside(&gone)).map_err(&fail)? {
+                disk.rename_to_free(old.beside(&gone), old.at()).map_err(&fail)?;
+            }
             // What was put back by a run that was cut off may not be on the disk yet; its copy goes only then.
             disk.sync(&old.dir).map_err(&fail)?;
         }
@@ -120,6 +125,9 @@ impl StepContext<'_> {
         } else if at_old.is_none() {
             let names = (&*self.temporary(kept, "partial"), &*gone, &*self.temporary(kept, "rest"));
             return self.move_to_free(new.at(), old.at(), names, (old.path, None), &mut |_| Ok(()));
+        } else {
+            // It may have come back a moment ago.
+            disk.sync(&old.dir).map_err(&fail)?;
         }
         // What lies at the new place is no more than a copy.
         disk.rename_to_free(new.at(), new.beside(&gone)).map_err(&fail)?;

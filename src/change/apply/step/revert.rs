@@ -1,5 +1,6 @@
 //! Taking a step back, from wherever it was cut off.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
@@ -104,6 +105,9 @@ impl StepContext<'_> {
         }
         let path = record.path();
         let fail = failed("cannot put back", path);
+        if let StepRecord::Write { kept, sha256, .. } = record {
+            self.give_back_newer(path, kept, sha256).map_err(&fail)?;
+        }
         let standing = self.standing(record).map_err(&fail)?;
         if let StepState::Blocked(why) = standing {
             return Err(StepError::Changed(why));
@@ -183,6 +187,25 @@ impl StepContext<'_> {
         }
         let names = (&*self.temporary(kept, "partial"), &*format!("{kept}.gone"), &*format!("{kept}.rest"));
         self.move_to_free(self.kept(kept), spot.at(), names, (spot.path, None), &mut |_| Ok(()))
+    }
+
+    /// Puts a new file back in its place that was taken out of it by an undoing which did not come to look at it, and which
+    /// somebody had written to right before.
+    fn give_back_newer(&self, path: &Path, kept: &str, sha256: &str) -> io::Result<()> {
+        let Some(spot) = self.spot_if_present(path)? else { return Ok(()) };
+        let name = self.temporary(kept, "tmp");
+        let temporary = spot.beside(&name);
+        // It was whole when it was noted as made, so what differs now was written by another program.
+        let is_its = self.made(kept).is_some() && self.identity(temporary)? == self.made(kept);
+        if !is_its || self.is_made(temporary, kept, sha256)? {
+            return Ok(());
+        }
+        if !self.exists(spot.at())? {
+            self.disk.rename_to_free(temporary, spot.at())?;
+        } else if !self.exchange(temporary, spot.at())? {
+            return Err(newer(temporary, path));
+        }
+        self.disk.sync(&spot.dir)
     }
 
     /// Puts an old file back in the place of the new one.
@@ -299,6 +322,16 @@ impl StepContext<'_> {
         self.remove_copied(temporary, [self.kept(kept), spot.at()], spot.path)
     }
 
+    /// Removes what was put aside. A part of it would no longer be the same as its copy, so it is named as a rest first.
+    fn remove_in_parts(&self, (dir, name): At<'_>) -> io::Result<()> {
+        let text = name.to_string_lossy();
+        let Some(stem) = text.strip_suffix(".gone") else { return tree::remove(self.disk, (dir, name)) };
+        let rest = OsString::from(format!("{stem}.rest"));
+        self.disk.rename_to_free((dir, name), (dir, &rest))?;
+        self.disk.sync(dir)?;
+        tree::remove(self.disk, (dir, &rest))
+    }
+
     /// Removes something that has a copy at one of these places; anything else may be the only copy.
     pub(super) fn remove_copied(&self, at: At<'_>, copies: [At<'_>; 2], path: &Path) -> io::Result<bool> {
         if !self.exists(at)? {
@@ -306,11 +339,15 @@ impl StepContext<'_> {
         }
         for copy in copies {
             if self.exists(copy)? && tree::is_same(self.disk, at, copy)? {
-                tree::remove(self.disk, at)?;
+                self.remove_in_parts(at)?;
                 return Ok(true);
             }
         }
-        let name = at.1.display();
-        Err(io::Error::other(format!("{name}, beside {}, holds something newer; move it there first", path.display())))
+        Err(newer(at, path))
     }
+}
+
+fn newer(at: At<'_>, path: &Path) -> io::Error {
+    let name = at.1.display();
+    io::Error::other(format!("{name}, beside {}, holds something newer; move it there first", path.display()))
 }
