@@ -6,8 +6,9 @@ use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
 use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
-use crate::cli::values::{Age, parse_age, parse_mapping};
+use crate::cli::values::parse_mapping;
 use crate::session::select::Selector;
+use crate::session::when::When;
 
 /// Arguments of `archive`.
 #[derive(Args, Debug)]
@@ -17,9 +18,9 @@ pub(crate) struct ArchiveArgs {
           conflicts_with_all = ["older_than", "expiring", "every", "verify"])]
     pub sessions: Vec<Selector>,
 
-    /// Sessions not active since AGE: an age such as 30d, or a date
-    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["every", "verify"])]
-    pub older_than: Option<Age>,
+    /// Sessions not active since AGE: 30d, last month, 2026-11 or another time
+    #[arg(long, value_name = "AGE", conflicts_with_all = ["every", "verify"])]
+    pub older_than: Option<When>,
 
     /// Sessions that their agent will delete within DAYS days
     #[arg(long, value_name = "DAYS", conflicts_with_all = ["every", "verify"])]

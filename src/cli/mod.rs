@@ -31,7 +31,6 @@ pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
 pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
-pub(crate) use values::{Age, parse_age};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
 ///

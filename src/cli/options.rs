@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
-use crate::cli::values::{Age, parse_age};
 use crate::session::AgentKind;
+use crate::session::when::When;
 
 /// How an answer is printed.
 #[derive(Args, Clone, Copy, Debug)]
@@ -88,13 +88,13 @@ pub(crate) struct FilterArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
 
-    /// Only sessions active since AGE: an age such as 2h or 3days, or a date
-    #[arg(long, value_name = "AGE", value_parser = parse_age)]
-    pub since: Option<Age>,
+    /// Only sessions active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
+    #[arg(long, value_name = "AGE")]
+    pub since: Option<When>,
 
-    /// Only sessions not active since AGE: an age such as 2h or 3days, or a date
-    #[arg(long, value_name = "AGE", value_parser = parse_age)]
-    pub older_than: Option<Age>,
+    /// Only sessions not active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
+    #[arg(long, value_name = "AGE")]
+    pub older_than: Option<When>,
 }
 
 /// How long a change waits for another change to end.

@@ -6,16 +6,17 @@ use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
 use crate::cli::options::{FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
-use crate::cli::values::{Age, parse_age, parse_id, parse_size};
+use crate::cli::values::{parse_id, parse_size};
 use crate::session::select::Selector;
+use crate::session::when::When;
 
 /// Arguments of `cleanup`.
 #[derive(Args, Debug)]
 pub(crate) struct CleanupArgs {
-    /// Remove sessions last active before AGE: an age such as 30d, or a date; the default is 30d unless --max-total
-    /// or --any-age is given
-    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with = "any_age")]
-    pub older_than: Option<Age>,
+    /// Remove sessions last active before AGE: 30d, last month, 2026-11 or another time; the default is 30d unless
+    /// --max-total or --any-age is given
+    #[arg(long, value_name = "AGE", conflicts_with = "any_age")]
+    pub older_than: Option<When>,
 
     /// Keep the last N sessions of each project, however old they are
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -53,9 +54,9 @@ pub(crate) struct CleanupArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archive")]
     pub archive_dir: Option<PathBuf>,
 
-    /// Purge from the trash what was removed before AGE: an age or a date
-    #[arg(long, value_name = "AGE", default_value = "14d", value_parser = parse_age)]
-    pub trash_keep: Age,
+    /// Purge from the trash what was removed before AGE
+    #[arg(long, value_name = "AGE", default_value = "14d")]
+    pub trash_keep: When,
 
     #[command(flatten)]
     pub removal: RemovalArgs,

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::options::{FormatArgs, LockArgs};
-use crate::cli::values::{Age, parse_age};
+use crate::session::when::When;
 
 /// Arguments of `undo`.
 #[derive(Args, Debug)]
@@ -83,9 +83,9 @@ pub(crate) struct TrashPurgeArgs {
     #[arg(value_name = "RUN", required_unless_present_any = ["older_than", "every"])]
     pub runs: Vec<String>,
 
-    /// Purge what was removed before AGE: an age such as 14d, or a date
-    #[arg(long, value_name = "AGE", value_parser = parse_age, conflicts_with_all = ["runs", "every"])]
-    pub older_than: Option<Age>,
+    /// Purge what was removed before AGE: 14d, last month, 2026-11 or another time
+    #[arg(long, value_name = "AGE", conflicts_with_all = ["runs", "every"])]
+    pub older_than: Option<When>,
 
     /// Purge everything
     #[arg(long, conflicts_with = "runs")]

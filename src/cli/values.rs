@@ -1,45 +1,8 @@
-//! Values that several commands read: ages, sizes, ids and directories.
+//! Values that several commands read: sizes, ids and directories.
 
 use std::path::PathBuf;
 
-use jiff::{SignedDuration, Timestamp};
-
 use crate::session::select::Selector;
-
-/// A point in time that was given as an age or as a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Age {
-    /// So long before now.
-    Before(SignedDuration),
-    /// At that time.
-    At(Timestamp),
-}
-
-impl Age {
-    /// Returns the point in time, seen from `now`.
-    pub(crate) fn before(self, now: Timestamp) -> Timestamp {
-        match self {
-            Self::Before(age) => now.checked_sub(age).unwrap_or(Timestamp::MIN),
-            Self::At(at) => at,
-        }
-    }
-}
-
-pub(crate) fn parse_age(text: &str) -> Result<Age, String> {
-    if let Ok(age) = humantime::parse_duration(text) {
-        return SignedDuration::try_from(age).map(Age::Before).map_err(|_| "the age is too large".to_owned());
-    }
-    if let Ok(at) =
-        humantime::parse_rfc3339_weak(text).map_err(drop).and_then(|at| Timestamp::try_from(at).map_err(drop))
-    {
-        return Ok(Age::At(at));
-    }
-    let date: Result<jiff::civil::Date, _> = text.parse();
-    match date.and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC)) {
-        Ok(date) => Ok(Age::At(date.timestamp())),
-        Err(_) => Err("use an age such as 90s, 2h or 3days, or a date such as 2026-02-01".to_owned()),
-    }
-}
 
 /// Reads an id, the beginning of one, or AGENT:ID.
 pub(super) fn parse_id(text: &str) -> Result<Selector, String> {
@@ -121,22 +84,5 @@ mod tests {
         for wrong in ["", "/a", "/a=b", "a=/b", "=/b"] {
             assert!(parse_mapping(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn ages_and_dates_are_told_apart() {
-        let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
-        for (text, expected) in [
-            ("2h", "2026-03-01T10:00:00Z"),
-            ("1day 12h", "2026-02-28T00:00:00Z"),
-            ("2026-02-01", "2026-02-01T00:00:00Z"),
-            ("2026-02-01T10:00:00Z", "2026-02-01T10:00:00Z"),
-        ] {
-            assert_eq!(parse_age(text).expect("an age").before(now).to_string(), expected, "{text}");
-        }
-        for wrong in ["", "-3d", "soon", "3 parsecs", "2026-13-01"] {
-            assert!(parse_age(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(parse_age("100000years").map(|age| age.before(now)), Ok(Timestamp::MIN));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::civil::Date;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{Timestamp, ToSpan as _};
 
 use super::{change, removal, safe};
 use crate::archive::Archive;
@@ -17,9 +17,10 @@ use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Policy, Verdict};
 use crate::change::removal::{Summaries, cwd_records, day};
-use crate::cli::{Age, CleanupArgs};
+use crate::cli::CleanupArgs;
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::command_line;
+use crate::session::when::When;
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
 use crate::view::render::cleanup::{Archived, LeftToAgent, Report};
@@ -27,7 +28,7 @@ use crate::view::render::json::change::Report as ChangeReport;
 use crate::view::ui::Ui;
 
 /// What goes by age unless something else is asked for.
-const DEFAULT_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+const DEFAULT_DAYS: i32 = 30;
 
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
@@ -126,11 +127,11 @@ struct Planned {
 
 fn policy(args: &CleanupArgs, env: &Env) -> Policy {
     let is_aged = args.max_total.is_none() && !args.any_age;
-    let age = args.older_than.or(is_aged.then_some(Age::Before(DEFAULT_AGE)));
+    let age = args.older_than.or_else(|| is_aged.then(|| When::Ago(DEFAULT_DAYS.days())));
     Policy {
         now: env.now,
-        cutoff: age.map(|age| age.before(env.now)),
-        is_relative: matches!(age, Some(Age::Before(_))),
+        cutoff: age.map(|age| age.before(env.now, &env.zone)),
+        is_relative: age.is_some_and(When::is_relative),
         keep_last: args.keep_last,
         max_total: args.max_total,
         only_empty: args.empty,
@@ -172,7 +173,7 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
 
 /// Returns the runs whose trash is old enough to be purged.
 fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Result<Vec<String>, PathError> {
-    let before = args.trash_keep.before(env.now);
+    let before = args.trash_keep.before(env.now, &env.zone);
     let history = History::read(env)?;
     super::warn_of_problems(ui, &history.problems);
     let runs: Vec<Run> = history.runs.into_iter().filter(|run| run.at <= env.now).collect();
@@ -180,7 +181,7 @@ fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) ->
     let due: Vec<String> = runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
     // With a clock that jumped ahead everything looks old, and this cannot be undone.
     let newest = runs.iter().map(|run| run.at).max().max(newest);
-    if due.is_empty() || newest.is_some_and(|newest| newest >= before) || matches!(args.trash_keep, Age::At(_)) {
+    if due.is_empty() || newest.is_some_and(|newest| newest >= before) || !args.trash_keep.is_relative() {
         return Ok(due);
     }
     ui.warn(

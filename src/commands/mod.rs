@@ -41,8 +41,8 @@ use std::path::Path;
 /// Turns the options of a command into a filter; directories get every name that records may use.
 fn filter(args: &FilterArgs, all: bool, env: &Env) -> Filter {
     Filter {
-        since: args.since.map(|age| age.before(env.now)),
-        before: args.older_than.map(|age| age.before(env.now)),
+        since: args.since.map(|when| when.before(env.now, &env.zone)),
+        before: args.older_than.map(|when| when.before(env.now, &env.zone)),
         all,
         ..place_filter(&args.place, env)
     }

@@ -85,7 +85,7 @@ fn candidate(entry: &Entry<'_>) -> Candidate {
 
 fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let which = match args.older_than {
-        Some(age) => Purge::Before(age.before(env.now)),
+        Some(when) => Purge::Before(when.before(env.now, &env.zone)),
         None if args.every => Purge::All,
         None => Purge::Runs(args.runs.clone()),
     };

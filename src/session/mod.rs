@@ -12,6 +12,7 @@ pub(crate) mod matching;
 pub(crate) mod packed;
 mod place;
 pub(crate) mod select;
+pub(crate) mod when;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

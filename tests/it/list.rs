@@ -156,6 +156,17 @@ fn sessions_are_filtered_by_age() {
     assert_eq!(ids(&world, &["--since", "3days", "--older-than", "1h"]), [id(3), id(2), id(1)]);
     assert_eq!(ids(&world, &["--since", "2026-02-28"]), [id(4), id(3)]);
     assert_eq!(ids(&world, &["--since", "1min"]), [""; 0]);
+    assert_eq!(ids(&world, &["--since", "yesterday"]), ids(&world, &["--since", "2026-02-28"]));
+    assert_eq!(ids(&world, &["--since", "2026-02"]).len(), 4);
+    // A day is one of the clock on the wall.
+    let here = |at: &str| {
+        let call = world.with("TZ", "EST5").rejoin(["list", "--json", "--older-than", at]);
+        call.code(0).sessions().len()
+    };
+    assert_eq!([here("2026-02-28 07:10"), here("2026-02-28T07:10:00Z")], [3, 2]);
+    let said = world.rejoin(["list", "--since", "3m"]).code(2).stderr();
+    assert!(said.contains("m may mean minutes or months; use 3min or 3mo"), "{said}");
+    world.rejoin(["cleanup", "--older-than", "3M", "--dry-run"]).code(2);
 }
 
 #[test]

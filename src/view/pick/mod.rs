@@ -34,9 +34,9 @@ use preview::{Fact, Preview};
 use state::{Mode, State, Step};
 
 use crate::change::plan::change::Change;
-use crate::cli;
 use crate::error::Exit;
 use crate::session::Session;
+use crate::session::when::When;
 use crate::system::env::Env;
 use crate::system::signals;
 use crate::system::terminal::{Event, Screen};
@@ -72,7 +72,8 @@ pub(crate) fn pick(
     styles: &Styles,
 ) -> io::Result<Picked> {
     let now = env.now;
-    let time = move |text: &str| cli::parse_age(text).ok().map(|age| age.before(now));
+    let zone = Arc::clone(&env.zone);
+    let time = move |text: &str| text.parse::<When>().ok().map(|when| when.before(now, &zone));
     let screen = Screen::take()?;
     let background = Background::new(Arc::clone(desk), screen.waker());
     let mut picker = Picker {

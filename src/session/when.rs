@@ -1,0 +1,338 @@
+//! Points in time as people write them: ages, days by name, dates and times. Pure: it is told what time it is, and where.
+
+use std::str::FromStr;
+
+use jiff::civil::{Date, DateTime, Weekday};
+use jiff::tz::TimeZone;
+use jiff::{Span, SpanRelativeTo, Timestamp, ToSpan as _, Zoned};
+
+/// A point in time that was given as an age, as a day, or as a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum When {
+    /// So long before now: months and years are those of the calendar, and a day has 24 hours, also where the clocks change.
+    Ago(Span),
+    /// The first moment of a day that is named by what day it is now.
+    Day(Day),
+    /// The first moment of a date.
+    Date(Date),
+    /// What a clock on the wall showed.
+    Local(DateTime),
+    /// That moment, wherever it is read.
+    At(Timestamp),
+}
+
+/// A day that is named by what day it is now; of a longer time, its first day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Day {
+    Today,
+    Yesterday,
+    /// The latest such day, which may be today.
+    Latest(Weekday),
+    /// The latest such day before today.
+    Last(Weekday),
+    /// The Monday of the week so many weeks ago.
+    Week(i32),
+    Month(i32),
+    Year(i32),
+}
+
+/// What can be written.
+const FORMS: &str = "use an age such as 2h, 2w or 7 days ago; a day such as yesterday, monday, last week or 2026-11; or a \
+                     time such as 2026-11-20 14:00 or 2026-11-20T14:00Z";
+
+impl When {
+    /// Returns the moment that is meant at the time `now`, where the clocks are set as in `zone`.
+    pub(crate) fn before(self, now: Timestamp, zone: &TimeZone) -> Timestamp {
+        let here = now.to_zoned(zone.clone());
+        let found = match self {
+            Self::Ago(span) => ago(span, &here),
+            Self::Day(day) => day.of(&here).and_then(|day| first_moment(day, zone)),
+            Self::Date(date) => first_moment(date, zone),
+            Self::Local(at) => zone.to_ambiguous_zoned(at).compatible().map(|at| at.timestamp()),
+            Self::At(at) => Ok(at),
+        };
+        found.unwrap_or(Timestamp::MIN)
+    }
+
+    /// Returns whether it moves on with the clock.
+    pub(crate) fn is_relative(self) -> bool {
+        matches!(self, Self::Ago(_) | Self::Day(_))
+    }
+}
+
+fn ago(span: Span, here: &Zoned) -> Result<Timestamp, jiff::Error> {
+    let (months, years) = (span.get_months(), span.get_years());
+    let rest = span.try_months(0)?.try_years(0)?.to_duration(SpanRelativeTo::days_are_24_hours())?;
+    here.checked_sub(Span::new().try_months(months)?.try_years(years)?)?.timestamp().checked_sub(rest)
+}
+
+fn first_moment(day: Date, zone: &TimeZone) -> Result<Timestamp, jiff::Error> {
+    Ok(day.to_zoned(zone.clone())?.start_of_day()?.timestamp())
+}
+
+impl Day {
+    fn of(self, now: &Zoned) -> Result<Date, jiff::Error> {
+        let today = now.date();
+        let monday = |weeks: i32| {
+            let since = i32::from(today.weekday().since(Weekday::Monday));
+            today.checked_sub((since + 7 * weeks).days())
+        };
+        match self {
+            Self::Today => Ok(today),
+            Self::Yesterday => today.yesterday(),
+            Self::Latest(day) => today.checked_sub(i32::from(today.weekday().since(day)).days()),
+            Self::Last(day) => Self::Latest(day).of(&now.start_of_day()?.yesterday()?),
+            Self::Week(weeks) => monday(weeks),
+            Self::Month(months) => today.first_of_month().checked_sub(months.months()),
+            Self::Year(years) => today.first_of_year().checked_sub(years.years()),
+        }
+    }
+}
+
+impl FromStr for When {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        if let Some(day) = day_called(&words) {
+            return Ok(Self::Day(day));
+        }
+        if let Some(why) = ambiguous(&words) {
+            return Err(why);
+        }
+        if words.starts_with(|c: char| c.is_ascii_digit() || c == '.') && words.ends_with(char::is_alphabetic) {
+            let age = words.strip_suffix("ago").unwrap_or(&words).trim_end();
+            if let Ok(span) = age.parse::<Span>() {
+                return Ok(Self::Ago(span));
+            }
+        }
+        moment(text.trim()).ok_or_else(|| FORMS.to_owned())
+    }
+}
+
+/// Reads a year, a month, a date or a time.
+fn moment(text: &str) -> Option<When> {
+    let is_shaped = |shape: &str| {
+        let is_like = |(c, like): (char, char)| if like == '0' { c.is_ascii_digit() } else { c == like };
+        text.len() == shape.len() && text.chars().zip(shape.chars()).all(is_like)
+    };
+    if is_shaped("0000") || is_shaped("0000-00") {
+        let rest = if text.len() == 4 { "-01-01" } else { "-01" };
+        return format!("{text}{rest}").parse().ok().map(When::Date);
+    }
+    if is_shaped("0000-00-00") {
+        return text.parse().ok().map(When::Date);
+    }
+    // The zone counts that is written, or else that of the clock on the wall.
+    let zoned = text.parse::<Zoned>().map(|at| at.timestamp());
+    zoned.or_else(|_| text.parse::<Timestamp>()).map(When::At).ok().or_else(|| text.parse().ok().map(When::Local))
+}
+
+fn day_called(words: &str) -> Option<Day> {
+    let weekday = |name: &str| {
+        let days = [
+            ("monday", Weekday::Monday),
+            ("tuesday", Weekday::Tuesday),
+            ("wednesday", Weekday::Wednesday),
+            ("thursday", Weekday::Thursday),
+            ("friday", Weekday::Friday),
+            ("saturday", Weekday::Saturday),
+            ("sunday", Weekday::Sunday),
+        ];
+        days.into_iter().find(|(day, _)| *day == name || day[..3] == *name).map(|(_, day)| day)
+    };
+    match words.split_once(' ') {
+        None if words == "today" => Some(Day::Today),
+        None if words == "yesterday" => Some(Day::Yesterday),
+        None => weekday(words).map(Day::Latest),
+        Some((which @ ("this" | "last"), unit)) => {
+            let back = i32::from(which == "last");
+            match unit {
+                "week" => Some(Day::Week(back)),
+                "month" => Some(Day::Month(back)),
+                "year" => Some(Day::Year(back)),
+                day if back == 1 => weekday(day).map(Day::Last),
+                day => weekday(day).map(Day::Latest),
+            }
+        }
+        Some(_) => None,
+    }
+}
+
+/// Spells out both meanings of an age such as `3m`, because a wrong one removes sessions of ten years.
+fn ambiguous(words: &str) -> Option<String> {
+    let mut parts = words.split(' ').filter(|part| *part != "ago");
+    let (first, second) = (parts.next()?, parts.next());
+    let number = first.strip_suffix('m').or_else(|| (second == Some("m")).then_some(first))?;
+    let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    is_number.then(|| format!("m may mean minutes or months; use {number}min or {number}mo"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Zones by their rules, so that no list of the system is needed: whole hours, halves and quarters, either side of
+    /// the world, and one whose clocks change at midnight.
+    const ZONES: &[&str] = &[
+        "UTC0",
+        "CET-1CEST,M3.5.0,M10.5.0/3",
+        "EST5EDT,M3.2.0,M11.1.0",
+        "<+0545>-5:45",
+        "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
+        "<+13>-13",
+        "<-04>4<-03>,M9.1.6/24,M4.1.6/24",
+    ];
+
+    fn zone(rules: &str) -> TimeZone {
+        TimeZone::posix(rules).expect("a zone")
+    }
+
+    fn meant(text: &str, now: &str, rules: &str) -> String {
+        let now: Timestamp = now.parse().expect("a time");
+        let at = text.parse::<When>().unwrap_or_else(|why| panic!("{text}: {why}")).before(now, &zone(rules));
+        at.to_zoned(zone(rules)).strftime("%Y-%m-%d %H:%M:%S").to_string()
+    }
+
+    #[test]
+    fn ages_days_and_dates_are_told_apart() {
+        // A Sunday.
+        for (text, expected) in [
+            ("90s", "2026-03-01 11:58:30"),
+            ("2h", "2026-03-01 10:00:00"),
+            ("5min", "2026-03-01 11:55:00"),
+            ("1day 12h", "2026-02-28 00:00:00"),
+            ("7 days ago", "2026-02-22 12:00:00"),
+            ("7days", "2026-02-22 12:00:00"),
+            ("2w", "2026-02-15 12:00:00"),
+            ("1mo", "2026-02-01 12:00:00"),
+            ("2 months ago", "2026-01-01 12:00:00"),
+            ("1y", "2025-03-01 12:00:00"),
+            ("today", "2026-03-01 00:00:00"),
+            ("Yesterday", "2026-02-28 00:00:00"),
+            ("monday", "2026-02-23 00:00:00"),
+            ("sun", "2026-03-01 00:00:00"),
+            ("last sunday", "2026-02-22 00:00:00"),
+            ("this week", "2026-02-23 00:00:00"),
+            ("last  week", "2026-02-16 00:00:00"),
+            ("last month", "2026-02-01 00:00:00"),
+            ("this year", "2026-01-01 00:00:00"),
+            ("2025", "2025-01-01 00:00:00"),
+            ("2026-11", "2026-11-01 00:00:00"),
+            ("2026-02-01", "2026-02-01 00:00:00"),
+            ("2026-02-01 10:30", "2026-02-01 10:30:00"),
+            ("2026-02-01T10:00:00Z", "2026-02-01 10:00:00"),
+            ("2026-02-01T10:00:00+02:00", "2026-02-01 08:00:00"),
+        ] {
+            assert_eq!(meant(text, "2026-03-01T12:00:00Z", "UTC0"), expected, "{text}");
+        }
+        for wrong in
+            ["", "-3d", "+3d", "soon", "3 parsecs", "2026-13-01", "2026-02-30", "ago", "last", "last x", "1.2.3h", "P"]
+        {
+            assert!(wrong.parse::<When>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn minutes_and_months_are_not_mixed_up() {
+        for text in ["3m", "3M", "3 m", "3m ago"] {
+            let why = text.parse::<When>().expect_err("two meanings");
+            assert_eq!(why, "m may mean minutes or months; use 3min or 3mo", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_day_begins_when_its_clocks_say_so() {
+        let (berlin, chile) = (ZONES[1], ZONES[6]);
+        // In summer time, and the day after the clocks changed: a day of 23 hours lies between.
+        assert_eq!(meant("today", "2026-03-29T22:30:00Z", berlin), "2026-03-30 00:00:00");
+        assert_eq!(meant("1d", "2026-03-29T12:00:00Z", berlin), "2026-03-28 13:00:00");
+        assert_eq!(meant("24h", "2026-03-29T12:00:00Z", berlin), "2026-03-28 13:00:00");
+        // What no clock showed is what they showed an hour later.
+        assert_eq!(meant("2026-03-29 02:30", "2026-06-01T00:00:00Z", berlin), "2026-03-29 03:30:00");
+        assert_eq!(meant("1y", "2028-02-29T12:00:00Z", berlin), "2027-02-28 13:00:00");
+        assert_eq!(meant("4y", "2028-02-29T12:00:00Z", berlin), "2024-02-29 13:00:00");
+        assert_eq!(meant("1mo", "2026-03-31T12:00:00Z", "UTC0"), "2026-02-28 12:00:00");
+        // Where they change at midnight, the day begins at one.
+        assert_eq!(meant("2026-09-06", "2026-12-01T00:00:00Z", chile), "2026-09-06 01:00:00");
+    }
+
+    prop_compose! {
+        /// Any second of a hundred years, but every other one beside a change of the clocks or a leap day.
+        fn any_now()(
+            second in 0_i64..3_200_000_000,
+            near in prop::option::of(prop::sample::select(vec![
+                1_774_745_999_i64, 1_774_746_000, 1_792_889_999, 1_792_893_600, 1_772_953_199, 1_835_395_200, 951_782_399,
+            ])),
+            offset in -90_000_i64..90_000,
+        ) -> Timestamp {
+            let second = near.map_or(second, |near| near + offset);
+            Timestamp::from_second(second).expect("a time")
+        }
+    }
+
+    fn any_zone() -> impl Strategy<Value = TimeZone> {
+        prop::sample::select(ZONES).prop_map(zone)
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange(text in ".*", now in any_now(), zone in any_zone()) {
+            if let Ok(when) = text.parse::<When>() {
+                when.before(now, &zone);
+            }
+        }
+
+        #[test]
+        fn an_age_in_days_is_so_many_times_24_hours(days in 0_i64..800, now in any_now(), zone in any_zone()) {
+            let at = When::from_str(&format!("{days} days ago")).expect("an age").before(now, &zone);
+            prop_assert_eq!(now.as_second() - at.as_second(), days * 86_400);
+        }
+
+        #[test]
+        fn an_age_in_hours_is_so_many_hours(hours in 0_i64..9000, now in any_now(), zone in any_zone()) {
+            let at = When::from_str(&format!("{hours}h")).expect("an age").before(now, &zone);
+            prop_assert_eq!(now.as_second() - at.as_second(), hours * 3600);
+        }
+
+        #[test]
+        fn a_day_by_name_begins_with_its_first_moment(now in any_now(), zone in any_zone(), which in 0_usize..12) {
+            let names = ["today", "yesterday", "mon", "tuesday", "wed", "thursday", "fri", "saturday", "sun", "this week", "last week", "last friday"];
+            let at = When::from_str(names[which]).expect("a day").before(now, &zone);
+            prop_assert!(at <= now);
+            let (day, before) = (at.to_zoned(zone.clone()).date(), at - 1.nanosecond());
+            prop_assert!(before.to_zoned(zone.clone()).date() < day, "it is the first moment");
+            let today = now.to_zoned(zone).date();
+            let ago = (today - day).get_days();
+            let week = i32::from(today.weekday().since(Weekday::Monday));
+            let (weekday, range) = match which {
+                0 => (today.weekday(), 0..=0),
+                1 => (today.weekday().previous(), 1..=1),
+                9 => (Weekday::Monday, week..=week),
+                10 => (Weekday::Monday, week + 7..=week + 7),
+                11 => (Weekday::Friday, 1..=7),
+                at => (Weekday::Monday.wrapping_add(i8::try_from(at - 2).expect("a day")), 0..=6),
+            };
+            prop_assert_eq!(day.weekday(), weekday);
+            prop_assert!(range.contains(&ago), "{} days", ago);
+        }
+
+        #[test]
+        fn a_time_with_a_zone_is_the_same_everywhere(at in any_now(), now in any_now(), zone in any_zone(), there in any_zone()) {
+            prop_assert_eq!(When::from_str(&at.to_string()).expect("a time").before(now, &zone), at);
+            let written = at.to_zoned(there).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+            prop_assert_eq!(When::from_str(&written).expect("a time").before(now, &zone), at);
+        }
+
+        #[test]
+        fn a_clock_on_the_wall_is_read_where_it_hangs(at in any_now(), now in any_now(), zone in any_zone()) {
+            let here = at.to_zoned(zone.clone());
+            let found = When::from_str(&here.strftime("%Y-%m-%d %H:%M:%S").to_string()).expect("a time").before(now, &zone);
+            // An hour that there was twice is the first of the two.
+            prop_assert_eq!(found.to_zoned(zone).datetime(), here.datetime());
+            prop_assert!(found <= at);
+        }
+    }
+}
