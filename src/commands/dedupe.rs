@@ -20,7 +20,11 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if session.copies.len() == 1 {
         ui.note(&format!("{} session {} has only one copy, so there is nothing to do.", session.agent, session.id));
     }
-    find::take_copy(&mut session, &args.keep, env)?;
+    find::take_copy(&mut session, &args.keep, env).map_err(|mut refusal| {
+        // What this command takes is not called as elsewhere.
+        refusal.candidates.iter_mut().for_each(|one| one.select = one.select.replace(" --copy ", " --keep "));
+        refusal
+    })?;
     let change = repair::keep_first(&session).map_err(|why| {
         let message = format!("{} session {} cannot be reduced to one copy: {why}", session.agent, session.id);
         Refusal::new(Exit::Refused, "not-removable", message)

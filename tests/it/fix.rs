@@ -225,7 +225,8 @@ fn dedupe_refuses_what_it_cannot_know() {
     let world = world();
     let before = stores(&world);
     world.rejoin(["dedupe", &id(5)]).code(2);
-    world.rejoin(["dedupe", &id(5), "--keep", "3"]).code(5);
+    let said = world.rejoin(["dedupe", &id(5), "--keep", "3"]).code(5).stderr();
+    assert!(said.contains("--keep 2") && !said.contains("--copy"), "{said}");
     world.rejoin(["dedupe", "5", "--keep", "1"]).code(2);
     world.rejoin(["dedupe", "ffffffff", "--keep", "1"]).code(5);
     world.rejoin(["dedupe", &id(5), "--keep", "1", "--apply", "000000000000"]).code(7);
