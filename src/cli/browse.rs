@@ -12,9 +12,17 @@ use crate::session::select::CopySelector;
 /// Arguments of `search`.
 #[derive(Args, Debug)]
 pub(crate) struct SearchArgs {
-    /// The text to find; case is ignored unless it has a capital letter
-    #[arg(value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
-    pub text: String,
+    /// What to find: a message must have every TEXT; case is ignored unless one has a capital letter
+    #[arg(value_name = "TEXT", required = true, value_parser = NonEmptyStringValueParser::new())]
+    pub text: Vec<String>,
+
+    /// TEXT is a regular expression
+    #[arg(long, short = 'e')]
+    pub regex: bool,
+
+    /// Ignore case, also of capital letters
+    #[arg(long, short, conflicts_with = "case_sensitive")]
+    pub ignore_case: bool,
 
     #[command(flatten)]
     pub filter: FilterArgs,
@@ -38,6 +46,18 @@ pub(crate) struct SearchArgs {
     /// Show at most N messages of each session
     #[arg(long, short, value_name = "N", default_value_t = 3)]
     pub matches: usize,
+
+    /// Show N lines before and after each match, as far as its message goes
+    #[arg(long, short = 'C', value_name = "N", conflicts_with_all = ["sessions", "count"])]
+    pub context: Option<usize>,
+
+    /// Print only the sessions, not the messages
+    #[arg(long, short = 'l')]
+    pub sessions: bool,
+
+    /// Print how many messages of each session match, not the messages
+    #[arg(long, short, conflicts_with = "sessions")]
+    pub count: bool,
 
     /// Search the archive instead of the stores
     #[arg(long)]

@@ -10,14 +10,15 @@ use crate::archive::unpacked::Unpacked;
 use crate::change::pins::Pins;
 use crate::cli::{Format, SearchArgs};
 use crate::commands::list::{self, Line, Shown};
-use crate::error::Exit;
-use crate::scan::search::{self, Found, Needle};
+use crate::error::{Exit, Refusal};
+use crate::scan::pattern::{Case, Pattern};
+use crate::scan::search::{self, Found, Wish};
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, ShortIds, SortKey};
 use crate::session::{Copy, InOrder, Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::search as render;
-use crate::view::render::search::{Match, Summary};
+use crate::view::render::search::{Form, Match, Summary};
 use crate::view::ui::Ui;
 
 /// How many sessions are searched before matches are shown: the newest come at once.
@@ -25,6 +26,7 @@ const PART: usize = 64;
 
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.archive_dir.as_deref());
+    let pattern = pattern(args)?;
     if !args.archived {
         let filter = super::filter(&args.filter, args.all, env);
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
@@ -38,8 +40,12 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let short = wants_short(args, env).then(|| list::short_ids(&shelf));
         let mut cards = shelf.take_cards();
         let hidden = list::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
+        if args.role.is_empty() {
+            // What somebody gave a name is what most are looking for.
+            cards.sort_by_cached_key(|card| !search::is_named(shelf.get(card).copy(), &pattern));
+        }
         let sessions = Shown { shelf: &shelf, cards, pins: Pins::default(), filter: &filter };
-        let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive: None, short, env };
+        let search = Search { args, pattern, archive: None, short, env };
         return search.all(&sessions, hidden, problems, ui);
     }
     if args.archive_dir.is_some() && !archive.root().is_dir() {
@@ -58,8 +64,32 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let hidden = matching - sessions.len();
     select::sort(&mut sessions, SortKey::Active, false);
     let archive = Some((&archive, &holdings));
-    let search = Search { args, needle: Needle::new(&args.text, args.case_sensitive), archive, short, env };
+    if args.role.is_empty() {
+        sessions.sort_by_cached_key(|session| !search::is_named(session.copy(), &pattern));
+    }
+    let search = Search { args, pattern, archive, short, env };
     search.all(&sessions.as_slice(), hidden, problems, ui)
+}
+
+/// Understands what is to be found.
+fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
+    let case = match (args.case_sensitive, args.ignore_case) {
+        (true, _) => Case::Exact,
+        (_, true) => Case::Ignored,
+        _ => Case::Smart,
+    };
+    if !args.regex {
+        return Ok(Pattern::of_texts(&args.text, case));
+    }
+    let usage = |message: String, hint: &str| Refusal::new(Exit::Usage, "usage", message).hint(hint);
+    match args.text.as_slice() {
+        [regex] => {
+            Pattern::of_regex(regex, case).map_err(|why| usage(why, "search for it as it is typed without --regex"))
+        }
+        several => {
+            Err(usage(format!("--regex takes one TEXT, not {}", several.len()), "put quotation marks around it"))
+        }
+    }
 }
 
 /// Returns whether a person reads the answer, and so ids are shortened.
@@ -69,7 +99,7 @@ fn wants_short(args: &SearchArgs, env: &Env) -> bool {
 
 struct Search<'a> {
     args: &'a SearchArgs,
-    needle: Needle,
+    pattern: Pattern,
     /// The archive that is searched instead of the stores.
     archive: Option<(&'a Archive, &'a Holdings)>,
     /// Ids as a person sees them; `None` where a script reads.
@@ -87,7 +117,8 @@ impl Search<'_> {
         mut problems: Vec<Problem>,
         ui: &mut Ui,
     ) -> anyhow::Result<Exit> {
-        let Self { args, needle, short, env, .. } = self;
+        let Self { args, pattern, short, env, .. } = self;
+        let form = if args.count { Form::Counts } else { Form::Messages };
         let (format, styles) = (Format::from(args.format), ui.styles);
         let limit = args.limit.unwrap_or(usize::MAX);
         let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
@@ -118,9 +149,10 @@ impl Search<'_> {
                             (Format::Json, _) => matches.push(one),
                             (Format::Ndjson, _) => render::ndjson(ui.data(), &one)?,
                             (Format::Table, Some(short)) => {
-                                render::text(ui.data(), env, &styles, short.get(&one.session), &one)?;
+                                render::text(ui.data(), env, &styles, short.get(&one.session), &one, form)?;
                             }
-                            (Format::Table, None) => render::lines(ui.data(), &one)?,
+                            (Format::Table, None) if args.sessions => render::name(ui.data(), &one)?,
+                            (Format::Table, None) => render::lines(ui.data(), &one, form)?,
                         }
                     }
                     Err(problem) => problems.push(problem),
@@ -134,13 +166,13 @@ impl Search<'_> {
         let is_limited = beyond > 0 || searched < sessions.count();
         let summary = Summary { searched, hidden, is_limited, problems: &problems };
         match format {
-            Format::Json => render::json(ui.data(), needle, &matches, &summary)?,
+            Format::Json => render::json(ui.data(), pattern, &matches, &summary)?,
             Format::Ndjson => render::ndjson_summary(ui.data(), count, &summary)?,
             Format::Table => {}
         }
         ui.flush()?;
         if short.is_some() {
-            render::notes(needle, count, &summary).iter().for_each(|note| ui.note(note));
+            render::notes(pattern, count, &summary).iter().for_each(|note| ui.note(note));
         }
         Ok(Exit::Ok)
     }
@@ -162,6 +194,11 @@ impl Search<'_> {
     }
 
     fn look(&self, copy: &Copy) -> Found {
-        search::look(copy, &self.needle, &self.args.role, self.args.matches)
+        let args = self.args;
+        let most = if args.sessions || args.count { 0 } else { args.matches };
+        // What is counted is counted whole.
+        let is_one_enough = args.sessions && Format::from(args.format) == Format::Table;
+        let wish = Wish { roles: &args.role, most, lines: args.context, is_one_enough };
+        search::look(copy, &self.pattern, wish)
     }
 }

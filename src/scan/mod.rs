@@ -3,6 +3,7 @@
 
 pub(crate) mod git;
 pub(crate) mod moved;
+pub(crate) mod pattern;
 mod probe;
 pub(crate) mod relocated;
 pub(crate) mod search;

@@ -5,12 +5,14 @@ use std::ops::{ControlFlow, Range};
 use jiff::Timestamp;
 use memchr::{memchr2_iter, memmem};
 
-use super::probe::Probe;
+use super::pattern::Pattern;
 use crate::agent::{self, Agent};
 use crate::session::{Copy, Problem, Role};
 
 /// How many characters are shown before and after a match.
 const AROUND: usize = 60;
+/// A line of the context may be this long; a tool's answer may be one line of megabytes.
+const MAX_LINE: usize = 2000;
 
 /// A text to find. It is not a pattern, so no character in it is special.
 #[derive(Clone, Debug)]
@@ -94,6 +96,8 @@ pub(crate) struct Hit {
     pub found: String,
     /// What stands after it, shortened.
     pub after: String,
+    /// Whether whole lines stand before and after it, not some words.
+    pub has_lines: bool,
 }
 
 /// Where the text is in one session.
@@ -116,63 +120,81 @@ impl Found {
     }
 }
 
-/// Looks through every message of a copy that can be read, streamed; shows the first `most` of those that have the
-/// text. With roles, only theirs count.
-pub(crate) fn look(copy: &Copy, needle: &Needle, roles: &[Role], most: usize) -> Found {
-    let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
-    let in_title = roles.is_empty() && label.is_some_and(|label| needle.find(&label.value).is_some());
+/// What is wanted of the messages that are found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish<'a> {
+    /// Whose messages count; everybody's if none is named.
+    pub roles: &'a [Role],
+    /// How many are shown, the first ones.
+    pub most: usize,
+    /// How many lines are shown before and after a match; `None` for some words.
+    pub lines: Option<usize>,
+    /// Whether it is enough to know that there is one.
+    pub is_one_enough: bool,
+}
+
+/// Looks through every message of a copy that can be read, streamed.
+pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
+    let in_title = wish.roles.is_empty() && is_named(copy, pattern);
     let found = Found { in_title, ..Found::default() };
     let agent = agent::by_kind(copy.place.agent());
-    match agent.filter(|agent| may_be_said(*agent, copy, needle)) {
-        Some(agent) => look_through(agent, copy, needle, roles, most, found),
+    match agent.filter(|agent| !(in_title && wish.is_one_enough) && pattern.may_be_said(*agent, copy)) {
+        Some(agent) => look_through(agent, copy, pattern, wish, found),
         None => found,
     }
 }
 
-fn look_through(
-    agent: &dyn Agent,
-    copy: &Copy,
-    needle: &Needle,
-    roles: &[Role],
-    most: usize,
-    mut found: Found,
-) -> Found {
+/// Returns whether the title of a copy has it, or its first prompt where there is no title.
+pub(crate) fn is_named(copy: &Copy, pattern: &Pattern) -> bool {
+    let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
+    label.is_some_and(|label| pattern.find(&label.value).is_some())
+}
+
+fn look_through(agent: &dyn Agent, copy: &Copy, pattern: &Pattern, wish: Wish<'_>, mut found: Found) -> Found {
     let mut number = 0;
     let looked = agent.messages(copy, &mut |message| {
         number += 1;
-        let is_asked_for = roles.is_empty() || roles.contains(&message.role);
-        if let Some(place) = needle.find(&message.text).filter(|_| is_asked_for) {
+        let is_asked_for = wish.roles.is_empty() || wish.roles.contains(&message.role);
+        if let Some(place) = Some(&message.text).filter(|_| is_asked_for).and_then(|text| pattern.find(text)) {
             found.messages += 1;
-            if found.hits.len() < most {
-                let [before, within, after] = excerpt(&message.text, place);
-                found.hits.push(Hit { number, role: message.role, at: message.at, before, found: within, after });
+            if found.hits.len() < wish.most {
+                let [before, within, after] = match wish.lines {
+                    Some(lines) => lines_around(&message.text, place, lines),
+                    None => excerpt(&message.text, place),
+                };
+                found.hits.push(Hit {
+                    number,
+                    role: message.role,
+                    at: message.at,
+                    before,
+                    found: within,
+                    after,
+                    has_lines: wish.lines.is_some(),
+                });
             }
         }
-        ControlFlow::Continue(())
+        if wish.is_one_enough && found.messages > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let path = &copy.place.path;
     found.problem = looked.err().map(|error| Problem { path: path.to_path_buf(), reason: error.reason() });
     found
 }
 
-/// Looks through the messages of a copy for those that have every one of the texts, as long as that is wanted; returns
-/// the first of them with the place of the first text, and how many they are.
-pub(crate) fn look_for_all(copy: &Copy, needles: &[Needle], is_wanted: &dyn Fn() -> bool) -> Option<(Hit, u64)> {
+/// Looks through the messages of a copy as long as that is wanted; returns the first that is found, and how many are.
+pub(crate) fn look_while(copy: &Copy, pattern: &Pattern, is_wanted: &dyn Fn() -> bool) -> Option<(Hit, u64)> {
     let agent = agent::by_kind(copy.place.agent())?;
-    let (first, rest) = needles.split_first()?;
-    if !needles.iter().all(|needle| may_be_said(agent, copy, needle)) {
+    if !pattern.may_be_said(agent, copy) {
         return None;
     }
     let (mut number, mut messages, mut hit) = (0, 0, None);
     // What can be read of a damaged session is searched, and the rest is for others to report.
     let _ = agent.messages(copy, &mut |message| {
         number += 1;
-        let place = first.find(&message.text);
-        if let Some(place) = place.filter(|_| rest.iter().all(|needle| needle.find(&message.text).is_some())) {
+        if let Some(place) = pattern.find(&message.text) {
             messages += 1;
             hit.get_or_insert_with(|| {
                 let [before, found, after] = excerpt(&message.text, place);
-                Hit { number, role: message.role, at: message.at, before, found, after }
+                Hit { number, role: message.role, at: message.at, before, found, after, has_lines: false }
             });
         }
         if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -180,10 +202,18 @@ pub(crate) fn look_for_all(copy: &Copy, needles: &[Needle], is_wanted: &dyn Fn()
     hit.map(|hit| (hit, messages))
 }
 
-/// Looks whether a text can be in the messages of a copy, where their words are in a file as they are said.
-fn may_be_said(agent: &dyn Agent, copy: &Copy, needle: &Needle) -> bool {
-    let probe = || Some((Probe::of(needle)?, agent.verbatim(&copy.place)?));
-    probe().is_none_or(|(probe, file)| probe.may_be_in(&file))
+/// Cuts the lines around a place out of a text: that of the place, and so many before and after it.
+fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [String; 3] {
+    let (before, after) = (&text[..place.start], &text[place.end..]);
+    let start = before.rmatch_indices('\n').nth(lines).map_or(0, |(at, _)| at + 1);
+    let end = after.match_indices('\n').nth(lines).map_or(after.len(), |(at, _)| at);
+    let room = MAX_LINE * (lines + 1);
+    let first = before[start..].char_indices().rev().take(room).last().map_or(place.start, |(at, _)| start + at);
+    let last = after[..end].char_indices().nth(room).map_or(end, |(at, _)| at);
+    let cut = |is: bool| if is { "…" } else { "" };
+    let before = format!("{}{}", cut(first > start), &before[first..]);
+    let after = format!("{}{}", &after[..last], cut(last < end));
+    [before, text[place].to_owned(), after]
 }
 
 /// Cuts a text around a place in it; an ellipsis marks what is left out.
@@ -209,6 +239,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::scan::pattern::Case;
 
     fn find(needle: &str, text: &str) -> Option<String> {
         Needle::new(needle, false).find(text).map(|place| text[place].to_owned())
@@ -236,6 +267,19 @@ mod tests {
     }
 
     #[test]
+    fn lines_around_a_match_are_whole_and_no_more_than_asked_for() {
+        let text = "one\ntwo\nthree needle\nfour\nfive";
+        let place = Needle::new("needle", false).find(text).expect("a place");
+        let lines = |count| lines_around(text, place.clone(), count).concat();
+        assert_eq!(lines(0), "three needle");
+        assert_eq!(lines(1), "two\nthree needle\nfour");
+        assert_eq!(lines(9), text);
+        let long = format!("{}needle{}", "ü".repeat(9000), "ö".repeat(9000));
+        let place = Needle::new("needle", false).find(&long).expect("a place");
+        assert_eq!(lines_around(&long, place, 0).map(|part| part.chars().count()), [2001, 6, 2001]);
+    }
+
+    #[test]
     fn a_quick_look_passes_over_nothing_that_any_agent_says() {
         let mut env = crate::system::env::tests::fixed();
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
@@ -252,11 +296,12 @@ mod tests {
                 ControlFlow::Continue(())
             });
             for word in seen.iter().chain(words.iter().step_by(7)) {
-                let needle = Needle::new(word, false);
+                let pattern = Pattern::of_texts(std::slice::from_ref(word), Case::Smart);
+                let wish = Wish { roles: &[], most: 1, lines: None, is_one_enough: false };
                 let (quick, whole) =
-                    (look(copy, &needle, &[], 1), look_through(agent, copy, &needle, &[], 1, Found::default()));
+                    (look(copy, &pattern, wish), look_through(agent, copy, &pattern, wish, Found::default()));
                 assert_eq!((quick.messages, &quick.hits), (whole.messages, &whole.hits), "{word} in {copy:?}");
-                passed_over += usize::from(!may_be_said(agent, copy, &needle));
+                passed_over += usize::from(!pattern.may_be_said(agent, copy));
             }
             words.append(&mut seen);
         }

@@ -96,6 +96,58 @@ fn roles_limits_and_filters_narrow_it() {
 }
 
 #[test]
+fn several_texts_must_all_be_in_a_message_and_quotes_keep_a_phrase() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("the heron and the grey otter", "ok"));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("a heron", "an otter"));
+    assert_eq!(ids(&search(&world, &["otter", "heron"])), [id(1)]);
+    assert_eq!(ids(&search(&world, &["grey otter", "heron"])), [id(1)]);
+    assert_eq!(search(&world, &["heron otter"]).sessions.len(), 0);
+    assert_eq!(search(&world, &["HERON", "-i"]).sessions.len(), 2);
+    assert_eq!(search(&world, &["HERON"]).sessions.len(), 0);
+}
+
+#[test]
+fn a_regular_expression_finds_what_it_describes_and_a_wrong_one_is_refused() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("error E0425 in line 7", "ok"));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("no error at all", "ok"));
+    let answer = search(&world, &["--regex", r"e\d{4}"]);
+    assert_eq!((ids(&answer), answer.regex, answer.text.as_str()), (vec![&*id(1)], true, r"e\d{4}"));
+    assert!(answer.sessions[0].messages[0].excerpt.contains("E0425"));
+    let wrong = world.rejoin(["search", "--regex", "("]).code(2).stderr();
+    assert!(wrong.contains("unclosed group") && wrong.contains("without --regex"), "{wrong}");
+    world.rejoin(["search", "--regex", "a", "b"]).code(2);
+}
+
+#[test]
+fn what_was_given_a_name_comes_before_what_is_newer() {
+    let world = World::new();
+    let titled = Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z").turn("x", "y");
+    world.add(titled.title("All about newts"));
+    world.add(Claude::session(id(2)).in_dir(APP).at("2026-02-02T10:00:00Z").turn("x", "newts are small"));
+    assert_eq!(ids(&search(&world, &["newts"])), [id(1), id(2)]);
+    assert_eq!(ids(&search(&world, &["newts", "--role", "assistant"])), [id(2)]);
+}
+
+#[test]
+fn sessions_counts_and_lines_around_a_match_are_shown_on_demand() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("one\ntwo\nthree newt\nfour\nfive", "newt").turn("x", "newt"));
+    let line = |args: &[&str]| world.rejoin(["search", "newt"].iter().chain(args)).code(0).stdout();
+    assert_eq!(line(&["-l"]), format!("claude\t{}\tone\\ntwo\\nthree newt\\nfour\\nfive\n", id(1)));
+    assert_eq!(line(&["-c"]), format!("claude\t{}\t3\n", id(1)));
+    let around = search(&world, &["newt", "-C", "1", "--matches", "1"]);
+    assert_eq!(around.sessions[0].messages[0].excerpt, "two\nthree newt\nfour");
+    assert_eq!(search(&world, &["newt", "-l"]).sessions[0].matches, 3);
+    let shown = world.on_terminal(60, ["search", "newt", "-C", "1", "-m", "1", "--color", "never"]).code(0).stdout();
+    let lines: Vec<&str> = shown.lines().skip(1).take(3).map(str::trim).collect();
+    assert_eq!(lines, ["user      two", "three newt", "four"], "{shown}");
+    let counted = world.on_terminal(60, ["search", "newt", "-c", "--color", "never"]).code(0).stdout();
+    assert!(counted.contains("\n  3 messages"), "{counted}");
+}
+
+#[test]
 fn what_is_only_in_the_archive_is_found_there() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("where is the heron", "at the lake"));

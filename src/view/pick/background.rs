@@ -14,7 +14,8 @@ use super::state::Said;
 use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::plan::change::Change;
 use crate::format::text;
-use crate::scan::search::{self, Needle};
+use crate::scan::pattern::{Case, Pattern};
+use crate::scan::search;
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::system::terminal::Waker;
@@ -121,14 +122,15 @@ impl Background {
     /// Searches messages for words, session by session, until something else is typed.
     pub(super) fn search<'w>(&self, words: impl Iterator<Item = &'w str>, sessions: Vec<Arc<Session>>) {
         let is_wanted = self.search.anew();
-        let needles: Vec<Needle> = words.map(|word| Needle::new(&word.to_lowercase(), false)).collect();
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let pattern = Pattern::of_texts(&words, Case::Ignored);
         self.run(move |_, tell| {
             let (mut said, mut told) = (Vec::new(), Instant::now());
             for part in sessions.chunks(PART) {
                 let found: Vec<_> = part
                     .par_iter()
                     .filter_map(|session| {
-                        let (hit, messages) = search::look_for_all(session.copy(), &needles, &is_wanted)?;
+                        let (hit, messages) = search::look_while(session.copy(), &pattern, &is_wanted)?;
                         Some(((session.agent, session.id.clone()), Said { hit, messages }))
                     })
                     .collect();

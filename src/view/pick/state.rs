@@ -431,6 +431,7 @@ pub(super) mod tests {
             before: "so ".into(),
             found: text.into(),
             after: " it".into(),
+            has_lines: false,
         };
         Said { hit, messages: 3 }
     }

@@ -9,7 +9,8 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
-use crate::scan::search::{Found, Hit, Needle};
+use crate::scan::pattern::Pattern;
+use crate::scan::search::{Found, Hit};
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::{write_header, write_line, write_object, write_summary};
@@ -53,8 +54,10 @@ pub(crate) struct Summary<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Search", deny_unknown_fields)]
 pub(crate) struct SearchJson<'a> {
-    /// The text that was searched for.
+    /// The text that was searched for; several are joined by blanks.
     pub text: &'a str,
+    /// Whether it is a regular expression.
+    pub regex: bool,
     /// Whether case mattered.
     pub case_sensitive: bool,
     /// The sessions that have it, in the order that was asked for.
@@ -133,8 +136,24 @@ impl From<&Hit> for HitJson {
     }
 }
 
-/// Writes a session for people: a line about it, and a line a message.
-pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, id: &str, one: &Match<'_>) -> io::Result<()> {
+/// What is written of a session that has the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The messages.
+    Messages,
+    /// How many messages there are.
+    Counts,
+}
+
+/// Writes a session for people: a line about it, and a line a message, or several where context is wanted.
+pub(crate) fn text(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    id: &str,
+    one: &Match<'_>,
+    form: Form,
+) -> io::Result<()> {
     let Styles { header, strong, faint, .. } = styles;
     let Match { session, found, .. } = one;
     let dir = session.launch_dir().map(|dir| env.tilde(dir)).unwrap_or_default();
@@ -145,10 +164,24 @@ pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, id: &str, o
     let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
     let id = text::one_line(id);
     writeln!(out, "{header}{} {id}{header:#}  {title}  {faint}{}{faint:#}", session.agent, about.join(", "))?;
+    if form == Form::Counts {
+        return writeln!(out, "  {}", text::count(usize::try_from(found.messages).unwrap_or(usize::MAX), "message"));
+    }
     for hit in &found.hits {
-        let [before, within, after] = fit(words(hit), width.saturating_sub(ROLE + 3));
+        let room = width.saturating_sub(ROLE + 3);
         let role = hit.role.name();
+        if hit.has_lines {
+            let lines = lines_of(hit, styles, room);
+            for (at, line) in lines.iter().enumerate() {
+                writeln!(out, "  {faint}{:<ROLE$}{faint:#} {line}", if at == 0 { role } else { "" })?;
+            }
+            continue;
+        }
+        let [before, within, after] = fit(words(hit), room);
         writeln!(out, "  {faint}{role:<ROLE$}{faint:#} {before}{strong}{within}{strong:#}{after}")?;
+    }
+    if found.hits.is_empty() {
+        return Ok(());
     }
     let more = found.messages - found.hits.len() as u64;
     match more {
@@ -156,6 +189,22 @@ pub(crate) fn text(out: &mut impl Write, env: &Env, styles: &Styles, id: &str, o
         1 => writeln!(out, "  {faint}and 1 more message{faint:#}"),
         _ => writeln!(out, "  {faint}and {more} more messages{faint:#}"),
     }
+}
+
+/// Returns the lines around a match, each cut to a width.
+fn lines_of(hit: &Hit, styles: &Styles, width: usize) -> Vec<String> {
+    let Styles { strong, .. } = styles;
+    let (above, before) =
+        hit.before.rsplit_once('\n').map_or((None, hit.before.as_str()), |(above, own)| (Some(above), own));
+    let (after, below) =
+        hit.after.split_once('\n').map_or((hit.after.as_str(), None), |(own, below)| (own, Some(below)));
+    let plain = |line: &str| text::truncated(&text::one_line(line), width).into_owned();
+    let own = Hit { before: before.to_owned(), after: after.to_owned(), ..hit.clone() };
+    let [before, within, after] = fit(words(&own), width);
+    let mut lines: Vec<String> = above.into_iter().flat_map(str::lines).map(plain).collect();
+    lines.push(format!("{before}{strong}{within}{strong:#}{after}"));
+    lines.extend(below.into_iter().flat_map(str::lines).map(plain));
+    lines
 }
 
 /// Returns a message on one line of at most so many columns: what stands before the text, the text, and what comes after.
@@ -179,9 +228,12 @@ fn fit([before, within, after]: [String; 3], width: usize) -> [String; 3] {
 
 /// Writes a line a message for a pipe: fields separated by tabs. A session that has the text in its title alone has one
 /// line with that.
-pub(crate) fn lines(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
+pub(crate) fn lines(out: &mut impl Write, one: &Match<'_>, form: Form) -> io::Result<()> {
     let Match { session, found, .. } = one;
     let (agent, id) = (session.agent, text::field(&session.id));
+    if form == Form::Counts {
+        return writeln!(out, "{agent}\t{id}\t{}", found.messages);
+    }
     if found.hits.is_empty() {
         return writeln!(out, "{agent}\t{id}\ttitle\t\t{}", text::field(session.label().unwrap_or_default()));
     }
@@ -189,6 +241,13 @@ pub(crate) fn lines(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
         let at = hit.at.map(|at| at.to_string()).unwrap_or_default();
         writeln!(out, "{agent}\t{id}\t{}\t{at}\t{}", hit.role.name(), words(hit).concat())
     })
+}
+
+/// Writes a line a session for a pipe: agent, id and title.
+pub(crate) fn name(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
+    let session = &one.session;
+    let title = text::field(session.label().unwrap_or_default()).into_owned();
+    writeln!(out, "{}\t{}\t{title}", session.agent, text::field(&session.id))
 }
 
 /// Puts a message on one line, as its three parts.
@@ -207,12 +266,13 @@ fn words(hit: &Hit) -> [String; 3] {
 /// Writes one object.
 pub(crate) fn json(
     out: &mut impl Write,
-    needle: &Needle,
+    pattern: &Pattern,
     matches: &[Match<'_>],
     summary: &Summary<'_>,
 ) -> io::Result<()> {
     let sessions = matches.iter().map(MatchJson::from).collect();
-    let answer = SearchJson { text: needle.text(), case_sensitive: needle.is_exact, sessions, summary };
+    let (text, regex, case_sensitive) = (pattern.text.as_str(), pattern.is_regex(), pattern.is_exact);
+    let answer = SearchJson { text, regex, case_sensitive, sessions, summary };
     write_object(out, KIND, answer)
 }
 
@@ -238,10 +298,10 @@ pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Su
 }
 
 /// Says on a terminal what the answer leaves out.
-pub(crate) fn notes(needle: &Needle, matching: usize, summary: &Summary<'_>) -> Vec<String> {
+pub(crate) fn notes(pattern: &Pattern, matching: usize, summary: &Summary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if matching == 0 {
-        notes.push(format!("No match for {:?} in {}.", needle.text(), text::count(summary.searched, "session")));
+        notes.push(format!("No match for {:?} in {}.", pattern.text, text::count(summary.searched, "session")));
     }
     if summary.is_limited {
         notes.push("There may be more beyond --limit.".to_owned());

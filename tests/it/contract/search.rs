@@ -13,6 +13,7 @@ pub(crate) struct Search {
     pub(crate) format_version: Version,
     pub(crate) kind: SearchKind,
     pub(crate) text: String,
+    pub(crate) regex: bool,
     pub(crate) case_sensitive: bool,
     pub(crate) sessions: Vec<Match>,
     pub(crate) searched: u64,

@@ -1,0 +1,141 @@
+//! What is looked for in messages: texts that must all be there, or what a regular expression describes.
+
+use std::ops::Range;
+
+use regex::{Regex, RegexBuilder};
+
+use crate::agent::Agent;
+use crate::scan::probe::Probe;
+use crate::scan::search::Needle;
+use crate::session::Copy;
+
+/// Whether capital and small letters are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    /// If what was typed has a capital letter, as people expect of a search.
+    Smart,
+    /// Always.
+    Exact,
+    /// Never.
+    Ignored,
+}
+
+/// What a message must have to be found.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    /// What was typed.
+    pub text: String,
+    /// Whether case matters.
+    pub is_exact: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Every one of these texts must be there.
+    All(Vec<Needle>),
+    Regex(Regex),
+}
+
+impl Pattern {
+    /// Looks for messages that have every one of these texts, as they are typed.
+    pub(crate) fn of_texts(texts: &[String], case: Case) -> Self {
+        let text = texts.join(" ");
+        let is_exact = is_exact(&text, case);
+        let needle = |text: &String| match is_exact {
+            true => Needle::new(text, true),
+            false => Needle::new(&text.to_lowercase(), false),
+        };
+        Self { kind: Kind::All(texts.iter().map(needle).collect()), text, is_exact }
+    }
+
+    /// Looks for what a regular expression describes; the error says what is wrong with it.
+    pub(crate) fn of_regex(text: &str, case: Case) -> Result<Self, String> {
+        // `\W` is no capital letter.
+        let typed = text.replace("\\\\", "");
+        let letters: String =
+            typed.split('\\').enumerate().map(|(at, part)| if at == 0 { part } else { skip(part) }).collect();
+        let is_exact = is_exact(&letters, case);
+        let built = RegexBuilder::new(text).case_insensitive(!is_exact).multi_line(true).build();
+        let regex = built.map_err(|error| error.to_string())?;
+        Ok(Self { text: text.to_owned(), is_exact, kind: Kind::Regex(regex) })
+    }
+
+    /// Returns whether it is a regular expression.
+    pub(crate) fn is_regex(&self) -> bool {
+        matches!(self.kind, Kind::Regex(_))
+    }
+
+    /// Finds the first place in a text that has all of it, in bytes; of several texts, that of the first.
+    pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
+        match &self.kind {
+            Kind::All(needles) => {
+                let (first, rest) = needles.split_first()?;
+                let place = first.find(text)?;
+                rest.iter().all(|needle| needle.find(text).is_some()).then_some(place)
+            }
+            // An empty match has nothing to show.
+            Kind::Regex(regex) => regex.find_iter(text).map(|found| found.range()).find(|place| !place.is_empty()),
+        }
+    }
+
+    /// Looks whether it can be in the messages of a copy, where their words are in a file as they are said.
+    pub(crate) fn may_be_said(&self, agent: &dyn Agent, copy: &Copy) -> bool {
+        let Kind::All(needles) = &self.kind else { return true };
+        let Some(file) = agent.verbatim(&copy.place) else { return true };
+        needles.iter().all(|needle| Probe::of(needle).is_none_or(|probe| probe.may_be_in(&file)))
+    }
+}
+
+fn is_exact(text: &str, case: Case) -> bool {
+    match case {
+        Case::Smart => text.chars().any(char::is_uppercase),
+        Case::Exact => true,
+        Case::Ignored => false,
+    }
+}
+
+/// Leaves out the letter that a backslash stands before.
+fn skip(part: &str) -> &str {
+    let mut letters = part.chars();
+    letters.next();
+    letters.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(texts: &[&str], case: Case) -> Pattern {
+        Pattern::of_texts(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), case)
+    }
+
+    fn regex(text: &str, case: Case) -> Pattern {
+        Pattern::of_regex(text, case).expect("a regular expression")
+    }
+
+    #[test]
+    fn all_texts_must_be_there_in_any_order_and_the_first_one_is_shown() {
+        let pattern = texts(&["parser", "fix the"], Case::Smart);
+        assert_eq!(pattern.find("Fix the PARSER"), Some(8..14));
+        assert_eq!(pattern.find("the parser is fixed"), None);
+        assert_eq!(
+            texts(&["Fix", "parser"], Case::Smart).find("Fix the PARSER"),
+            None,
+            "one capital letter counts for all"
+        );
+        assert_eq!(texts(&["Fix", "parser"], Case::Ignored).find("fix the PARSER"), Some(0..3));
+        assert_eq!(texts(&["fix"], Case::Exact).find("Fix"), None);
+    }
+
+    #[test]
+    fn a_regular_expression_is_found_and_its_classes_are_no_capital_letters() {
+        assert_eq!(regex(r"par\w+r", Case::Smart).find("the PARSER"), Some(4..10));
+        assert_eq!(regex(r"par\Wser", Case::Smart).find("PAR-SER"), Some(0..7));
+        assert_eq!(regex(r"Par\w+", Case::Smart).find("the PARSER"), None);
+        assert_eq!(regex(r"\\Par", Case::Smart).find(r"\par"), None);
+        assert_eq!(regex("^second", Case::Smart).find("first\nsecond"), Some(6..12));
+        assert_eq!(regex("x*", Case::Smart).find("ab"), None);
+        assert!(Pattern::of_regex("(", Case::Smart).is_err());
+    }
+}
