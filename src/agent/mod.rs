@@ -15,7 +15,7 @@ use crate::session::mapping::Mapping;
 use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
 use command::{Command, as_last_argument, as_prompt_option};
-use relocation::{Act, Relocation, Way};
+use relocation::{Act, DirMove, Relocation};
 use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
 
 pub(crate) mod about;
@@ -148,7 +148,7 @@ pub(crate) trait Agent: Listed + Sync {
     fn relocation<'a>(
         &'a self,
         _store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         _mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

@@ -11,7 +11,7 @@ use crate::system::fsio;
 
 /// A directory whose sessions go to another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct DirMove {
     /// Where they are started now.
     pub from: PathBuf,
     /// Where they will be.

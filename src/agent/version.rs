@@ -7,7 +7,7 @@ use crate::format::jsonl::Jsonl;
 use crate::session::Copy;
 
 /// More than this is no version.
-const LONGEST: usize = 40;
+const MAX_LENGTH: usize = 40;
 
 /// Returns the version that the newest records of a copy name, or else its first.
 pub(crate) fn of(agent: &dyn Agent, copy: &Copy) -> Option<String> {
@@ -15,7 +15,7 @@ pub(crate) fn of(agent: &dyn Agent, copy: &Copy) -> Option<String> {
     let path = agent.transcript(&copy.place)?;
     let find = |line: &[u8]| {
         let record: Value = serde_json::from_slice(line).ok()?;
-        record.pointer(at)?.as_str().filter(|version| (1..=LONGEST).contains(&version.len())).map(str::to_owned)
+        record.pointer(at)?.as_str().filter(|version| (1..=MAX_LENGTH).contains(&version.len())).map(str::to_owned)
     };
     let mut version = None;
     // A file that cannot be read names no version; elsewhere it is a problem.

@@ -21,7 +21,7 @@ use reader::Reader;
 
 use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
 use crate::session::evidence;
@@ -197,7 +197,7 @@ impl Agent for Amplifier {
     fn relocation<'a>(
         &'a self,
         store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

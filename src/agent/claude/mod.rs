@@ -22,7 +22,7 @@ use super::{
     Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
 };
 use crate::agent::command::{Plan, Request};
-use crate::agent::relocation::{Act, Relocation, Way};
+use crate::agent::relocation::{Act, DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
@@ -249,7 +249,7 @@ impl Agent for Claude {
     fn relocation<'a>(
         &'a self,
         store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

@@ -18,7 +18,7 @@ use ends::{Ends, Workspace};
 
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, as_prompt_option, each_file_below, is_there};
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
@@ -141,7 +141,7 @@ impl Agent for Copilot {
     fn relocation<'a>(
         &'a self,
         _store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
@@ -175,7 +175,7 @@ impl Agent for Crush {
     fn relocation<'a>(
         &'a self,
         _store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         _mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

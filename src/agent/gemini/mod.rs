@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
@@ -149,11 +149,11 @@ impl Agent for Gemini {
     fn relocation<'a>(
         &'a self,
         store: &'a Store,
-        ways: &'a [Way],
+        moves: &'a [DirMove],
         _mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
-        relocation::relocation(store, ways)
+        relocation::relocation(store, moves)
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

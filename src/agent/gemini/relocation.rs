@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::Gemini;
 use crate::agent::gemini::projects::{MAX_MARKER, MAX_REGISTRY, hash, slug};
-use crate::agent::relocation::{Act, Moved, Relocation, Way, small, text};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
 use crate::agent::{Agent as _, is_there};
 use crate::format::edit::{self, json_member, json_value};
 use crate::format::json_text::{decoded, members};
@@ -32,7 +32,7 @@ struct Projects<'a> {
     acts: Vec<Act>,
 }
 
-pub(super) fn relocation<'a>(store: &'a Store, ways: &[Way]) -> Result<Relocation<'a>, String> {
+pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, String> {
     let path = store.root.join("projects.json");
     let old = small(&path, MAX_REGISTRY)?;
     let registry = old.clone().unwrap_or_else(|| "{\n  \"projects\": {}\n}".to_owned());
@@ -41,7 +41,7 @@ pub(super) fn relocation<'a>(store: &'a Store, ways: &[Way]) -> Result<Relocatio
     }
     let mut projects =
         Projects { root: &store.root, registry, of: BTreeMap::new(), whole: BTreeSet::new(), acts: Vec::new() };
-    for way in ways.iter().filter(|way| way.projects.iter().any(|project| !Gemini.is_hash(project))) {
+    for way in moves.iter().filter(|way| way.projects.iter().any(|project| !Gemini.is_hash(project))) {
         projects.add(way)?;
     }
     let Projects { registry, of, whole, acts, .. } = projects;
@@ -68,7 +68,7 @@ pub(super) fn relocation<'a>(store: &'a Store, ways: &[Way]) -> Result<Relocatio
 
 impl Projects<'_> {
     /// Finds the project of a new directory, or makes one.
-    fn add(&mut self, way: &Way) -> Result<(), String> {
+    fn add(&mut self, way: &DirMove) -> Result<(), String> {
         let to = text(&way.to)?;
         if self.of.contains_key(&way.to) {
             return Ok(());

@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::session::mapping::Mapping;
@@ -144,7 +144,7 @@ impl Agent for Jido {
     fn relocation<'a>(
         &'a self,
         store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         _mapping: &'a Mapping,
         env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

@@ -19,7 +19,7 @@ use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
@@ -199,11 +199,11 @@ impl Agent for Kimi {
     fn relocation<'a>(
         &'a self,
         store: &'a Store,
-        ways: &'a [Way],
+        moves: &'a [DirMove],
         _mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
-        relocation::relocation(store, ways)
+        relocation::relocation(store, moves)
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

@@ -9,13 +9,13 @@ use std::path::Path;
 use super::reader::{Files, MAX_MAP};
 use super::{hash, remote_kaos};
 use crate::agent::kimi::records::work_dirs;
-use crate::agent::relocation::{Act, Moved, Relocation, Way, small, text};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small, text};
 use crate::format::edit::{self, json_element, json_value};
 use crate::format::json::text_in;
 use crate::format::json_text::elements;
 use crate::session::{Copy, Store};
 
-pub(super) fn relocation<'a>(store: &'a Store, ways: &[Way]) -> Result<Relocation<'a>, String> {
+pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove]) -> Result<Relocation<'a>, String> {
     let each = |copy: &Copy, to: &Path| {
         let place = &copy.place;
         if place.project.as_deref().is_some_and(|project| remote_kaos(project).is_some()) {
@@ -28,15 +28,15 @@ pub(super) fn relocation<'a>(store: &'a Store, ways: &[Way]) -> Result<Relocatio
         let acts = paths.map(|from| Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
         Ok(Moved::by(acts.collect()))
     };
-    Ok(Relocation { once: listed(&store.root.join("kimi.json"), ways)?.into_iter().collect(), each: Box::new(each) })
+    Ok(Relocation { once: listed(&store.root.join("kimi.json"), moves)?.into_iter().collect(), each: Box::new(each) })
 }
 
 /// Lists the new directories, each with the session that was used last in the old one.
-fn listed(path: &Path, ways: &[Way]) -> Result<Option<Act>, String> {
+fn listed(path: &Path, moves: &[DirMove]) -> Result<Option<Act>, String> {
     let cannot = || format!("{} cannot be read as JSON, and Kimi CLI empties what it does not list", path.display());
     let mut json = small(path, MAX_MAP)?.unwrap_or_else(|| "{\n  \"work_dirs\": []\n}".to_owned());
     let mut is_changed = false;
-    for way in ways {
+    for way in moves {
         let to = text(&way.to)?;
         let dirs = work_dirs(json.as_bytes()).ok_or_else(cannot)?;
         if dirs.iter().any(|dir| dir.kaos == "local" && dir.path == to) {

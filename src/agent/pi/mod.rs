@@ -15,7 +15,7 @@ use std::sync::Arc;
 use ends::{Ends, TAIL};
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::text_in;
@@ -134,7 +134,7 @@ impl Agent for Pi {
     fn relocation<'a>(
         &'a self,
         store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         _mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

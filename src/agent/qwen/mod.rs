@@ -19,7 +19,7 @@ use super::{
     Agent, Command, FindBelongings, Found, Listings, LiveRecord, ReadContext, StoreNotes, as_prompt_option, claude,
     is_there,
 };
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line};
@@ -236,7 +236,7 @@ impl Agent for Qwen {
     fn relocation<'a>(
         &'a self,
         store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

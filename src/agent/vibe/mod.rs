@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
-use crate::agent::relocation::{Relocation, Way};
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
@@ -181,7 +181,7 @@ impl Agent for Vibe {
     fn relocation<'a>(
         &'a self,
         _store: &'a Store,
-        _ways: &'a [Way],
+        _moves: &'a [DirMove],
         mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {

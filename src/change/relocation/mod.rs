@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use crate::agent;
 use crate::agent::Agent;
-use crate::agent::relocation::{Act, Moved, Relocation, Way};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation};
 use crate::change::apply::run::in_use;
 use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned};
 use crate::scan::relocated::Relocated;
@@ -57,16 +57,16 @@ impl Planned {
 }
 
 /// A copy that goes.
-struct Going<'s> {
+struct MovingCopy<'s> {
     copy: &'s Copy,
     from: &'s Path,
     to: PathBuf,
 }
 
 /// A session that goes with all its copies.
-struct Traveller<'s> {
+struct MovingSession<'s> {
     session: &'s Session,
-    copies: Vec<Going<'s>>,
+    copies: Vec<MovingCopy<'s>>,
 }
 
 /// Plans a move of those of these sessions whose directory has moved; all sessions of their agents must be given.
@@ -74,24 +74,24 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
     let mut planned = Planned { change: Change { verb: "move", items: Vec::new() }, left: Vec::new() };
     let mut relocated = Relocated::read(env)
         .map_err(|problem| anyhow::anyhow!("cannot read {}: {}", problem.path.display(), problem.reason))?;
-    let mut travellers: BTreeMap<AgentKind, Vec<Traveller<'_>>> = BTreeMap::new();
+    let mut moving: BTreeMap<AgentKind, Vec<MovingSession<'_>>> = BTreeMap::new();
     for session in sessions {
-        match traveller(session, wish) {
+        match moving_session(session, wish) {
             Ok(None) => {}
-            Ok(Some(traveller)) => travellers.entry(session.agent).or_default().push(traveller),
+            Ok(Some(moving_session)) => moving.entry(session.agent).or_default().push(moving_session),
             Err(reason) => planned.left.push(Unplanned { about: name(session), reason }),
         }
     }
     let mut parts = Vec::new();
-    for (kind, travellers) in travellers {
+    for (kind, moving) in moving {
         let Some(agent) = agent::by_kind(kind) else { continue };
-        parts.push(Part::of(agent, &travellers, sessions, wish, env));
+        parts.push(Part::of(agent, &moving, sessions, wish, env));
     }
     // The record comes first: what is kept in it alone is of no use without it.
     for part in &mut parts {
         planned.left.append(&mut part.left);
         for (session, copies) in &part.kept {
-            for Going { from, to, .. } in copies {
+            for MovingCopy { from, to, .. } in copies {
                 relocated.add_session(session.agent, &session.id, from, to);
             }
         }
@@ -124,17 +124,17 @@ fn name(session: &Session) -> String {
 }
 
 /// Returns whether a session goes; fails with the reason if its directory has moved, and it cannot go.
-fn traveller<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Traveller<'s>>, String> {
+fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<MovingSession<'s>>, String> {
     let is_asked_for = wish.only.is_empty() || wish.only.contains(&(session.agent, session.id.clone()));
     // What lies in its parent's directory goes with that.
     if !is_asked_for || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);
     }
-    let going = |copy: &'s Copy| -> Option<Going<'s>> {
+    let going = |copy: &'s Copy| -> Option<MovingCopy<'s>> {
         let from = copy.launch_dir.as_ref()?.value.as_path();
-        Some(Going { copy, from, to: wish.mapping.to(from)? })
+        Some(MovingCopy { copy, from, to: wish.mapping.to(from)? })
     };
-    let copies: Vec<Going<'_>> = session.copies.iter().filter_map(going).collect();
+    let copies: Vec<MovingCopy<'_>> = session.copies.iter().filter_map(going).collect();
     let selector = || format!("{}:{}", session.agent, session.id);
     let Some(first) = copies.first() else { return Ok(None) };
     if first.copy.launch_dir.as_ref().is_some_and(|dir| dir.source == FROM_PROJECT) {
@@ -159,7 +159,7 @@ fn traveller<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Travelle
     }
     match session.copies.iter().find_map(in_use) {
         Some(why) => Err(why),
-        None => Ok(Some(Traveller { session, copies })),
+        None => Ok(Some(MovingSession { session, copies })),
     }
 }
 
@@ -170,7 +170,7 @@ struct Part<'s> {
     /// An item for each session, and whether this program keeps its directory.
     items: Vec<(Item, bool)>,
     /// The sessions whose directory this program keeps.
-    kept: Vec<(&'s Session, Vec<Going<'s>>)>,
+    kept: Vec<(&'s Session, Vec<MovingCopy<'s>>)>,
     left: Vec<Unplanned>,
     /// Where sessions go, and where their stores are.
     dirs: BTreeSet<PathBuf>,
@@ -181,7 +181,7 @@ struct Part<'s> {
 impl<'s> Part<'s> {
     fn of(
         agent: &'static dyn Agent,
-        travellers: &[Traveller<'s>],
+        moving: &[MovingSession<'s>],
         sessions: &[Session],
         wish: Wish<'_>,
         env: &Env,
@@ -195,19 +195,19 @@ impl<'s> Part<'s> {
             stores: BTreeMap::new(),
             agent,
         };
-        let ways = ways(agent.kind(), travellers, sessions);
-        for going in travellers.iter().flat_map(|traveller| &traveller.copies) {
+        let moves = dir_moves(agent.kind(), moving, sessions);
+        for going in moving.iter().flat_map(|moving_session| &moving_session.copies) {
             let store = &going.copy.place.store;
             part.stores.entry(store.root.clone()).or_insert_with(|| Arc::clone(store));
         }
         let stores = part.stores.clone();
         let relocations: BTreeMap<&Path, Result<Relocation<'_>, String>> = stores
             .iter()
-            .map(|(root, store)| (root.as_path(), agent.relocation(store, &ways[root], wish.mapping, env)))
+            .map(|(root, store)| (root.as_path(), agent.relocation(store, &moves[root], wish.mapping, env)))
             .collect();
-        let moved = |traveller: &Traveller<'s>| -> Result<(Vec<Step>, Places, bool), String> {
+        let moved = |moving_session: &MovingSession<'s>| -> Result<(Vec<Step>, Places, bool), String> {
             let (mut steps, mut places, mut is_kept) = (Vec::new(), Places::default(), false);
-            for Going { copy, to, .. } in &traveller.copies {
+            for MovingCopy { copy, to, .. } in &moving_session.copies {
                 let relocation = relocations[copy.place.store.root.as_path()].as_ref().map_err(Clone::clone)?;
                 let Moved { acts, is_kept: keeps } = (relocation.each)(copy, to)?;
                 is_kept |= keeps;
@@ -215,20 +215,20 @@ impl<'s> Part<'s> {
             }
             Ok((steps, places, is_kept))
         };
-        let made: Vec<_> = travellers.into_par_iter().map(moved).collect();
+        let made: Vec<_> = moving.into_par_iter().map(moved).collect();
         let mut all = Places::default();
         let once: Vec<Act> =
             relocations.into_values().filter_map(Result::ok).flat_map(|relocation| relocation.once).collect();
         let once = all.steps(once);
-        for (traveller, made) in travellers.iter().zip(made) {
-            let session = traveller.session;
+        for (moving_session, made) in moving.iter().zip(made) {
+            let session = moving_session.session;
             let made = made.and_then(|made| once.as_ref().map(|_| made).map_err(Clone::clone));
             let made = made.and_then(|(steps, places, is_kept)| {
                 all.add(places)?;
                 Ok((steps, is_kept))
             });
             match made {
-                Ok((steps, is_kept)) => part.add(traveller, steps, is_kept),
+                Ok((steps, is_kept)) => part.add(moving_session, steps, is_kept),
                 Err(reason) => part.left.push(Unplanned { about: name(session), reason }),
             }
         }
@@ -247,13 +247,13 @@ impl<'s> Part<'s> {
         part
     }
 
-    fn add(&mut self, traveller: &Traveller<'s>, steps: Vec<Step>, is_kept: bool) {
-        let session = traveller.session;
-        let first = &traveller.copies[0];
+    fn add(&mut self, moving_session: &MovingSession<'s>, steps: Vec<Step>, is_kept: bool) {
+        let session = moving_session.session;
+        let first = &moving_session.copies[0];
         let keeper = if is_kept && steps.is_empty() { ", which rejoin remembers" } else { "" };
         let reason = format!("{} is now {}{keeper}", first.from.display(), first.to.display());
         // Where nothing of the agent's is touched, nobody is in the way.
-        let touched = if steps.is_empty() { &[] } else { traveller.copies.as_slice() };
+        let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
         let item = Item {
             about: session.into(),
             seen: touched.iter().map(|going| Seen::of(going.copy)).collect(),
@@ -262,10 +262,10 @@ impl<'s> Part<'s> {
             steps,
             needs: None,
         };
-        self.dirs.extend(traveller.copies.iter().map(|going| going.to.clone()));
+        self.dirs.extend(moving_session.copies.iter().map(|going| going.to.clone()));
         if is_kept {
-            let copies = traveller.copies.iter();
-            let copies = copies.map(|going| Going { copy: going.copy, from: going.from, to: going.to.clone() });
+            let copies = moving_session.copies.iter();
+            let copies = copies.map(|going| MovingCopy { copy: going.copy, from: going.from, to: going.to.clone() });
             self.kept.push((session, copies.collect()));
         }
         self.items.push((item, is_kept));
@@ -273,11 +273,11 @@ impl<'s> Part<'s> {
 }
 
 /// Puts together, for each store, from where to where its sessions go.
-fn ways(kind: AgentKind, travellers: &[Traveller<'_>], sessions: &[Session]) -> BTreeMap<PathBuf, Vec<Way>> {
+fn dir_moves(kind: AgentKind, moving: &[MovingSession<'_>], sessions: &[Session]) -> BTreeMap<PathBuf, Vec<DirMove>> {
     type InStore<T> = BTreeMap<PathBuf, BTreeMap<(PathBuf, PathBuf), T>>;
     let mut projects: InStore<BTreeSet<Arc<str>>> = BTreeMap::new();
     let mut going: BTreeMap<(&Path, Option<&str>, &Path), usize> = BTreeMap::new();
-    for Going { copy, from, to } in travellers.iter().flat_map(|traveller| &traveller.copies) {
+    for MovingCopy { copy, from, to } in moving.iter().flat_map(|moving_session| &moving_session.copies) {
         let root = &copy.place.store.root;
         let way = projects.entry(root.clone()).or_default().entry(((*from).to_owned(), to.clone())).or_default();
         way.extend(copy.place.project.clone());
@@ -293,7 +293,7 @@ fn ways(kind: AgentKind, travellers: &[Traveller<'_>], sessions: &[Session]) -> 
             going.get(&(root, Some(&**project), from.as_path())) == there.get(&(root, Some(&**project)))
         };
         let is_whole = projects.iter().all(is_all);
-        Way { from, to, projects, is_whole }
+        DirMove { from, to, projects, is_whole }
     };
     projects.into_iter().map(|(root, of)| (root.clone(), of.into_iter().map(|it| way(&root, it)).collect())).collect()
 }

@@ -1,8 +1,8 @@
 //! From what a user typed to one session: shared by the verbs that take a SESSION.
 
 mod archived;
+mod backend;
 mod copies;
-mod desk;
 mod path;
 mod pick;
 
@@ -10,9 +10,9 @@ use std::cmp::Reverse;
 use std::path::Path;
 
 pub(crate) use archived::{archived, state};
+pub(crate) use backend::options_with;
 use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
-pub(crate) use desk::options_with;
 use path::by_path;
 pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_pick};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 
-use super::desk::Office;
+use super::backend::SessionBackend;
 use super::{Target, again};
 use crate::agent::command::Request;
 use crate::error::{Exit, Refusal};
@@ -13,7 +13,7 @@ use crate::scan::Wanted;
 use crate::session::Session;
 use crate::session::select::{CopySelector, Filter, Selector};
 use crate::system::env::Env;
-use crate::view::pick::{self, Desk, How, Picked, Purpose};
+use crate::view::pick::{self, Backend, How, Picked, Purpose};
 use crate::view::ui::Ui;
 
 /// What is picked for.
@@ -64,7 +64,7 @@ pub(crate) fn needs_a_picker(env: &Env) -> Result<(), Refusal> {
 
 /// Lets a person pick from the sessions that pass the filters.
 pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Answer> {
-    let desk: Arc<dyn Desk> = Arc::new(Office {
+    let backend: Arc<dyn Backend> = Arc::new(SessionBackend {
         env: env.clone(),
         filter: wish.filter.clone(),
         options: wish.options.clone(),
@@ -72,7 +72,7 @@ pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<A
         copy: wish.copy.cloned(),
         is_started: wish.is_started,
     });
-    match pick::pick(&desk, wish.purpose, wish.words, env, ui.err_styles()).context("cannot use the terminal")? {
+    match pick::pick(&backend, wish.purpose, wish.words, env, ui.err_styles()).context("cannot use the terminal")? {
         Picked::Sessions(sessions, how) => Ok(Answer::Sessions(sessions, how)),
         Picked::Left(exit) => Ok(Answer::Left(exit)),
         Picked::Nothing => Err(super::nothing_passes().into()),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::desk::{Desk, How, Refused};
+use super::backend::{Backend, How, Refused};
 use super::item::{Item, Key};
 use super::preview::Preview;
 use super::state::Said;
@@ -59,7 +59,7 @@ impl Wish {
 
 /// Where threads are started, and where they tell.
 pub(super) struct Background {
-    desk: Arc<dyn Desk>,
+    backend: Arc<dyn Backend>,
     send: Sender<News>,
     news: Receiver<News>,
     waker: Waker,
@@ -68,13 +68,13 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn new(desk: Arc<dyn Desk>, waker: Waker) -> Self {
+    pub(super) fn new(backend: Arc<dyn Backend>, waker: Waker) -> Self {
         let (send, news) = channel();
-        Self { desk, send, news, waker, preview: Wish::default(), search: Wish::default() }
+        Self { backend, send, news, waker, preview: Wish::default(), search: Wish::default() }
     }
 
-    pub(super) fn desk(&self) -> Arc<dyn Desk> {
-        Arc::clone(&self.desk)
+    pub(super) fn backend(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend)
     }
 
     /// Returns the next thing that was told.
@@ -82,10 +82,10 @@ impl Background {
         self.news.try_recv().ok()
     }
 
-    fn run(&self, work: impl FnOnce(&dyn Desk, &dyn Fn(News)) + Send + 'static) {
-        let (desk, send, waker) = (Arc::clone(&self.desk), self.send.clone(), self.waker.clone());
+    fn run(&self, work: impl FnOnce(&dyn Backend, &dyn Fn(News)) + Send + 'static) {
+        let (backend, send, waker) = (Arc::clone(&self.backend), self.send.clone(), self.waker.clone());
         std::thread::spawn(move || {
-            work(&*desk, &|news| {
+            work(&*backend, &|news| {
                 // Nobody listens any more when the picker has ended.
                 let _ = send.send(news);
                 waker.wake();
@@ -96,8 +96,8 @@ impl Background {
     /// Reads the sessions.
     pub(super) fn load(&self, env: &Env) {
         let env = env.clone();
-        self.run(move |desk, tell| {
-            desk.load(&mut |sessions, problems| {
+        self.run(move |backend, tell| {
+            backend.load(&mut |sessions, problems| {
                 let items = sessions.par_iter().map(|session| Item::of(session, &env)).collect();
                 tell(News::Loaded { sessions: sessions.into_iter().map(Arc::new).collect(), items, problems });
             });
@@ -155,29 +155,29 @@ impl Background {
 
     /// Checks whether a session can be resumed.
     pub(super) fn check(&self, session: Arc<Session>, how: How) {
-        self.run(move |desk, tell| {
-            let checked = desk.check(&session, &how);
+        self.run(move |backend, tell| {
+            let checked = backend.check(&session, &how);
             tell(News::Checked(session, how, checked));
         });
     }
 
     /// Asks for the command that resumes a session.
     pub(super) fn command(&self, session: Arc<Session>) {
-        self.run(move |desk, tell| {
-            let command = desk.command(&session);
+        self.run(move |backend, tell| {
+            let command = backend.command(&session);
             tell(News::Command(session, command));
         });
     }
 
     /// Plans the removal of sessions.
     pub(super) fn plan_removal(&self, sessions: Vec<Arc<Session>>) {
-        self.run(move |desk, tell| tell(News::Planned(keys(&sessions), desk.plan_removal(&sessions))));
+        self.run(move |backend, tell| tell(News::Planned(keys(&sessions), backend.plan_removal(&sessions))));
     }
 
     /// Carries out a removal that was agreed to.
     pub(super) fn remove(&self, change: Change) {
-        self.run(move |desk, tell| {
-            let (gone, words) = match desk.remove(&change) {
+        self.run(move |backend, tell| {
+            let (gone, words) = match backend.remove(&change) {
                 Ok(outcome) => gone(&change, &outcome),
                 Err(why) => (Vec::new(), why),
             };
@@ -187,8 +187,8 @@ impl Background {
 
     /// Pins sessions, or lets them go.
     pub(super) fn pin(&self, sessions: Vec<Arc<Session>>, is_wanted: bool) {
-        self.run(move |desk, tell| {
-            tell(News::Pinned(keys(&sessions), desk.pin(&sessions, is_wanted).map(|()| is_wanted)));
+        self.run(move |backend, tell| {
+            tell(News::Pinned(keys(&sessions), backend.pin(&sessions, is_wanted).map(|()| is_wanted)));
         });
     }
 }

@@ -248,7 +248,7 @@ mod tests {
     use proptest::prelude::*;
     use unicode_width::UnicodeWidthStr as _;
 
-    use super::super::desk::{Ready, Refused};
+    use super::super::backend::{Ready, Refused};
     use super::super::keys::Key;
     use super::super::preview::Fact;
     use super::super::state::tests::{listed, said, typed};

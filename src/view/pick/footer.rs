@@ -1,6 +1,6 @@
 //! The keys that count now, and the questions that stand in the place of the list.
 
-use super::desk::Refused;
+use super::backend::Refused;
 use super::draw::Area;
 use super::help;
 use super::line::{Line, wrapped};

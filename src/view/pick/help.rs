@@ -1,6 +1,6 @@
 //! Every key with what it does: for the footer, for the page of all keys, and for the tests.
 
-use super::desk::Purpose;
+use super::backend::Purpose;
 
 /// A key as it is called, and what it does.
 pub(super) type Name = (&'static str, &'static str);

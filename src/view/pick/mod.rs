@@ -1,10 +1,10 @@
 //! Picking a session on a terminal: type to find it, look at it, act on it.
 //!
-//! `state` knows what keys do, `draw` what that looks like, `system::terminal` is the terminal, and a [`Desk`] reads and
+//! `state` knows what keys do, `draw` what that looks like, `system::terminal` is the terminal, and a [`Backend`] reads and
 //! changes sessions; here they meet. Whatever takes time is done by other threads, which tell of it when it is done.
 
+mod backend;
 mod background;
-mod desk;
 mod draw;
 mod edit;
 mod footer;
@@ -23,10 +23,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub(crate) use backend::{Backend, How, Purpose, Ready, Refused};
 use background::{Background, News};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-pub(crate) use desk::{Desk, How, Purpose, Ready, Refused};
 use draw::{Layout, Painter, Shown};
 use item::Key;
 use keys::Keys;
@@ -65,7 +65,7 @@ pub(crate) enum Picked {
 /// Lets a person at the terminal pick sessions, beginning with these words typed; the screen is as before when this
 /// returns.
 pub(crate) fn pick(
-    desk: &Arc<dyn Desk>,
+    backend: &Arc<dyn Backend>,
     purpose: Purpose,
     words: &str,
     env: &Env,
@@ -75,7 +75,7 @@ pub(crate) fn pick(
     let zone = Arc::clone(&env.zone);
     let time = move |text: &str| text.parse::<When>().ok().map(|when| when.before(now, &zone));
     let screen = Screen::take()?;
-    let background = Background::new(Arc::clone(desk), screen.waker());
+    let background = Background::new(Arc::clone(backend), screen.waker());
     let mut picker = Picker {
         state: State::new(purpose, words, Box::new(time)),
         sessions: Vec::new(),
@@ -355,8 +355,8 @@ impl Picker<'_> {
     /// Shows a session whole in a pager, for which the screen is left for a while.
     fn open(&mut self, key: &Key) -> io::Result<()> {
         let Some(session) = self.session(key) else { return Ok(()) };
-        let desk = self.background.desk();
-        let shown = self.screen.aside(|| pager::show(self.env, |out| desk.write_whole(&session, out)))?;
+        let backend = self.background.backend();
+        let shown = self.screen.aside(|| pager::show(self.env, |out| backend.write_whole(&session, out)))?;
         self.painter.forget();
         if let Err(why) = shown {
             self.state.note = Some(why);

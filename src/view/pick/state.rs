@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use super::desk::{Purpose, Ready, Refused};
+use super::backend::{Purpose, Ready, Refused};
 use super::edit::Edit;
 use super::item::{Item, Key, PINNED};
 use super::keys::Key as Pressed;
@@ -387,7 +387,7 @@ impl State {
 pub(super) mod tests {
     use proptest::prelude::*;
 
-    use super::super::desk::How;
+    use super::super::backend::How;
     use super::super::item::tests::items;
     use super::super::keys::Keys;
     use super::*;

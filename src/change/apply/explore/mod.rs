@@ -25,11 +25,11 @@ use start::Start;
 use walk::{Counts, Failure, Walk};
 
 /// How many schedules are tried unless somebody wants more.
-const USUAL: u64 = 5_000;
+const DEFAULT_SCHEDULES: u64 = 5_000;
 
 #[test]
 fn nothing_is_lost_whatever_goes_wrong() {
-    let wanted = std::env::var("REJOIN_SCHEDULES").ok().and_then(|wish| wish.parse().ok()).unwrap_or(USUAL);
+    let wanted = std::env::var("REJOIN_SCHEDULES").ok().and_then(|wish| wish.parse().ok()).unwrap_or(DEFAULT_SCHEDULES);
     let (began, all) = (Instant::now(), Counts::default());
     let mut starts = Start::small();
     starts.extend(Start::large());

@@ -55,7 +55,7 @@ pub(crate) struct Refused {
 }
 
 /// Reads sessions and changes them. Its methods are called by other threads than the one that draws.
-pub(crate) trait Desk: Send + Sync {
+pub(crate) trait Backend: Send + Sync {
     /// Reads the sessions, the newest activity first, and hands them over: perhaps some of the newest before all of them,
     /// which come last and with how many places could not be read.
     fn load(&self, hand_over: &mut dyn FnMut(Vec<Session>, Option<usize>));

@@ -26,7 +26,7 @@ use crate::session::select::{self, CopySelector, Filter, SortKey};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
-use crate::view::pick::{Desk, How, Ready, Refused};
+use crate::view::pick::{Backend, How, Ready, Refused};
 use crate::view::render::show;
 use crate::view::ui::Styles;
 
@@ -36,7 +36,7 @@ const FIRST: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the picker needs to know to have something done.
-pub(super) struct Office {
+pub(super) struct SessionBackend {
     pub(super) env: Env,
     pub(super) filter: Filter,
     pub(super) options: Options,
@@ -46,7 +46,7 @@ pub(super) struct Office {
     pub(super) is_started: bool,
 }
 
-impl Desk for Office {
+impl Backend for SessionBackend {
     fn load(&self, hand_over: &mut dyn FnMut(Vec<Session>, Option<usize>)) {
         let env = &self.env;
         let places = scan::locate(env, &self.filter.agents);
@@ -119,7 +119,7 @@ impl Desk for Office {
     }
 }
 
-impl Office {
+impl SessionBackend {
     /// Keeps what passes the filters, newest activity first, and marks what is pinned.
     fn in_order(&self, mut sessions: Vec<Session>) -> Vec<Session> {
         sessions.retain(|session| self.filter.matches(session) && session.copy().kind.is_listed());
