@@ -33,6 +33,8 @@ pub(super) struct Line {
     /// Whether its kind is shown.
     is_listed: bool,
     is_subagent: bool,
+    /// Whether it comes before all that are not, whatever their rank.
+    is_first: bool,
     rank: Rank,
 }
 
@@ -42,8 +44,14 @@ impl Line {
             is_meant: filter.matches(session),
             is_listed: filter.shows_kind(session),
             is_subagent: session.copy().kind == SessionKind::Subagent,
+            is_first: false,
             rank: Rank::of(session, key),
         }
+    }
+
+    /// Says whether it comes before all that are not meant so.
+    pub(super) fn first(self, is_first: bool) -> Self {
+        Self { is_first, ..self }
     }
 }
 
@@ -153,7 +161,11 @@ pub(super) fn put_in_order<S>(
     sessions.retain(|session| line(session).is_meant);
     let matching = sessions.len();
     sessions.retain(|session| line(session).is_listed);
-    sessions.sort_unstable_by(|a, b| line(a).rank.cmp(&line(b).rank).then_with(|| by_name(a, b)));
+    sessions.sort_unstable_by(|a, b| {
+        let (one, other) = (line(a), line(b));
+        let firsts = other.is_first.cmp(&one.is_first);
+        firsts.then_with(|| one.rank.cmp(&other.rank)).then_with(|| by_name(a, b))
+    });
     matching - sessions.len()
 }
 

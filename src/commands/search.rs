@@ -27,12 +27,14 @@ const PART: usize = 64;
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let pattern = pattern(args)?;
+    // What somebody gave a name is what most are looking for.
+    let is_first = |session: &Session| args.role.is_empty() && search::is_named(session.copy(), &pattern);
     if !args.archived {
         let filter = super::filter(&args.filter, args.all, env);
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let showing = ui.watch("Reading");
         let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-        let line = |session: &Session| Line::of(session, SortKey::Active, &filter);
+        let line = |session: &Session| Line::of(session, SortKey::Active, &filter).first(is_first(session));
         let mut shelf = places.shelve(env, &filter, wanted, false, line);
         drop(showing);
         let problems = std::mem::take(&mut shelf.problems);
@@ -40,10 +42,6 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let short = wants_short(args, env).then(|| list::short_ids(&shelf));
         let mut cards = shelf.take_cards();
         let hidden = list::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
-        if args.role.is_empty() {
-            // What somebody gave a name is what most are looking for.
-            cards.sort_by_cached_key(|card| !search::is_named(shelf.get(card).copy(), &pattern));
-        }
         let sessions = Shown { shelf: &shelf, cards, pins: Pins::default(), filter: &filter };
         let search = Search { args, pattern, archive: None, short, env };
         return search.all(&sessions, hidden, problems, ui);
@@ -64,9 +62,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let hidden = matching - sessions.len();
     select::sort(&mut sessions, SortKey::Active, false);
     let archive = Some((&archive, &holdings));
-    if args.role.is_empty() {
-        sessions.sort_by_cached_key(|session| !search::is_named(session.copy(), &pattern));
-    }
+    sessions.sort_by_cached_key(|session| !is_first(session));
     let search = Search { args, pattern, archive, short, env };
     search.all(&sessions.as_slice(), hidden, problems, ui)
 }

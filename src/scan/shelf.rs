@@ -13,6 +13,7 @@ use rayon::iter::{
 
 use super::{
     Notes, Places, Reader, Scan, Wanted, add_hashed_evidence, add_project_evidence, group, look_at_launch_dirs,
+    read_copies,
 };
 use crate::session::packed::{Packed, Packer};
 use crate::session::select::Filter;
@@ -99,13 +100,7 @@ impl Places {
             places = others;
             shelf.read(held, env, &notes, wanted, &watcher, &mut loose, &say);
         }
-        for place in rest {
-            match (Reader { env, notes: &notes, wanted }).copy(place) {
-                Ok(copy) => loose.push(copy),
-                Err(problem) => shelf.problems.push(problem),
-            }
-            watcher.done(1);
-        }
+        loose.extend(read_copies(env, rest, &notes, wanted, &mut shelf.problems, &watcher));
         notes.forget_copies();
         shelf.read(places, env, &notes, wanted, &watcher, &mut loose, &say);
         add_project_evidence(env, &mut loose, &shelf.packed, &[], &notes, wanted, &watcher);
