@@ -306,7 +306,7 @@ fn passes_not(session: &Session, env: &Env) -> Refusal {
     let Row { dir, active } = copies::row(session, env);
     let name = format!("{}:{}", session.agent, session.id);
     let refusal = Refusal::new(Exit::NotFound, FILTERED, format!("{name} does not pass the filters"));
-    refusal.hint(format!("it belongs to {dir} and was last active {active}; leave out the filters to mean it"))
+    refusal.hint(format!("it belongs to {dir} and was last active {active}; run it without the filters to use it"))
 }
 
 fn name(session: &Session) -> Name<'_> {
