@@ -1,0 +1,163 @@
+//! The journal of a run: what it was going to do, what it did, and what was undone since.
+//!
+//! One JSON object a line in `runs/<run>.jsonl` of the state directory. Everything that is planned is on the disk before the
+//! first change; where a run was cut off is then told by what the disk looks like.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::change::apply::state_dir::{StateDir, journal_name};
+use crate::error::PathError;
+use crate::system::disk::{At, Disk, For, Handle};
+pub(super) use event::Event;
+pub(crate) use event::{ItemRecord, StepRecord};
+pub(crate) use run::{Run, State};
+
+mod event;
+mod run;
+#[cfg(test)]
+mod tests;
+
+/// The version of the journal that this program writes.
+const VERSION: u32 = 1;
+
+/// A journal that is written.
+#[derive(Debug)]
+pub(super) struct Journal<'a> {
+    disk: &'a dyn Disk,
+    file: Handle,
+    path: PathBuf,
+    /// Whether a line is missing; then none is added, and the next run finds this one cut off.
+    is_broken: bool,
+}
+
+impl<'a> Journal<'a> {
+    /// Starts the journal of a new run, and makes its directory in the trash, which is returned with the run's name.
+    ///
+    /// A name that an earlier run has left in either place is not taken.
+    pub(super) fn begin(
+        state_dir: &'a StateDir,
+        verb: &str,
+        at: Timestamp,
+    ) -> Result<(Self, String, Handle), PathError> {
+        let stem = at.strftime("%Y%m%d-%H%M%S").to_string();
+        let disk = state_dir.disk();
+        let mut number = 0_u32;
+        loop {
+            number += 1;
+            let run = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
+            let (path, name) = (state_dir.journal_of(&run), journal_name(&run));
+            let file = match disk.open((&state_dir.runs, &name), For::New) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                created => created.map_err(|error| PathError::new("write", &path, error))?,
+            };
+            let place = (&state_dir.trash, OsStr::new(&run));
+            let made = disk.make_dir(place);
+            if let Err(error) = made {
+                // It is empty, and this run's own.
+                let _ = disk.unlink((&state_dir.runs, &name));
+                match error.kind() {
+                    io::ErrorKind::AlreadyExists => continue,
+                    _ => return Err(PathError::new("create", &state_dir.trash_of(&run), error)),
+                }
+            }
+            let mut journal = Self { disk, file, path, is_broken: false };
+            let pid = std::process::id();
+            let (format_version, verb, links) = (VERSION, verb.to_owned(), false);
+            let begin = Event::Begin { format_version, run: run.clone(), verb, at, pid, links };
+            let opened =
+                disk.open(place, For::Dir).map_err(|error| PathError::new("read", &state_dir.trash_of(&run), error));
+            return match journal.write(&begin).and(opened) {
+                Ok(trash) => Ok((journal, run, trash)),
+                Err(error) => {
+                    state_dir.forget(&run);
+                    Err(error)
+                }
+            };
+        }
+    }
+
+    /// Goes on with the journal of an earlier run, which was read.
+    pub(super) fn reopen(state_dir: &'a StateDir, run: &str) -> Result<Self, PathError> {
+        let (path, disk) = (state_dir.journal_of(run), state_dir.disk());
+        let fail = |error| PathError::new("write", &path, error);
+        let file = disk.open((&state_dir.runs, &journal_name(run)), For::Adding).map_err(fail)?;
+        let length = disk.look_at(&file).map_err(fail)?.size;
+        let whole = last_line(disk, &file, length).map_err(fail)?.0;
+        if whole < length {
+            // A line that was cut off must not swallow the next one.
+            disk.cut(&file, whole).map_err(fail)?;
+        }
+        Ok(Self { disk, file, path, is_broken: false })
+    }
+
+    /// Adds a line.
+    pub(super) fn write(&mut self, event: &Event) -> Result<(), PathError> {
+        let mut line = serde_json::to_vec(event).map_err(|error| PathError::new("write", &self.path, error.into()))?;
+        line.push(b'\n');
+        self.line(&line)
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<(), PathError> {
+        let fail = |error| PathError::new("write", &self.path, error);
+        if self.is_broken {
+            return Err(fail(io::Error::other("a line before could not be written")));
+        }
+        let written = self.disk.add(&self.file, line);
+        self.is_broken = written.is_err();
+        written.map_err(fail)
+    }
+
+    /// Returns whether everything that was to be written was.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.is_broken
+    }
+
+    /// Puts what was written on the disk.
+    pub(super) fn sync(&mut self) -> Result<(), PathError> {
+        let synced = self.disk.sync(&self.file);
+        self.is_broken |= synced.is_err();
+        synced.map_err(|error| PathError::new("write", &self.path, error))
+    }
+}
+
+/// Returns how many bytes of a journal are lines that came to their end, and the last of these.
+fn last_line(disk: &dyn Disk, file: &Handle, length: u64) -> io::Result<(u64, Vec<u8>)> {
+    let (mut start, mut tail) = (length, Vec::new());
+    loop {
+        let mut ends = memchr::memrchr_iter(b'\n', &tail);
+        if let Some(end) = ends.next() {
+            let begin = ends.next().map(|at| at + 1).or((start == 0).then_some(0));
+            if let Some(begin) = begin {
+                return Ok((start + end as u64 + 1, tail[begin..end].to_owned()));
+            }
+        }
+        if start == 0 {
+            return Ok((0, Vec::new()));
+        }
+        let earlier = start.saturating_sub(4096.max(tail.len() as u64));
+        let mut longer = vec![0; usize::try_from(start - earlier).unwrap_or_default()];
+        let count = disk.read_at(file, &mut longer, earlier)?;
+        if count < longer.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        longer.append(&mut tail);
+        (start, tail) = (earlier, longer);
+    }
+}
+
+/// Tells by its last line whether a journal is that of a run which came to its end, with nothing of it stuck.
+pub(super) fn is_settled(disk: &dyn Disk, at: At<'_>) -> bool {
+    let last = || {
+        let file = disk.open(at, For::Reading)?;
+        let length = disk.look_at(&file)?.size;
+        let (whole, line) = last_line(disk, &file, length)?;
+        Ok::<_, io::Error>(Some(line).filter(|_| whole == length))
+    };
+    last().is_ok_and(|line| {
+        line.is_some_and(|line| matches!(serde_json::from_slice(&line), Ok(Event::End { stuck: false, .. })))
+    })
+}

@@ -1,0 +1,207 @@
+//! A run as its journal tells.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{Event, ItemRecord, StepRecord, VERSION};
+use crate::error::PathError;
+use crate::system::disk::{At, Disk, For, Handle, Times};
+
+/// How far an item came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing of it was begun.
+    Planned,
+    /// It was begun, and nothing tells that it ended.
+    Begun,
+    /// It was done.
+    Done,
+    /// It was left as it was, for this reason.
+    Left(String),
+    /// It was done in part, for this reason.
+    Stuck(String),
+    /// It was done and put back.
+    Undone,
+}
+
+/// A run as its journal tells.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// Its name.
+    pub id: String,
+    /// The verb that made it.
+    pub verb: String,
+    /// When it began.
+    pub at: Timestamp,
+    /// Its items, each with how far it came.
+    pub items: Vec<(ItemRecord, State)>,
+    /// Whether it came to its end.
+    pub has_ended: bool,
+    /// Whether its trash was deleted.
+    pub is_purged: bool,
+    /// Whether its paths were written down with the links in them.
+    pub(in crate::change::apply) has_links: bool,
+    /// The times of directories before each step, by item and step.
+    pub(in crate::change::apply) dir_times: BTreeMap<(usize, usize), Times>,
+    /// The device and inode of what each step has made, by its name in the run.
+    pub(in crate::change::apply) made: BTreeMap<String, (u64, u64)>,
+    /// The times of directories before each step was taken back, where that was begun.
+    pub(in crate::change::apply) undo_times: BTreeMap<(usize, usize), Times>,
+}
+
+impl Run {
+    /// Reads a journal; `None` when it was cut off before it said anything.
+    ///
+    /// A line that is not understood may be the one that says where something is. So a journal with one, and one of a
+    /// later version, is an error: what its run took away is to be left alone.
+    pub(in crate::change::apply) fn read(disk: &dyn Disk, at: At<'_>, path: &Path) -> Result<Option<Self>, PathError> {
+        let fail = |error| PathError::new("read", path, error);
+        let file = match disk.open(at, For::Reading) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(fail)?,
+        };
+        let mut run: Option<Self> = None;
+        let see = |number, line: &[u8]| {
+            let damaged = |why: &str| io::Error::other(format!("line {number} of it {why}"));
+            if line.is_empty() {
+                return Ok(());
+            }
+            if let (None, Ok(Version { format_version })) = (&run, serde_json::from_slice(line))
+                && format_version != VERSION
+            {
+                let why = format!("it is of version {format_version}, and this rejoin knows only version {VERSION}");
+                return Err(io::Error::other(why));
+            }
+            let event = serde_json::from_slice::<Event>(line).map_err(|_| damaged("is damaged"))?;
+            match (event, &mut run) {
+                (Event::Begin { run: id, verb, at, links, .. }, None) => {
+                    if path.file_stem() != Some(id.as_ref()) {
+                        return Err(damaged("is that of another run"));
+                    }
+                    run = Some(Self {
+                        id,
+                        verb,
+                        at,
+                        items: Vec::new(),
+                        has_ended: false,
+                        is_purged: false,
+                        has_links: links,
+                        dir_times: BTreeMap::new(),
+                        made: BTreeMap::new(),
+                        undo_times: BTreeMap::new(),
+                    });
+                }
+                (event, Some(run)) if run.knows(&event) => run.add(event),
+                _ => return Err(damaged("does not fit those before it")),
+            }
+            Ok(())
+        };
+        each_line(disk, &file, see).map_err(fail)?;
+        Ok(run)
+    }
+
+    /// Returns whether an event is about what was planned, under the names that are given here.
+    fn knows(&self, event: &Event) -> bool {
+        match event {
+            Event::Begin { .. } => false,
+            Event::Item(record) => {
+                let is_own = |(number, step): (usize, &StepRecord)| {
+                    step.kept() == format!("{}-{number}", record.item) && step.path().is_absolute()
+                };
+                record.item == self.items.len() && record.steps.iter().enumerate().all(is_own)
+            }
+            Event::Start { item, step, .. } => self.items.get(*item).is_some_and(|(it, _)| *step < it.steps.len()),
+            Event::Made { kept, .. } => {
+                let number = kept.split_once('-').and_then(|(item, _)| item.parse().ok());
+                let record = number.and_then(|item: usize| self.items.get(item));
+                record.is_some_and(|(record, _)| record.steps.iter().any(|step| step.kept() == kept))
+            }
+            Event::Done { item }
+            | Event::Left { item, .. }
+            | Event::Stuck { item, .. }
+            | Event::Undoing { item, .. }
+            | Event::Undone { item, .. } => *item < self.items.len(),
+            Event::End { .. } | Event::Purged { .. } => true,
+        }
+    }
+
+    fn add(&mut self, event: Event) {
+        let mut set = |item: usize, state| {
+            if let Some((_, old)) = self.items.get_mut(item) {
+                *old = state;
+            }
+        };
+        match event {
+            Event::Begin { .. } => {}
+            Event::Item(record) => self.items.push((record, State::Planned)),
+            Event::Start { item, step, dir_times } => {
+                set(item, State::Begun);
+                if let Some(times) = dir_times {
+                    self.dir_times.entry((item, step)).or_insert(times);
+                }
+            }
+            Event::Made { kept, device, inode } => {
+                self.made.insert(kept, (device, inode));
+            }
+            Event::Done { item } => set(item, State::Done),
+            Event::Left { item, reason } => set(item, State::Left(reason)),
+            Event::Stuck { item, reason } => set(item, State::Stuck(reason)),
+            Event::End { .. } => self.has_ended = true,
+            Event::Undoing { item, dir_times } => {
+                for (step, times) in dir_times.into_iter().enumerate() {
+                    if let Some(times) = times {
+                        self.undo_times.entry((item, step)).or_insert(times);
+                    }
+                }
+            }
+            Event::Undone { item, .. } => set(item, State::Undone),
+            Event::Purged { .. } => self.is_purged = true,
+        }
+    }
+
+    /// Returns how many items came as far as this.
+    pub(crate) fn count(&self, is_so: impl Fn(&State) -> bool) -> usize {
+        self.items.iter().filter(|(_, state)| is_so(state)).count()
+    }
+
+    /// Returns whether something of it was done in part and could not be put back.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.count(|state| matches!(state, State::Stuck(_))) > 0
+    }
+
+    /// Returns whether something that it did could still be put back.
+    pub(crate) fn is_undoable(&self) -> bool {
+        !self.is_purged && self.count(|state| matches!(state, State::Done | State::Begun | State::Stuck(_))) > 0
+    }
+}
+
+/// The version of a journal, which is looked at before anything else of it.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
+/// Shows every line that came to its end, with its number, from 1.
+fn each_line(disk: &dyn Disk, file: &Handle, mut see: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    let (mut rest, mut piece, mut offset, mut number) = (Vec::new(), vec![0; 64 * 1024], 0, 0);
+    loop {
+        let count = disk.read_at(file, &mut piece, offset)?;
+        if count == 0 {
+            return Ok(());
+        }
+        offset += count as u64;
+        let mut left = &piece[..count];
+        while let Some(end) = memchr::memchr(b'\n', left) {
+            rest.extend_from_slice(&left[..end]);
+            left = &left[end + 1..];
+            number += 1;
+            see(number, &rest)?;
+            rest.clear();
+        }
+        rest.extend_from_slice(left);
+    }
+}
