@@ -5,6 +5,7 @@
 //! their own can call [`write_session_info`] and [`read_working_dir`].
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
@@ -90,6 +91,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         env
     });
     let mut ui = Ui::new(env.as_ref().ok(), cli.global.quiet, cli.global.color);
+    let home = env.as_ref().ok().and_then(Env::named_home).map(Path::to_owned);
     let outcome = env.map_err(anyhow::Error::from).and_then(|env| dispatch(&cli.command, &env, &mut ui));
     match outcome {
         Ok(exit) => exit,
@@ -101,7 +103,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Err(error) => {
             let exit = error.downcast_ref::<Refusal>().map_or(Exit::Failure, |refusal| refusal.exit);
             if wants_json {
-                ui.error_json(&render::json::error(&error));
+                ui.error_json(&render::json::error(&error, home.as_deref()));
             } else {
                 ui.error(&error);
             }

@@ -14,6 +14,7 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
 use crate::doctor::survey::{self, InterruptedRun, Survey, Wanted};
 use crate::error::{Exit, PathError};
+use crate::format::command_line::in_home;
 use crate::scan;
 use crate::system::env::Env;
 use crate::view::render::change::Fix;
@@ -41,6 +42,9 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     drop(showing);
     survey.interrupted = interrupted(env, ui)?;
     let mut findings = check::all(&survey, &codes, &filter);
+    for remedy in findings.iter_mut().flat_map(|finding| &mut finding.remedies) {
+        remedy.command = in_home(&remedy.command, env.named_home()).into_owned();
+    }
     if !args.sessions.is_empty() {
         let named = find::all_named("doctor", &args.sessions, &filter, scan::Wanted::GLANCE, env, ui)?;
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));

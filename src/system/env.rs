@@ -43,6 +43,11 @@ pub(crate) struct Env {
 }
 
 impl Env {
+    /// Returns the home directory that was named in place of the usual one.
+    pub(crate) fn named_home(&self) -> Option<&Path> {
+        self.foreign_home.then_some(self.home.as_path())
+    }
+
     /// Reads the world; `home` is the value of `--home`.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment and the clock")]
     pub(crate) fn read(home: Option<&Path>) -> Result<Self, Refusal> {

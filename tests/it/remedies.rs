@@ -228,3 +228,36 @@ fn every_command_that_is_printed_of_the_sample_home_works_when_it_is_pasted() {
     let count = paste_all(&sample_home(), NOW);
     assert!(count >= 40, "{count} commands");
 }
+
+/// What is typed into the wrong home repairs, moves or deletes other sessions.
+#[test]
+fn every_command_that_is_printed_of_a_home_that_was_named_names_it_too() {
+    let world = damaged_home();
+    let named = world.root().join("named");
+    copy(&world.home(), &named);
+    let home = named.to_str().expect("a path");
+    let lines: [&[&str]; 9] = [
+        &["doctor", "--all-findings"],
+        &["doctor", "--all-findings", "--json"],
+        &["doctor", "--fix", "--dry-run"],
+        &["show", "zzz"],
+        &["show", "zzz", "--json"],
+        &["delete", "latest"],
+        &["list", "-n", "5"],
+        &["trash", "restore", "x"],
+        &["undo", "20200101-000000"],
+    ];
+    let mut count = 0;
+    for line in lines {
+        let args: Vec<&str> = ["--home", home].iter().chain(line).copied().collect();
+        let text = printed(&world, crate::world::NOW, &args);
+        for (at, _) in text.match_indices("rejoin ") {
+            // In a hint, in JSON, in the name of the rest, and in the letter.
+            let is_command = ["`", "\"", "(", "    "].iter().any(|before| text[..at].ends_with(before));
+            count += usize::from(is_command);
+            let command = text[at..].lines().next().unwrap_or_default();
+            assert!(!is_command || command.contains(&format!("--home {home}")), "{line:?} prints {command}");
+        }
+    }
+    assert!(count >= 20, "{count} commands");
+}

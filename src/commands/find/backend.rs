@@ -18,6 +18,7 @@ use crate::change::pins::Pins;
 use crate::change::plan::change::Change;
 use crate::commands::removal;
 use crate::error::Refusal;
+use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::launch;
 use crate::launch::resume::{Options, Resume};
@@ -150,7 +151,7 @@ impl SessionBackend {
     }
 
     fn refused(&self, session: &Session, refusal: &Refusal, resume: Option<&Resume>, how: &How) -> Refused {
-        let ready = |how: How, why: String| Ready { line: self.line(session, &how), why, how: Some(how) };
+        let ready = |how: How, why: String| Ready { line: Self::line(session, &how), why, how: Some(how) };
         let elsewhere = |dir: &Path| How { dir: Some(dir.to_owned()), ..how.clone() };
         let here = || {
             let cwd = self.env.cwd.as_deref().filter(|_| !self.env.foreign_home);
@@ -189,15 +190,15 @@ impl SessionBackend {
         };
         all.dedup_by(|a, b| a.how == b.how);
         all.push(show_it(session));
+        for ready in &mut all {
+            ready.line = in_home(&ready.line, self.env.named_home()).into_owned();
+        }
         Refused { why: refusal.message.clone(), ready: all }
     }
 
     /// Writes the command that resumes a session like this.
-    fn line(&self, session: &Session, how: &How) -> String {
+    fn line(session: &Session, how: &How) -> String {
         let mut line = format!("rejoin resume {}", name(session));
-        if self.env.foreign_home {
-            line.push_str(&format!(" --home {}", shell::word(&self.env.home.to_string_lossy())));
-        }
         if let Some(copy) = how.copy {
             line.push_str(&format!(" --copy {copy}"));
         }

@@ -7,11 +7,13 @@ use serde::Serialize;
 use crate::agent::amplifier::session_info::FILE_NAME;
 use crate::change::apply::backfill::BackfillResult;
 use crate::change::plan::backfill::{Action, Item};
+use crate::format::command_line::in_home;
 use crate::format::{shell, text};
 use crate::session::Problem;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
 use crate::view::render::json::{BackfillItemJson, BackfillJson};
+use crate::view::render::undo;
 use crate::view::ui::Styles;
 
 type Entry = (Item, Option<BackfillResult>);
@@ -69,8 +71,8 @@ impl Answer for Report<'_> {
             if item.action == (Action::Refuse { wants_dir: true }) {
                 writeln!(
                     out,
-                    "      in the directory that it belongs to: rejoin backfill {} --in .",
-                    shell::word(&item.id)
+                    "      in the directory that it belongs to: {}",
+                    in_home(&format!("rejoin backfill {} --in .", shell::word(&item.id)), env.named_home())
                 )?;
             }
         }
@@ -83,7 +85,7 @@ impl Answer for Report<'_> {
         }
         writeln!(out, "{summary}.")?;
         if let Some(run) = self.run {
-            writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
+            undo::hint(out, run, env, styles)?;
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::json::change::{ChangeJson, ChangeSummary, FixJson, Report};
 use crate::view::render::json::doctor::FindingJson;
+use crate::view::render::undo;
 use crate::view::ui::Styles;
 
 impl Answer for Report<'_> {
@@ -142,7 +143,7 @@ fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Repor
         writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
     }
     if let Some(run) = run {
-        writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
+        undo::hint(out, run, env, styles)?;
     }
     Ok(())
 }

@@ -16,12 +16,14 @@ use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;
 use crate::change::removal::CWD_RECORD;
 use crate::error::Refusal;
+use crate::format::command_line::in_home;
 use crate::format::{command_line, text};
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
 use crate::view::render::json::PathJson;
 use crate::view::render::json::change::{ChangeItemJson, Report as ChangeReport};
+use crate::view::render::undo;
 use crate::view::render::write_lines;
 use crate::view::ui::Styles;
 
@@ -212,7 +214,7 @@ impl Answer for Report<'_> {
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         match self.change.outcome {
             _ if self.is_locked => Ok(()),
-            Some(_) if self.is_quiet => line(out, self),
+            Some(_) if self.is_quiet => line(out, env, self),
             _ => text(out, env, styles, self),
         }
     }
@@ -260,7 +262,7 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -
             writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
         }
         if let Some(run) = summary.run {
-            writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
+            undo::hint(out, run, env, styles)?;
         }
         return Ok(());
     }
@@ -321,10 +323,13 @@ fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
 }
 
 /// Writes one line for a run that no one is watching, if something happened.
-fn line(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
     let summary = report.summary();
     let Some(sentence) = sentence(&summary) else { return Ok(()) };
-    let undo = summary.run.map(|run| format!(" `rejoin undo {run}` undoes this.")).unwrap_or_default();
+    let undo = summary
+        .run
+        .map(|run| format!(" `{}` undoes this.", in_home(&format!("rejoin undo {run}"), env.named_home())))
+        .unwrap_or_default();
     writeln!(out, "rejoin cleanup: {sentence}{undo}")
 }
 

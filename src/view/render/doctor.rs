@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::doctor::check::{Finding, Remedy};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::READ_WHOLE;
+use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
@@ -86,7 +87,7 @@ impl Answer for Report<'_> {
                 let follows_brief = at > 0 && is_brief(groups[at - 1]);
                 let blank = if at > 0 && !follows_brief { "\n" } else { "" };
                 write!(out, "{blank}")?;
-                self.brief(out, styles, group)?;
+                self.brief(out, env, styles, group)?;
                 continue;
             }
             write!(out, "{}", if at > 0 { "\n" } else { "" })?;
@@ -95,7 +96,7 @@ impl Answer for Report<'_> {
         if self.sessions == 0 && !self.looked_in.is_empty() {
             nothing_found(self.looked_in, env).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        writeln!(out, "{}{}", if groups.is_empty() { "" } else { "\n" }, summary(self))
+        writeln!(out, "{}{}", if groups.is_empty() { "" } else { "\n" }, summary(self, env))
     }
 }
 
@@ -114,10 +115,11 @@ impl Report<'_> {
     }
 
     /// Writes one line for all findings of a code.
-    fn brief(&self, out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<()> {
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) -> io::Result<()> {
         let faint = styles.faint;
         self.head(out, styles, group)?;
-        writeln!(out, "{faint} (rejoin doctor --check {}){faint:#}", group[0].code.name())
+        let command = format!("rejoin doctor --check {}", group[0].code.name());
+        writeln!(out, "{faint} ({}){faint:#}", in_home(&command, env.named_home()))
     }
 
     fn group(&self, out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) -> io::Result<()> {
@@ -133,7 +135,8 @@ impl Report<'_> {
         }
         if group.len() > shown {
             let (more, code) = (group.len() - shown, group[0].code.name());
-            writeln!(out, "  {faint}and {more} more (rejoin doctor --check {code} --all-findings){faint:#}")?;
+            let command = format!("rejoin doctor --check {code} --all-findings");
+            writeln!(out, "  {faint}and {more} more ({}){faint:#}", in_home(&command, env.named_home()))?;
         }
         Ok(())
     }
@@ -211,7 +214,7 @@ fn remedy_text(
     }
 }
 
-fn summary(report: &Report<'_>) -> String {
+fn summary(report: &Report<'_>, env: &Env) -> String {
     let counts = report.counts();
     let sessions = text::count(counts.sessions, "session");
     let mut summary = if report.findings.is_empty() {
@@ -223,7 +226,8 @@ fn summary(report: &Report<'_>) -> String {
         format!("{} in {sessions}.", parts.join(", "))
     };
     if counts.repairable > 0 {
-        summary.push_str(&format!(" `rejoin doctor --fix` fixes {} without losing anything.", counts.repairable));
+        let command = in_home("rejoin doctor --fix", env.named_home());
+        summary.push_str(&format!(" `{command}` fixes {} without losing anything.", counts.repairable));
     }
     if counts.read_at_both_ends > 0 {
         summary.push_str(&format!(

@@ -11,6 +11,7 @@ use crate::format::text;
 use crate::hook::settings::EVENTS;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
+use crate::view::render::undo;
 use crate::view::ui::Styles;
 
 /// A change of a settings.json.
@@ -112,7 +113,7 @@ impl Answer for Change<'_> {
     }
 
     /// Says what changes, with the lines that do in a dry run.
-    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let path = text::one_line(&self.path.to_string_lossy()).into_owned();
         let Self { is_install, is_dry_run, old, new, .. } = *self;
         let Styles { strong, faint, .. } = styles;
@@ -133,7 +134,7 @@ impl Answer for Change<'_> {
         };
         writeln!(out, "{sentence} {path}")?;
         match self.run {
-            Some(run) => writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}"),
+            Some(run) => undo::hint(out, run, env, styles),
             None => Ok(()),
         }
     }

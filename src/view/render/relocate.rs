@@ -16,6 +16,7 @@ use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
 use crate::view::render::change::item_text;
 use crate::view::render::json::change::{ChangeItemJson, ChangeSummary, Report};
+use crate::view::render::undo;
 use crate::view::ui::Styles;
 
 /// A move, and what came of it.
@@ -165,7 +166,7 @@ impl Answer for MoveReport<'_> {
         }
         writeln!(out, "{what} moved{stays}.")?;
         if let Some(run) = run {
-            writeln!(out, "{faint}`rejoin undo {run}` undoes this.{faint:#}")?;
+            undo::hint(out, run, env, styles)?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::change::apply::trash::{Entry, Purged};
+use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
@@ -94,7 +95,13 @@ impl Answer for [Entry<'_>] {
         }
         let size = text::size(self.iter().map(|entry| entry.size_bytes).sum());
         let count = text::count(self.len(), "item");
-        writeln!(out, "{count} in the trash, {size}. `rejoin trash restore RUN/ITEM` puts one back.")
+        let first = self.first().map(name).unwrap_or_default();
+        let command = format!("rejoin trash restore {first}");
+        writeln!(
+            out,
+            "{count} in the trash, {size}. `{}` puts the first one back.",
+            in_home(&command, env.named_home())
+        )
     }
 }
 

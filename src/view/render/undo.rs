@@ -9,11 +9,18 @@ use serde::Serialize;
 use crate::change::apply::journal::{ItemRecord, Run, State};
 use crate::change::apply::state_dir::History;
 use crate::change::apply::undo::{Report, UndoResult};
+use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
 use crate::view::ui::Styles;
+
+/// Says how a run is undone.
+pub(crate) fn hint(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
+    let Styles { faint, .. } = styles;
+    writeln!(out, "{faint}`{}` undoes this.{faint:#}", in_home(&format!("rejoin undo {run}"), env.named_home()))
+}
 
 /// The answer of `undo` and of `trash restore`.
 #[derive(Serialize, JsonSchema)]

@@ -4,13 +4,15 @@ mod candidates;
 mod gate;
 pub(crate) mod progress;
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::ColorWhen;
 use crate::error::{DECLINED, Refusal};
-use crate::format::text;
+use crate::format::{command_line, text};
 use crate::system::env::Env;
 use gate::{Gate, guarded};
 use progress::{Pauses, Progress, Showing};
@@ -21,6 +23,8 @@ pub(crate) struct Ui {
     out: Gate<BufWriter<Stdout>>,
     quiet: bool,
     columns: usize,
+    /// The home directory that was named, for which the commands are that are printed.
+    home: Option<PathBuf>,
     pauses: Pauses,
     /// How things look on standard output; plain unless it wants colours.
     pub styles: Styles,
@@ -76,6 +80,7 @@ impl Ui {
             quiet,
             columns: env.and_then(|env| env.width).map_or(candidates::DEFAULT_WIDTH, usize::from),
             pauses: env.map(Pauses::from_env).unwrap_or_default(),
+            home: env.and_then(Env::named_home).map(Path::to_owned),
             styles: styles(is_colored),
             err_styles: styles(wants(io::stderr().is_terminal())),
         }
@@ -120,15 +125,24 @@ impl Ui {
     /// Says in one line something that helps to understand the answer.
     pub(crate) fn note(&mut self, message: &str) {
         if !self.quiet {
-            self.say(format_args!("{}", text::unbroken(message)));
+            self.say(format_args!("{}", text::unbroken(&self.for_home(message))));
         }
+    }
+
+    /// Returns what is said, with its commands for the home that is looked at.
+    fn for_home<'t>(&self, message: &'t str) -> Cow<'t, str> {
+        command_line::all_in_home(message, self.home.as_deref())
+    }
+
+    fn said(&self, message: &str) -> String {
+        indented(&self.for_home(message))
     }
 
     /// Says that something is not as it should be, though the run goes on.
     pub(crate) fn warn(&mut self, message: &str) {
         if !self.quiet {
             let style = self.err_styles.warning;
-            self.say(format_args!("{style}warning:{style:#} {}", indented(message)));
+            self.say(format_args!("{style}warning:{style:#} {}", self.said(message)));
         }
     }
 
@@ -139,7 +153,7 @@ impl Ui {
             return self.note("Nothing was changed.");
         }
         let style = self.err_styles.error;
-        self.say(format_args!("{style}error:{style:#} {}", indented(&format!("{error:#}"))));
+        self.say(format_args!("{style}error:{style:#} {}", self.said(&format!("{error:#}"))));
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
         if refusal.code == "ambiguous" {
             let columns = self.columns;
@@ -159,7 +173,7 @@ impl Ui {
         }
         if let Some(hint) = &refusal.hint {
             let style = self.err_styles.strong;
-            self.say(format_args!("{style}hint:{style:#} {}", indented(hint)));
+            self.say(format_args!("{style}hint:{style:#} {}", self.said(hint)));
         }
     }
 

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, Manifest, Snapshot};
-use crate::format::text;
+use crate::format::command_line::in_home;
+use crate::format::{shell, text};
 use crate::system::env::Env;
 use crate::view::render::answer::{write_line, write_object, write_summary};
 use crate::view::render::archive::list::{ArchivedJson, StateJson, archived};
@@ -118,7 +119,8 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
         let size = text::size(*size_bytes);
         line("state", &format!("{state}: archived at {archived_at} on {hostname}, {files} files, {size}"))?;
     }
-    line("restore", &format!("rejoin restore {}:{}", session.agent, session.id))
+    let command = format!("rejoin restore {}", shell::word(&format!("{}:{}", session.agent, session.id)));
+    line("restore", &in_home(&command, env.named_home()))
 }
 
 /// Writes one object.

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::archive::Archive;
 use crate::archive::verify::{Fault, Verdict};
+use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
@@ -124,7 +125,9 @@ impl Answer for Verified<'_> {
             verdict.faults.iter().flat_map(|fault| &fault.hurt).map(|at| (at.agent, &at.id)).collect();
         for (agent, id) in hurt {
             let id = text::one_line(id);
-            writeln!(out, "{faint}`rejoin archive --full {agent}:{id}` repairs what that session still has.{faint:#}")?;
+            let command = format!("rejoin archive --full {agent}:{id}");
+            let command = in_home(&command, env.named_home());
+            writeln!(out, "{faint}`{command}` repairs what that session still has.{faint:#}")?;
         }
         let Verdict { sessions, snapshots: states, blobs, stored_bytes, unneeded, .. } = verdict;
         let verdict = match verdict.faults.len() {

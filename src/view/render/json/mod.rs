@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::agent::command::Plan;
 use crate::error::{Candidate, Exit, Refusal};
+use crate::format::command_line::all_in_home;
 use crate::launch::log::Launch;
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
@@ -340,13 +341,15 @@ pub(crate) struct RefusalJson<'a> {
     /// What, where and why.
     pub message: &'a str,
     /// What to type next.
-    pub hint: Option<&'a str>,
+    pub hint: Option<Cow<'a, str>>,
 }
 
-impl<'a> From<&'a Refusal> for RefusalJson<'a> {
-    fn from(refusal: &'a Refusal) -> Self {
+impl<'a> RefusalJson<'a> {
+    /// Puts a refusal into the contract's form; its commands are for this home.
+    pub(crate) fn new(refusal: &'a Refusal, home: Option<&Path>) -> Self {
         let Refusal { code, message, hint, .. } = refusal;
-        Self { code, exit: refusal.exit.code(), message, hint: hint.as_deref() }
+        let hint = hint.as_deref().map(|hint| all_in_home(hint, home));
+        Self { code, exit: refusal.exit.code(), message, hint }
     }
 }
 
@@ -403,20 +406,20 @@ pub(crate) struct ErrorJson<'a> {
     /// What, where and why.
     pub message: &'a str,
     /// What to type next.
-    pub hint: Option<&'a str>,
+    pub hint: Option<Cow<'a, str>>,
     /// What can be chosen from.
     pub candidates: &'a [Candidate],
 }
 
 /// Puts an error into the contract's form.
-pub(crate) fn error(error: &anyhow::Error) -> String {
+pub(crate) fn error(error: &anyhow::Error, home: Option<&Path>) -> String {
     let refusal = error.downcast_ref::<Refusal>();
     let message = format!("{error:#}");
     let fields = ErrorJson {
         code: refusal.map_or("failed", |refusal| refusal.code),
         exit: refusal.map_or(Exit::Failure, |refusal| refusal.exit).code(),
         message: &message,
-        hint: refusal.and_then(|refusal| refusal.hint.as_deref()),
+        hint: refusal.and_then(|refusal| Some(all_in_home(refusal.hint.as_deref()?, home))),
         candidates: refusal.map_or(&[], |refusal| &refusal.candidates),
     };
     let mut line = Vec::new();
