@@ -2,6 +2,7 @@
 
 mod archive;
 mod browse;
+mod export;
 mod former;
 mod hook;
 mod list;
@@ -21,6 +22,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use archive::{ArchiveArgs, RestoreArgs};
 pub(crate) use browse::{SearchArgs, ShowArgs};
+pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
 pub(crate) use former::former;
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, ListForm};
@@ -106,6 +108,13 @@ pub(crate) enum Command {
     /// This reads every message, newest session first, and shows each match as soon as it is found. In a pipe, it
     /// prints one line per message. Tabs separate the fields: agent, id, role, time, the match and the text around it.
     Search(SearchArgs),
+    /// Write sessions as Markdown, as pages of HTML or as JSON, for people and for other programs
+    ///
+    /// Calls of tools are folded, sub-agents follow their session. A page of HTML needs nothing else: it loads nothing
+    /// and runs nothing, and what was said is text in it. Without --output, one session goes to standard output.
+    Export(ExportArgs),
+    /// Print the path of the file that holds a session
+    Path(PathArgs),
     /// Resume a session with its agent, in the session's directory
     ///
     /// The agent replaces this program, so the exit status is the agent's. Without SESSION, a

@@ -29,8 +29,8 @@ const TABLE: &[(&str, Option<char>, Option<&str>)] = &[
 
 /// What takes sessions has these filters.
 const OF_SESSIONS: &[&str] = &[
-    "archive", "backfill", "cleanup", "dedupe", "delete", "doctor", "list", "pin", "restore", "resume", "search",
-    "show", "unpin",
+    "archive", "backfill", "cleanup", "dedupe", "delete", "doctor", "export", "list", "path", "pin", "restore",
+    "resume", "search", "show", "unpin",
 ];
 
 /// What changes something that is not its own, and what asks first.
@@ -127,10 +127,10 @@ fn every_command_has_the_flags_of_what_it_does() {
     assert_eq!(named("yes"), ASKS);
     assert_eq!(named("in"), ["backfill", "resume"]);
     assert_eq!(named("all"), ["list", "search"]);
-    assert_eq!(named("every"), ["archive", "backfill", "trash purge"]);
-    assert_eq!(named("archive-dir"), ["archive", "cleanup", "list", "restore", "search", "show"]);
-    // What an agent or a program calls has an interface of its own, and the picker's is the screen.
-    let says_nothing = ["generate", "help", "hook amplifier", "hook claude"];
+    assert_eq!(named("every"), ["archive", "backfill", "export", "trash purge"]);
+    assert_eq!(named("archive-dir"), ["archive", "cleanup", "export", "list", "restore", "search", "show"]);
+    // What an agent or a program calls has an interface of its own, and a path is the whole answer.
+    let says_nothing = ["generate", "help", "hook amplifier", "hook claude", "path"];
     let silent: Vec<&str> =
         verbs.iter().filter(|(_, verb)| !has(verb, "json")).map(|(name, _)| name.as_str()).collect();
     assert_eq!(silent, says_nothing);

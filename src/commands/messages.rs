@@ -1,4 +1,4 @@
-//! The messages that `show` was asked for, streamed, so that a long conversation is never held.
+//! The messages of a session that were asked for, streamed, so that a long conversation is never held.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -37,9 +37,13 @@ impl Messages {
 pub(super) struct LeftOut(RefCell<Option<PathError>>);
 
 impl LeftOut {
+    pub(super) fn take(&self) -> Option<PathError> {
+        self.0.take()
+    }
+
     /// Says it, and returns how the run ends.
     pub(super) fn exit(&self, ui: &mut Ui) -> Exit {
-        match self.0.take() {
+        match self.take() {
             Some(error) => {
                 ui.warn(&error.to_string());
                 Exit::Partial

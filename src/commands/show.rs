@@ -89,7 +89,12 @@ fn write_ndjson(session: &Session, wants: &Messages, left_out: &LeftOut, env: &E
 }
 
 /// The answer as one object whose messages are streamed, so that a long transcript is never held.
-fn details<'a>(session: &'a Session, wants: &'a Messages, left_out: &'a LeftOut, env: &'a Env) -> impl Serialize + 'a {
+pub(super) fn details<'a>(
+    session: &'a Session,
+    wants: &'a Messages,
+    left_out: &'a LeftOut,
+    env: &'a Env,
+) -> impl Serialize + 'a {
     struct Details<'a>(&'a Session, &'a Messages, &'a LeftOut, &'a Env);
     impl Serialize for Details<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -27,6 +27,7 @@ mod databases;
 mod delete;
 mod doctor;
 mod examples;
+mod export;
 mod facts;
 mod faults;
 mod filters;

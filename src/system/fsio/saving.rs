@@ -1,7 +1,7 @@
 //! Files that are written beside their place, piece by piece, and put there whole.
 
 use std::fs::{File, FileTimes, Metadata};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Write};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +56,11 @@ impl Saving {
     /// Adds to its contents.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), PathError> {
         self.temporary.write_all(bytes).map_err(|error| PathError::new("write", &self.path, error))
+    }
+
+    /// Returns where its contents are written.
+    pub(crate) fn contents(&mut self) -> &mut impl Write {
+        &mut self.temporary
     }
 
     /// Puts the file in its place and waits until the disk has it.

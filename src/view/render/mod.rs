@@ -8,6 +8,7 @@ pub(crate) mod change;
 pub(crate) mod cleanup;
 pub(crate) mod confirm;
 pub(crate) mod doctor;
+pub(crate) mod export;
 mod fields;
 pub(crate) mod hook;
 pub(crate) mod json;
@@ -26,7 +27,17 @@ pub(crate) mod undo;
 use std::io::{self, Write};
 use std::ops::Range;
 
+use jiff::Timestamp;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+use crate::system::env::Env;
+
+/// Returns a time in the user's zone, to the second.
+fn local(at: Timestamp, env: &Env) -> String {
+    strtime::format("%Y-%m-%d %H:%M:%S", &at.to_zoned(TimeZone::clone(&env.zone))).unwrap_or_else(|_| at.to_string())
+}
 
 /// Writes many lines in order, which all threads put in words; a part at a time, so that they need little memory.
 pub(crate) fn write_lines(

@@ -3,14 +3,12 @@
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use jiff::fmt::strtime;
-use jiff::tz::TimeZone;
 
 use crate::agent::command::Plan;
 use crate::format::text;
 use crate::session::{Copy, Fact, Liveness, Message, Session};
 use crate::system::env::Env;
-use crate::view::render::table;
+use crate::view::render::{local, table};
 use crate::view::ui::Styles;
 
 /// Prompts are cut in the summary; `--messages` shows them whole.
@@ -200,10 +198,6 @@ fn plural(word: &str, count: u64) -> String {
         (_, Some(stem)) => format!("{stem}ies"),
         _ => format!("{word}s"),
     }
-}
-
-fn local(at: Timestamp, env: &Env) -> String {
-    strtime::format("%Y-%m-%d %H:%M:%S", &at.to_zoned(TimeZone::clone(&env.zone))).unwrap_or_else(|_| at.to_string())
 }
 
 /// Returns the words of a session for a line of conversation: agent, short id, title.

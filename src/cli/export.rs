@@ -1,0 +1,104 @@
+//! Arguments of the commands that hand a session to other programs: `export` and `path`.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::ValueHint;
+use clap::{Args, ValueEnum};
+
+use crate::cli::options::FilterArgs;
+use crate::session::select::{CopySelector, Selector};
+
+/// Arguments of `export`.
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// Which sessions: ids or the start of ids, AGENT:ID, `latest`, titles, or the sessions' files or directories
+    #[arg(value_name = "SESSION", required_unless_present_any = ["every", "since", "older_than", "dir", "here"],
+          conflicts_with = "every")]
+    pub sessions: Vec<Selector>,
+
+    /// Every session; without SESSION, the filters choose
+    #[arg(long)]
+    pub every: bool,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Which form to write; by default, the one that the name of OUT ends in, or else markdown
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<ExportFormat>,
+
+    /// Print one JSON object; short for --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+
+    /// Write to this file, or to a directory: one file a session, and an index
+    #[arg(long, short, value_name = "OUT", value_hint = ValueHint::AnyPath)]
+    pub output: Option<PathBuf>,
+
+    /// Replace files that exist
+    #[arg(long, short, requires = "output")]
+    pub force: bool,
+
+    /// Export from the archive instead of the stores
+    #[arg(long)]
+    pub archived: bool,
+
+    /// Use the archive in DIR instead of the default one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    pub archive_dir: Option<PathBuf>,
+}
+
+impl ExportArgs {
+    /// Returns the form that was asked for, by its name or by that of the file.
+    pub(crate) fn asked_format(&self) -> Option<ExportFormat> {
+        self.format.or(self.json.then_some(ExportFormat::Json)).or_else(|| ExportFormat::of(self.output.as_deref()?))
+    }
+}
+
+/// What an exported session looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Text for people and for other programs, with the tools' calls folded.
+    #[value(alias = "md")]
+    Markdown,
+    /// One page that needs nothing else: no script, no style and no picture from elsewhere.
+    Html,
+    /// What `rejoin show --transcript --json` prints.
+    Json,
+}
+
+impl ExportFormat {
+    /// Returns the form that a file's name ends in.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "md" | "markdown" => Some(Self::Markdown),
+            "html" | "htm" => Some(Self::Html),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    /// Returns what the names of its files end in.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Html => "html",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Arguments of `path`.
+#[derive(Args, Debug)]
+pub(crate) struct PathArgs {
+    /// Which session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, or words of its title
+    #[arg(value_name = "SESSION", required = true)]
+    pub session: Vec<String>,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Use this copy of the session: its number in the list of candidates, or its path
+    #[arg(long, value_name = "N|PATH")]
+    pub copy: Option<CopySelector>,
+}

@@ -1,0 +1,120 @@
+//! Which sessions are exported: those that were named, or those that pass the filters, each with its sub-agents.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::archive::{Archive, Snapshot};
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::commands::find;
+use crate::error::{Exit, Refusal};
+use crate::scan::{self, Wanted};
+use crate::session::select::{self, Filter, SortKey};
+use crate::session::{AgentKind, Session, SessionKind};
+use crate::system::env::Env;
+use crate::view::ui::Ui;
+
+/// A session that is exported.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub session: Session,
+    /// Those that it made, the oldest first.
+    pub subagents: Vec<Session>,
+    /// What the archive holds of it, if it is read from there.
+    pub archived: Option<Snapshot>,
+}
+
+pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
+    let filter = super::super::filter(&args.filter, true, env);
+    let chosen = if args.archived { of_archive(args, &filter, env)? } else { of_stores(args, &filter, env, ui)? };
+    if chosen.is_empty() {
+        let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes these filters");
+        let all = if args.archived { "rejoin list --archived --all" } else { "rejoin list --all" };
+        return Err(refusal.hint(format!("run `{all}` to see every session")).into());
+    }
+    Ok(chosen)
+}
+
+fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
+    // JSON has the counts that `show` has.
+    let wanted = if args.asked_format() == Some(ExportFormat::Json) { Wanted::THOROUGH } else { Wanted::GLANCE };
+    let named = match args.sessions.as_slice() {
+        [] => Vec::new(),
+        selectors => {
+            selectors.iter().try_for_each(super::super::refuse_number)?;
+            let mut one = |selector| anyhow::Ok(find::one(selector, filter, wanted, env, ui)?.session()?);
+            selectors.iter().map(&mut one).collect::<anyhow::Result<Vec<_>>>()?
+        }
+    };
+    let agents: Vec<AgentKind> = match named.as_slice() {
+        [] => filter.agents.clone(),
+        named => named.iter().map(|session| session.agent).collect(),
+    };
+    let showing = ui.watch("Reading");
+    let watcher = showing.watcher();
+    let mut scan = scan::locate(env, &agents).watched(watcher.clone()).read_all(env, wanted);
+    if args.sessions.is_empty() {
+        scan.add_those_in_dirs(env, filter, wanted, &watcher);
+    }
+    drop(showing);
+    super::super::warn_of_problems(ui, &scan.problems);
+    let is_subagent = |session: &Session| session.copy().kind == SessionKind::Subagent;
+    let (subagents, mut others): (Vec<_>, Vec<_>) = scan.sessions.into_iter().partition(is_subagent);
+    if args.sessions.is_empty() {
+        others.retain(|session| session.copy().kind != SessionKind::Empty && filter.matches(session));
+        select::sort(&mut others, SortKey::Active, false);
+    } else {
+        others = named;
+    }
+    Ok(with_subagents(others, subagents))
+}
+
+/// Gives each session those that it made, and those that these made.
+fn with_subagents(sessions: Vec<Session>, subagents: Vec<Session>) -> Vec<Chosen> {
+    let mut of_parent: HashMap<(AgentKind, String), Vec<Session>> = HashMap::new();
+    for session in subagents {
+        if let Some(parent) = session.copy().parent_id.clone() {
+            of_parent.entry((session.agent, parent)).or_default().push(session);
+        }
+    }
+    let mut known = HashSet::new();
+    let mut chosen = Vec::new();
+    for session in sessions {
+        if !known.insert((session.agent, session.id.clone())) {
+            continue;
+        }
+        let mut below = of_parent.get(&(session.agent, session.id.clone())).cloned().unwrap_or_default();
+        let mut at = 0;
+        // One that names itself as its parent is there once.
+        let mut seen: HashSet<String> = below.iter().map(|session| session.id.clone()).collect();
+        while let Some(session) = below.get(at) {
+            let made = of_parent.get(&(session.agent, session.id.clone())).into_iter().flatten();
+            let new: Vec<Session> = made.filter(|session| seen.insert(session.id.clone())).cloned().collect();
+            below.extend(new);
+            at += 1;
+        }
+        below.sort_by_key(|session| session.copy().created_at.as_ref().map(|at| at.value));
+        chosen.push(Chosen { session, subagents: below, archived: None });
+    }
+    chosen
+}
+
+fn of_archive(args: &ExportArgs, filter: &Filter, env: &Env) -> Result<Vec<Chosen>, Refusal> {
+    let archive = Archive::of(env, args.archive_dir.as_deref());
+    let holdings = archive.holdings();
+    let newest: Vec<&Snapshot> = match args.sessions.as_slice() {
+        [] => {
+            let newest = holdings.sessions.values().filter_map(|states| states.last());
+            newest.filter(|snapshot| filter.matches(&snapshot.manifest.session())).collect()
+        }
+        selectors => {
+            let one = |selector| Ok::<_, Refusal>(find::archived(selector, filter, &holdings, env)?.last());
+            let found = selectors.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+            found.into_iter().flatten().collect()
+        }
+    };
+    let one = |snapshot: &Snapshot| Chosen {
+        session: snapshot.manifest.session(),
+        subagents: Vec::new(),
+        archived: Some(snapshot.clone()),
+    };
+    Ok(newest.into_iter().map(one).collect())
+}

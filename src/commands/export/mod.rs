@@ -1,0 +1,182 @@
+//! `rejoin export`
+
+mod chosen;
+mod target;
+
+use std::cell::Cell;
+use std::io::Write;
+use std::path::Path;
+
+use crate::archive::Archive;
+use crate::archive::unpacked::Unpacked;
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::commands::messages::{self, LeftOut, Messages, Stream};
+use crate::commands::show;
+use crate::error::{Exit, Refusal};
+use crate::format::{command_line, text};
+use crate::session::{Copy, Role};
+use crate::system::env::Env;
+use crate::system::fsio::{Access, Saving, create_dir};
+use crate::view::render::answer::write_object;
+use crate::view::render::archive::{Shown, show_json};
+use crate::view::render::export::{Entry, HtmlPage, MarkdownPage, Page, html_index, markdown_index};
+use crate::view::render::table;
+use crate::view::ui::Ui;
+use chosen::Chosen;
+use target::Target;
+
+pub(crate) fn run(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let chosen = chosen::chosen(args, env, ui)?;
+    let target = Target::of(args, &chosen, env)?;
+    let format = target.format(args);
+    let exporter = Exporter { format, archive: &Archive::of(env, args.archive_dir.as_deref()), env };
+    let left_out = LeftOut::default();
+    match &target {
+        Target::Output => {
+            let [one] = chosen.as_slice() else { return Err(too_many(chosen.len(), env).into()) };
+            exporter.write(ui.data(), one, &left_out)?;
+            ui.flush()?;
+        }
+        Target::File(path) => {
+            let [one] = chosen.as_slice() else { return Err(no_dir(path, chosen.len()).into()) };
+            save(path, |out| exporter.write(out, one, &left_out).map(drop))?;
+            ui.note(&format!("Exported 1 session to {}.", path.display()));
+        }
+        Target::Dir(dir) => return directory(dir, &chosen, &exporter, args.force, ui),
+    }
+    Ok(left_out.exit(ui))
+}
+
+/// Writes a file for each session, and an index of those that could be written.
+fn directory(
+    dir: &Path,
+    chosen: &[Chosen],
+    exporter: &Exporter<'_>,
+    is_forced: bool,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    let Exporter { format, env, .. } = *exporter;
+    let names = target::names(chosen, format, env);
+    let index = format!("index.{}", format.ending());
+    if !is_forced {
+        names.iter().chain([&index]).try_for_each(|name| target::refuse_existing(&dir.join(name), env))?;
+    }
+    create_dir(dir)?;
+    let (mut exit, mut entries) = (Exit::Ok, Vec::new());
+    let mut progress = ui.progress("Exporting", chosen.len());
+    let mut warnings = Vec::new();
+    for (at, (one, name)) in chosen.iter().zip(names).enumerate() {
+        let (left_out, said) = (LeftOut::default(), Cell::new(0));
+        let saved = save(&dir.join(&name), |out| exporter.write(out, one, &left_out).map(|count| said.set(count)));
+        match saved {
+            Ok(()) => entries.push(entry(one, name, said.get(), env)),
+            Err(error) => {
+                warnings.push(format!("{} session {}: {error:#}", one.session.agent, one.session.id));
+                exit = Exit::Partial;
+            }
+        }
+        if let Some(error) = left_out.take() {
+            warnings.push(format!("{} session {}: {error}", one.session.agent, one.session.id));
+            exit = Exit::Partial;
+        }
+        progress.at(at + 1);
+    }
+    drop(progress);
+    warnings.iter().for_each(|warning| ui.warn(warning));
+    let index = dir.join(index);
+    match format {
+        ExportFormat::Html => save(&index, |mut out| Ok(html_index(&mut out, &entries)?))?,
+        ExportFormat::Markdown => save(&index, |mut out| Ok(markdown_index(&mut out, &entries)?))?,
+        ExportFormat::Json => {}
+    }
+    let count = text::count(entries.len(), "session");
+    ui.note(&match format {
+        ExportFormat::Json => format!("Exported {count} to {}.", dir.display()),
+        _ => format!("Exported {count} to {}; begin with {}.", dir.display(), index.display()),
+    });
+    Ok(exit)
+}
+
+/// How the sessions of one run are written.
+struct Exporter<'a> {
+    format: ExportFormat,
+    archive: &'a Archive,
+    env: &'a Env,
+}
+
+impl Exporter<'_> {
+    /// Writes one session with its sub-agents; returns how many messages were said.
+    fn write(&self, mut out: &mut dyn Write, one: &Chosen, left_out: &LeftOut) -> anyhow::Result<u64> {
+        let unpacked = one.archived.as_ref().map(|state| Unpacked::of(&state.manifest, self.archive, self.env));
+        let unpacked = unpacked.transpose()?;
+        let in_archive = one.archived.as_ref().zip(unpacked.as_ref());
+        let in_archive = in_archive.map(|(state, unpacked)| (state, state.manifest.copy_in(unpacked.root())));
+        let copy = in_archive.as_ref().map_or(one.session.copy(), |(_, copy)| copy);
+        match (self.format, &in_archive) {
+            (ExportFormat::Markdown, _) => pages(&mut MarkdownPage::new(out, self.env), one, copy, left_out),
+            (ExportFormat::Html, _) => pages(&mut HtmlPage::new(out, self.env), one, copy, left_out),
+            (ExportFormat::Json, Some((state, copy))) => {
+                let shown =
+                    Shown { archive: self.archive, states: std::slice::from_ref(state), state: &state.manifest };
+                show_json(&mut out, &shown, Stream(copy, &Messages::All, left_out))?;
+                Ok(0)
+            }
+            (ExportFormat::Json, None) => {
+                let details = show::details(&one.session, &Messages::All, left_out, self.env);
+                write_object(&mut out, "session", details)?;
+                Ok(0)
+            }
+        }
+    }
+}
+
+fn pages(page: &mut dyn Page, one: &Chosen, copy: &Copy, left_out: &LeftOut) -> anyhow::Result<u64> {
+    let mut count = 0;
+    let mut said = |page: &mut dyn Page, copy: &Copy| {
+        messages::each(copy, &Messages::All, left_out, |message| -> anyhow::Result<()> {
+            count += u64::from(message.role != Role::Tool);
+            Ok(page.message(message)?)
+        })
+    };
+    page.begin(&one.session, &one.subagents)?;
+    said(page, copy)?;
+    for (at, subagent) in one.subagents.iter().enumerate() {
+        page.subagent(at + 1, subagent)?;
+        said(page, subagent.copy())?;
+    }
+    page.end()?;
+    Ok(count)
+}
+
+fn entry(one: &Chosen, file: String, messages: u64, env: &Env) -> Entry {
+    let copy = one.session.copy();
+    let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
+    Entry {
+        file,
+        title: table::title(&one.session),
+        agent: one.session.agent.name(),
+        dir: dir.map(|dir| text::field(&dir.value.to_string_lossy()).into_owned()).unwrap_or_default(),
+        day: target::day(&one.session, env),
+        messages,
+    }
+}
+
+/// Writes a file whole, or leaves what is there.
+fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mut saving = Saving::begin(path, Access::Usual)?;
+    write(saving.contents())?;
+    saving.commit_soon()?;
+    Ok(())
+}
+
+fn too_many(count: usize, env: &Env) -> Refusal {
+    let again = command_line::again(env, &[], &["--output", "rejoin-export"]);
+    let message = format!("{count} sessions do not fit into one output");
+    Refusal::new(Exit::Usage, "usage", message)
+        .hint(format!("run `{again}` to write them to a directory, one file each"))
+}
+
+fn no_dir(path: &Path, count: usize) -> Refusal {
+    let message = format!("{count} sessions do not fit into one file, and {} is not a directory", path.display());
+    Refusal::new(Exit::Usage, "usage", message).hint("name a directory with --output")
+}

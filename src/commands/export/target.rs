@@ -1,0 +1,132 @@
+//! Where an export goes, and what its files are called.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::commands::export::chosen::Chosen;
+use crate::error::{Exit, Refusal};
+use crate::format::command_line;
+use crate::session::Session;
+use crate::system::env::Env;
+
+/// How many characters of a title are in the name of its file.
+const MAX_TITLE: usize = 48;
+
+/// Where an export goes.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// Standard output.
+    Output,
+    File(PathBuf),
+    Dir(PathBuf),
+}
+
+impl Target {
+    /// Understands `--output`, and refuses what must not be written there.
+    pub(super) fn of(args: &ExportArgs, chosen: &[Chosen], env: &Env) -> anyhow::Result<Self> {
+        let Some(output) = &args.output else { return Ok(Self::Output) };
+        let path = env.absolute(output);
+        refuse_stores(&path, chosen)?;
+        let names_dir = output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let is_several = args.sessions.len() != 1 && ExportFormat::of(&path).is_none();
+        if names_dir || path.is_dir() || is_several {
+            return Ok(Self::Dir(path));
+        }
+        if !args.force {
+            refuse_existing(&path, env)?;
+        }
+        Ok(Self::File(path))
+    }
+
+    /// Returns the form that was asked for, or that the name tells.
+    pub(super) fn format(&self, args: &ExportArgs) -> ExportFormat {
+        let usual = if matches!(self, Self::Dir(_)) { ExportFormat::Html } else { ExportFormat::Markdown };
+        args.asked_format().unwrap_or(usual)
+    }
+}
+
+/// Refuses to write over something.
+pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let again = command_line::again(env, &[], &["--force"]);
+    Err(Refusal::new(Exit::Failure, "exists", format!("{} exists; nothing was written", path.display()))
+        .hint(format!("run `{again}` to replace it")))
+}
+
+/// What lies in the store of an agent would be taken for its own.
+fn refuse_stores(path: &Path, chosen: &[Chosen]) -> Result<(), Refusal> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let output = path.ancestors().find(|path| path.exists()).map(real).unwrap_or_default();
+    let mut roots = chosen.iter().flat_map(|one| &one.session.copies).map(|copy| &copy.place.store.root);
+    match roots.find(|root| output.starts_with(real(root))) {
+        Some(root) => {
+            let message =
+                format!("{} is inside {}, where an agent stores its sessions", path.display(), root.display());
+            Err(Refusal::new(Exit::Usage, "output-in-store", message).hint("choose a place elsewhere with --output"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Names the file of each session: day, agent, title and the start of its id, each name once.
+pub(super) fn names(chosen: &[Chosen], format: ExportFormat, env: &Env) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut name = |session: &Session| {
+        let id: String = session.id.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+        let title = in_a_name(session.label().unwrap_or("untitled"));
+        let stem = [&day(session, env), session.agent.name(), &title, &id].join("-");
+        let numbered = |number: u32| if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
+        let free = (1..).map(numbered).find(|name| !taken.contains(name)).unwrap_or_default();
+        taken.insert(free.clone());
+        format!("{free}.{}", format.ending())
+    };
+    chosen.iter().map(|one| name(&one.session)).collect()
+}
+
+/// Returns the day on which a session was last active, where the user is.
+pub(super) fn day(session: &Session, env: &Env) -> String {
+    let at = session.copy().active_at.as_ref();
+    at.map_or_else(|| "undated".to_owned(), |at| at.value.to_zoned(TimeZone::clone(&env.zone)).date().to_string())
+}
+
+/// Keeps the letters and digits of a title that every file system and every link takes.
+fn in_a_name(title: &str) -> String {
+    let mut name = String::new();
+    for c in title.chars() {
+        if name.len() >= MAX_TITLE {
+            break;
+        }
+        match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() => name.push(c),
+            '\'' => {}
+            _ if name.is_empty() || name.ends_with('-') => {}
+            _ => name.push('-'),
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if name.is_empty() { "session".to_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_becomes_a_name_that_needs_no_quoting() {
+        for (title, expected) in [
+            ("Renew the mail certificates", "renew-the-mail-certificates"),
+            ("  ../../etc/passwd\n", "etc-passwd"),
+            ("Don't <b>", "dont-b"),
+            ("日本語", "session"),
+            ("", "session"),
+        ] {
+            assert_eq!(in_a_name(title), expected);
+        }
+        assert!(in_a_name(&"long ".repeat(100)).len() <= MAX_TITLE);
+    }
+}

@@ -1,0 +1,29 @@
+//! `rejoin path`
+
+use std::io::Write as _;
+
+use crate::cli::PathArgs;
+use crate::commands::find;
+use crate::error::{Exit, Refusal};
+use crate::format::text;
+use crate::scan::Wanted;
+use crate::system::env::Env;
+use crate::view::ui::Ui;
+
+pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let filter = super::filter(&args.filter, true, env);
+    let selector = super::selector(&args.session)?;
+    let found = find::one_in_stores(&selector, &filter, Wanted::GLANCE, env, ui);
+    let session = find::or_picked(found, "path", &selector, &filter, Wanted::GLANCE, env, ui)?.session()?;
+    let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
+    let path = &session.copy().place.path;
+    // Whoever reads this line takes it for the path itself, so it is that or nothing.
+    let line = path.to_str().filter(|path| text::is_harmless(path)).ok_or_else(|| {
+        let message =
+            format!("the path has characters that no line can hold: {}", text::field(&path.to_string_lossy()));
+        Refusal::new(Exit::Failure, "path-not-text", message)
+    })?;
+    writeln!(ui.data(), "{line}")?;
+    ui.flush()?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,146 @@
+//! Whole conversations for other programs and for people without this one: Markdown, and pages of HTML.
+//!
+//! What is exported comes from agents, models and web pages. It is text in every form, whatever it holds.
+
+mod code;
+mod html;
+mod index;
+mod markdown;
+
+use std::io;
+
+use jiff::Timestamp;
+
+use crate::format::text;
+use crate::session::{Message, Role, Session};
+
+pub(crate) use html::HtmlPage;
+pub(crate) use index::{Entry, html_index, markdown_index};
+pub(crate) use markdown::MarkdownPage;
+
+/// Longer text is not taken for Markdown: nobody has written it for people to read.
+const MAX_MARKDOWN_BYTES: usize = 1 << 20;
+
+/// A conversation in the making: its head, then its messages in order, then those of the sub-agents, then its end.
+pub(crate) trait Page {
+    /// Writes what the page is about.
+    fn begin(&mut self, session: &Session, subagents: &[Session]) -> io::Result<()>;
+
+    /// Begins the conversation of a sub-agent, by its place among them.
+    fn subagent(&mut self, number: usize, session: &Session) -> io::Result<()>;
+
+    /// Adds a message.
+    fn message(&mut self, message: &Message) -> io::Result<()>;
+
+    /// Writes what is still held back.
+    fn end(&mut self) -> io::Result<()>;
+}
+
+/// A call of a tool with what it answered, which are folded together.
+#[derive(Debug, PartialEq, Eq)]
+struct Call {
+    text: String,
+    at: Option<Timestamp>,
+}
+
+impl Call {
+    /// Returns what is shown while it is folded.
+    fn summary(&self) -> &str {
+        self.text.lines().find(|line| !line.trim().is_empty()).unwrap_or("(nothing)")
+    }
+}
+
+/// Puts the answers of tools to their calls.
+#[derive(Debug, Default)]
+struct Calls {
+    open: Option<Call>,
+}
+
+impl Calls {
+    /// Takes a message, and returns the call that it ends; the message itself is left where it is none of a tool.
+    fn take(&mut self, message: &Message) -> Option<Call> {
+        if message.role != Role::Tool {
+            return self.open.take();
+        }
+        // As every agent's reader writes them: an answer begins with an arrow.
+        match &mut self.open {
+            Some(call) if message.text.starts_with('→') => {
+                call.text.push('\n');
+                call.text.push_str(&message.text);
+                None
+            }
+            open => open.replace(Call { text: message.text.clone(), at: message.at }),
+        }
+    }
+
+    fn end(&mut self) -> Option<Call> {
+        self.open.take()
+    }
+}
+
+/// Returns text in which nothing is hidden or out of order; lines and tabs stay.
+fn visible(said: &str) -> String {
+    said.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
+}
+
+/// Returns who speaks, in words for a reader.
+fn speaker(role: Role) -> &'static str {
+    match role {
+        Role::User => "User",
+        Role::Assistant => "Assistant",
+        Role::Tool => "Tool",
+        Role::System => "System",
+    }
+}
+
+/// Returns whether an address leads to a page or to a mailbox, and to nothing that runs here.
+fn is_safe_link(address: &str) -> bool {
+    let is = |scheme: &str| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    is("https://") || is("http://") || is("mailto:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(role: Role, text: &str) -> Message {
+        Message { role, text: text.to_owned(), at: None }
+    }
+
+    #[test]
+    fn answers_of_tools_go_to_the_call_before_them() {
+        let mut calls = Calls::default();
+        let mut ended = Vec::new();
+        let said = [
+            (Role::User, "hi"),
+            (Role::Tool, "ls"),
+            (Role::Tool, "→ a"),
+            (Role::Tool, "→ b"),
+            (Role::Tool, "pwd"),
+            (Role::Assistant, "done"),
+        ];
+        for (role, text) in said {
+            ended.extend(calls.take(&message(role, text)).map(|call| call.text));
+        }
+        ended.extend(calls.end().map(|call| call.text));
+        assert_eq!(ended, ["ls\n→ a\n→ b", "pwd"]);
+    }
+
+    #[test]
+    fn only_addresses_of_pages_and_mailboxes_are_links() {
+        for (address, is_safe) in [
+            ("https://a.example/x", true),
+            ("HTTP://a.example", true),
+            ("mailto:a@b.example", true),
+            ("javascript:alert(1)", false),
+            ("JaVaScRiPt:alert(1)", false),
+            ("data:text/html,x", false),
+            ("file:///etc/passwd", false),
+            ("//a.example", false),
+            ("/etc", false),
+            ("ä", false),
+        ] {
+            assert_eq!(is_safe_link(address), is_safe, "{address}");
+        }
+    }
+}

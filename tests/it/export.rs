@@ -1,0 +1,342 @@
+//! `export` and `path`: a session for other programs, and for people without this one.
+#![expect(clippy::disallowed_macros, reason = "a test says what it left out")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use regex::Regex;
+use serde_json::json;
+
+use crate::archive::wipe;
+use crate::fixtures::{Amplifier, Claude, Codex, id};
+use crate::world::World;
+
+const APP: &str = "/usr/bin";
+
+fn written(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(path).expect("a file that was written")
+}
+
+/// A session in which a model calls a tool and writes Markdown, with a sub-agent.
+fn session() -> Claude {
+    Claude::session(id(1))
+        .in_dir(APP)
+        .title("Sort the stones")
+        .prompt("sort **these**\n\tby size")
+        .reply_block("m1", &json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls <stones>"}}))
+        .message(
+            "user",
+            &json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "big\nsmall"}]}),
+            &json!({}),
+        )
+        .reply("Done:\n\n```rust\nlet n = 2; // two\n```\n\nSee [there](https://a.example) *now*.")
+        .subagent("agent-a1", "weigh each", "all weighed")
+}
+
+#[test]
+fn a_session_is_written_as_markdown_unless_another_form_is_asked_for() {
+    let world = World::new();
+    world.add(session());
+    let answer = world.rejoin(["export", &id(1)]).code(0).stderr_eq("");
+    assert_eq!(
+        answer.stdout(),
+        "\
+# Sort the stones
+
+- Agent: claude
+- Session: 00000001-aaaa-4aaa-8aaa-000000000001
+- Directory: /usr/bin
+- Branch: main
+- Model: model-a
+- Started: 2026-02-01 10:01:00
+- Last active: 2026-02-01 10:04:00
+
+- Sub-agent 1: weigh each
+
+## User · 2026-02-01 10:01:00
+
+```text
+sort **these**
+	by size
+```
+
+<details><summary>Bash {\"command\":\"ls &lt;stones>\"}</summary>
+
+```text
+Bash {\"command\":\"ls <stones>\"}
+→ big
+small
+```
+
+</details>
+
+## Assistant · 2026-02-01 10:04:00
+
+Done:
+
+```rust
+let n = 2; // two
+```
+
+See [there](https://a.example) *now*.
+
+---
+
+# Sub-agent 1: weigh each
+
+- Agent: claude
+- Session: agent-a1
+- Directory: /usr/bin
+- Branch: main
+- Model: model-b
+- Started: 2026-02-01 10:00:00
+- Last active: 2026-02-01 10:01:00
+
+## User · 2026-02-01 10:00:00
+
+```text
+weigh each
+```
+
+## Assistant · 2026-02-01 10:01:00
+
+all weighed
+
+"
+    );
+}
+
+#[test]
+fn a_page_needs_nothing_else_and_folds_what_tools_did() {
+    let world = World::new();
+    world.add(session());
+    let page = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stderr_eq("").stdout();
+    for part in [
+        "<title>Sort the stones</title>",
+        "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\"",
+        "<pre class=said>sort **these**\n\tby size</pre>",
+        "<details class=tool><summary>Bash {&quot;command&quot;:&quot;ls &lt;stones&gt;&quot;}</summary><pre>",
+        "→ big\nsmall</pre></details>",
+        "<span class=k>let</span> n = <span class=n>2</span>; <span class=c>// two</span>",
+        "<a rel=\"noopener noreferrer\" href=\"https://a.example\">there</a> <em>now</em>",
+        "<a href=\"#sub-agent-1\">weigh each</a>",
+        "<section class=sub-agent id=sub-agent-1><h2>Sub-agent: weigh each</h2>",
+        "all weighed",
+    ] {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+    // Nothing is loaded from anywhere.
+    assert!(!page.contains(" src=") && !page.contains("<link") && !page.contains("@import") && !page.contains("url("));
+}
+
+#[test]
+fn the_name_of_a_file_tells_its_form_and_no_file_is_replaced_unasked() {
+    let world = World::new();
+    world.add(session());
+    let dir = world.dir("out");
+    for (name, start) in [("a.md", "# Sort"), ("a.html", "<!doctype html>"), ("a.json", "{\"format_version\"")] {
+        let path = dir.join(name);
+        let out = path.to_str().expect("a path");
+        let said = world.rejoin(["export", &id(1), "-o", out]).code(0).stdout_eq("").stderr();
+        assert_eq!(said, format!("Exported 1 session to {out}.\n"));
+        assert!(written(&path).starts_with(start), "{name}: {}", written(&path));
+        std::fs::write(&path, "mine").expect("a file");
+        let refused = world.rejoin(["export", &id(1), "-o", out]).code(1).stdout_eq("").stderr();
+        assert_eq!(
+            refused,
+            format!(
+                "error: {out} exists; nothing was written\nhint: run `rejoin export {} -o {out} --force` to replace it\n",
+                id(1)
+            )
+        );
+        assert_eq!(written(&path), "mine");
+        world.rejoin(["export", &id(1), "-o", out, "--force"]).code(0);
+        assert!(written(&path).starts_with(start));
+    }
+    let json: serde_json::Value = serde_json::from_str(&written(dir.join("a.json"))).expect("JSON");
+    let shown: serde_json::Value = world.rejoin(["show", &id(1), "--transcript", "--json"]).json();
+    assert_eq!(json["messages"], shown["messages"]);
+    // What is no regular file is left alone, and nothing is left beside it.
+    std::os::unix::fs::symlink("/etc/passwd", dir.join("link.md")).expect("a link");
+    let link = dir.join("link.md");
+    world.rejoin(["export", &id(1), "--force", "-o", link.to_str().expect("a path")]).code(1);
+    assert_eq!(std::fs::read_dir(&dir).expect("a listing").count(), 4);
+}
+
+#[test]
+fn many_sessions_go_to_a_directory_with_an_index() {
+    let world = World::new();
+    world.add(session());
+    world.add(Codex::session(id(2)).in_dir(APP).turn("Count <the> | rows", "there are two"));
+    world.add(Amplifier::session(id(3)).in_dir("/usr").named("Elsewhere").turn("x", "y"));
+    let several = world.rejoin(["export", "--every"]).code(2).stdout_eq("").stderr();
+    assert!(several.contains("3 sessions do not fit into one output"), "{several}");
+    assert!(several.contains("`rejoin export --every --output rejoin-export`"), "{several}");
+    let out = world.root().join("out");
+    let dir = out.to_str().expect("a path");
+    let said = world.rejoin(["export", "--dir", APP, "-o", dir]).code(0).stdout_eq("").stderr();
+    assert_eq!(said, format!("Exported 2 sessions to {dir}; begin with {dir}/index.html.\n"));
+    let index = written(out.join("index.html"));
+    let link = Regex::new("<a href=\"([^\"]*)\">([^<]*)</a>").expect("a pattern");
+    let links: Vec<_> = link.captures_iter(&index).map(|found| (found[1].to_owned(), found[2].to_owned())).collect();
+    assert_eq!(links.len(), 2, "{index}");
+    for (file, _) in &links {
+        assert!(written(out.join(file)).starts_with("<!doctype html>"));
+    }
+    let titles: Vec<&str> = links.iter().map(|(_, title)| title.as_str()).collect();
+    assert!(titles.contains(&"Sort the stones") && titles.contains(&"Count &lt;the&gt; | rows"), "{titles:?}");
+    // A second run changes nothing unless it is told to.
+    let again = world.rejoin(["export", "--dir", APP, "-o", dir]).code(1).stdout_eq("").stderr();
+    assert!(again.contains("exists; nothing was written"), "{again}");
+    world.rejoin(["export", "--dir", APP, "-o", dir, "--force", "--format", "markdown"]).code(0);
+    assert!(written(out.join("index.md")).contains("[Count \\<the\\> \\| rows]("), "{}", written(out.join("index.md")));
+}
+
+#[test]
+fn what_is_only_in_the_archive_is_exported_from_there() {
+    let world = World::new();
+    world.add(session());
+    let live = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stdout();
+    world.rejoin(["archive", &id(1)]).code(0);
+    wipe(&world);
+    let missing = world.rejoin(["export", &id(1)]).code(5).stderr();
+    assert!(missing.contains("it is in the archive"), "{missing}");
+    let archived = world.rejoin(["export", &id(1), "--archived", "--format", "html"]).code(0).stderr_eq("").stdout();
+    let conversation = |page: &str| {
+        page.split_once("<main>").expect("a page").1.split("<section class=sub-agent").next().map(str::to_owned)
+    };
+    assert_eq!(conversation(&archived).map(|it| it.replace("</main>\n</body>\n</html>\n", "")), conversation(&live));
+    world.rejoin(["export", &id(1), "--archived", "--format", "json"]).code(0);
+}
+
+#[test]
+fn nothing_is_written_where_an_agent_keeps_its_sessions() {
+    let world = World::new();
+    world.add(session());
+    let store = world.home().join(".claude/projects/-usr-bin/a.html");
+    let refused = world.rejoin(["export", &id(1), "-o", store.to_str().expect("a path")]).code(2).stderr();
+    assert!(refused.contains("where an agent stores its sessions"), "{refused}");
+    assert!(!store.exists());
+}
+
+/// What people and programs have put into conversations, and what would run or break out if it were markup.
+fn hostile(seed: usize) -> String {
+    const PARTS: [&str; 20] = [
+        "<script>document.title='pwned'</script>",
+        "</pre></section></main><img src=x onerror=\"document.title='pwned'\">",
+        "[x](javascript:document.title='pwned')",
+        "![x](javascript:document.title='pwned')",
+        "<a href=\"javascript:document.title='pwned'\">x</a>",
+        "</title><script>document.title='pwned'</script>",
+        "```html\n</code></pre><script>document.title='pwned'</script>\n```",
+        "`<b>`",
+        "\u{202e}txet desrever",
+        "\u{1b}[2Jgone",
+        "| a | b |\n| - | - |\n| <i>c</i> | d |",
+        "<!-- ",
+        "]]>",
+        "&lt;script&gt;",
+        "[a]: javascript:document.title='pwned'\n\n[a]",
+        "<svg onload=document.title='pwned'>",
+        "> quote\n> <style>*{display:none}</style>",
+        "1. one\n2. <iframe src=javascript:document.title='pwned'>",
+        "\"'><script>document.title='pwned'</script>",
+        "<https://a.example/\"onmouseover=\"x>",
+    ];
+    let at = |step: usize| PARTS[(seed * step + seed / PARTS.len()) % PARTS.len()];
+    format!("{} {seed}\n\n{}\n{}", at(1), at(7), at(11))
+}
+
+fn hostile_session(world: &World, count: usize) {
+    let mut session = Claude::session(id(9)).in_dir(APP).title(&hostile(5));
+    for seed in 0..count {
+        session = match seed % 3 {
+            0 => session.prompt(&hostile(seed)),
+            1 => session.reply(&hostile(seed)),
+            _ => session.reply_block(
+                &format!("m{seed}"),
+                &json!({"type": "tool_use", "id": format!("t{seed}"), "name": hostile(seed), "input": {"x": hostile(seed)}}),
+            ),
+        };
+    }
+    world.add(session);
+}
+
+#[test]
+fn a_thousand_hostile_messages_are_nothing_but_text() {
+    let world = World::new();
+    hostile_session(&world, 1000);
+    let page = world.rejoin(["export", &id(9), "--format", "html"]).code(0).stderr_eq("").stdout();
+    let body = page.split_once("<body>").expect("a body").1;
+    let plain = "/?(p|em|strong|del|ul|ol|li|blockquote|h[1-6]|pre|code|table|thead|tbody|tr|th|td|br|hr|dl|dt|dd|header|main|section|details|summary|nav|span|time|a)";
+    let own = Regex::new(&format!(
+        "^<({plain}|(hr|br) /|ol start=\"[0-9]+\"|/?(body|html)|a rel=\"noopener noreferrer\" href=\"(https?|mailto):[^\"<>]*\"\
+         |section class=(user|assistant|system)( id=prompt-[0-9]+)?|time datetime=\"[0-9TZ:.-]+\"|details class=tool\
+         |pre class=said|span class=[a-z])>$"
+    ))
+    .expect("a pattern");
+    let mut tags = 0;
+    for found in Regex::new("<[^>]*>?").expect("a pattern").find_iter(body) {
+        assert!(own.is_match(found.as_str()), "{:?} is markup that somebody else wrote", found.as_str());
+        tags += 1;
+    }
+    assert!(tags > 3000, "only {tags} tags");
+    assert!(!page.contains(['\u{202e}', '\u{1b}']));
+    let markdown = world.rejoin(["export", &id(9)]).code(0).stderr_eq("").stdout();
+    assert!(!markdown.contains(['\u{202e}', '\u{1b}']));
+}
+
+#[test]
+fn a_message_of_seven_megabytes_is_written_whole() {
+    let world = World::new();
+    let long = "<b>word</b> ".repeat(600_000);
+    world.add(Claude::session(id(1)).in_dir(APP).turn("go", &long));
+    let page = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stderr_eq("").stdout();
+    assert_eq!(page.matches("&lt;b&gt;word&lt;/b&gt;").count(), 600_000);
+}
+
+/// Asks a real browser what becomes of a page; `None` where there is none.
+fn in_a_browser(page: &Path, home: &Path) -> Option<String> {
+    let run = |program: &str| {
+        let mut command = Command::new(program);
+        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]);
+        command.arg(format!("file://{}", page.display())).env("HOME", home).stderr(Stdio::null()).output().ok()
+    };
+    let ran = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(run)?;
+    Some(String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+#[test]
+fn a_real_browser_runs_nothing_of_what_was_said() {
+    let world = World::new();
+    hostile_session(&world, 300);
+    let page = world.root().join("page.html");
+    world.rejoin(["export", &id(9), "-o", page.to_str().expect("a path")]).code(0);
+    let Some(dom) = in_a_browser(&page, &world.dir("browser")) else {
+        println!("skipped: there is no Chromium here");
+        return;
+    };
+    assert!(!dom.contains("<title>pwned</title>"), "a script has run");
+    for element in ["<script", "<img", "<iframe", "<svg", "<style>*"] {
+        let count = dom.matches(element).count();
+        assert_eq!(count, 0, "the browser found {element}");
+    }
+    assert_eq!(dom.matches("<details class=\"tool\">").count(), 100);
+    assert_eq!(dom.matches("<section class=\"user\"").count(), 100);
+}
+
+#[test]
+fn path_prints_the_file_of_a_session() {
+    let world = World::new();
+    let at = |path: &Path| format!("[ROOT]/{}\n", path.strip_prefix(world.root()).expect("a path").display());
+    let path = world.add(session());
+    world.rejoin(["path", &id(1)]).code(0).stderr_eq("").stdout_eq(at(&path));
+    world.rejoin(["path", "sort", "the", "stones"]).code(0).stdout_eq(at(&path));
+    world.rejoin(["path", "nothing-like-it"]).code(5).stdout_eq("");
+    // Which of two copies that differ is meant, only a person knows.
+    world.add(Claude::session(id(2)).in_dir(APP).turn("same", "x").turn("one way", "x"));
+    let other = world.add(Claude::session(id(2)).in_dir("/usr").turn("same", "x").turn("another way", "y"));
+    world.rejoin(["path", &id(2)]).code(6).stdout_eq("");
+    let copy = other.to_str().expect("a path");
+    world.rejoin(["path", &id(2), "--copy", copy]).code(0).stdout_eq(at(&other));
+}
