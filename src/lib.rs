@@ -127,6 +127,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Agents(args) => commands::agents::run(args, env, ui),
         Command::Show(args) => commands::show::run(args, env, ui),
         Command::Search(args) => commands::search::run(args, env, ui),
+        Command::Stats(args) => commands::stats::run(args, env, ui),
         Command::Export(args) => commands::export::run(args, env, ui),
         Command::Path(args) => commands::path::run(args, env, ui),
         Command::Resume(args) => commands::resume::run(args, env, ui),

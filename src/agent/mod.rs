@@ -12,6 +12,7 @@ use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::usage::Tokens;
 use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
 use command::{Command, as_last_argument, as_prompt_option};
@@ -135,6 +136,11 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+
+    /// Adds up what the replies of a copy took; `None` where its agent does not record that.
+    fn tokens(&self, _copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        Ok(None)
+    }
 
     /// Returns the file of JSON that holds every letter and digit of a copy's messages next to the same letters and digits
     /// as in the message; `None` where messages are put together from pieces, packed, or named by this program in other

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::options::{AgentArgs, FilterArgs, Format, FormatArgs};
 use crate::session::fields::Field;
 use crate::session::select::SortKey;
+use crate::session::stats::StatsKey;
 
 /// Arguments of `list`.
 #[derive(Args, Debug)]
@@ -78,6 +79,20 @@ impl ListArgs {
 pub(crate) struct AgentsArgs {
     #[command(flatten)]
     pub agents: AgentArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `stats`.
+#[derive(Args, Debug)]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Count by KEY, or by several, separated by commas; by default, by each of them
+    #[arg(long, value_name = "KEY", value_delimiter = ',')]
+    pub by: Vec<StatsKey>,
 
     #[command(flatten)]
     pub format: FormatArgs,

@@ -25,7 +25,7 @@ pub(crate) use browse::{SearchArgs, ShowArgs};
 pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
 pub(crate) use former::former;
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
-pub(crate) use list::{AgentsArgs, ListArgs, ListForm};
+pub(crate) use list::{AgentsArgs, ListArgs, ListForm, StatsArgs};
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 pub(crate) use relocate::MoveArgs;
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
@@ -108,6 +108,12 @@ pub(crate) enum Command {
     /// This reads every message, newest session first, and shows each match as soon as it is found. In a pipe, it
     /// prints one line per message. Tabs separate the fields: agent, id, role, time, the match and the text around it.
     Search(SearchArgs),
+    /// Count sessions, messages, bytes, active days and tokens, by agent, project, model and week
+    ///
+    /// This reads every transcript to its end. Sub-agents count with their session. Tokens are those that an agent records;
+    /// where it records none, there are none. In a pipe, this prints one line per row. Tabs separate the fields: key,
+    /// value, sessions, prompts, replies, bytes, active days, and tokens read, read from a cache, and written.
+    Stats(StatsArgs),
     /// Write sessions as Markdown, as pages of HTML or as JSON, for people and for other programs
     ///
     /// Calls of tools are folded, sub-agents follow their session. A page of HTML needs nothing else: it loads nothing

@@ -30,7 +30,7 @@ const TABLE: &[(&str, Option<char>, Option<&str>)] = &[
 /// What takes sessions has these filters.
 const OF_SESSIONS: &[&str] = &[
     "archive", "backfill", "cleanup", "dedupe", "delete", "doctor", "export", "list", "path", "pin", "restore",
-    "resume", "search", "show", "unpin",
+    "resume", "search", "show", "stats", "unpin",
 ];
 
 /// What changes something that is not its own, and what asks first.

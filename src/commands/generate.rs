@@ -11,7 +11,7 @@ use crate::error::{EXIT_CODES, Exit, Refusal};
 use crate::session::{AgentKind, Message};
 use crate::view::render::answer::document_schema;
 use crate::view::render::{
-    agents, archive, cleanup, hook, json, list, pins, relocate, save, search, stores, trash, undo,
+    agents, archive, cleanup, hook, json, list, pins, relocate, save, search, stats, stores, trash, undo,
 };
 use crate::view::ui::Ui;
 
@@ -113,11 +113,12 @@ fn schema(name: &str) -> anyhow::Result<String> {
 }
 
 /// Returns each answer's name, its kinds and the fields that are its own.
-fn schemas() -> [(&'static str, &'static str, Schema); 27] {
+fn schemas() -> [(&'static str, &'static str, Schema); 28] {
     type Messages = Option<Vec<Message>>;
     [
         ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
         ("agent-list", "`agent-list`.", schema_for!(stores::AgentListJson<'_>)),
+        ("stats", "`stats`.", schema_for!(stats::StatsJson<'_>)),
         ("session", "`session`.", schema_for!(json::SessionDetailsJson<'_, Messages>)),
         ("search", "`search`.", schema_for!(search::SearchJson<'_>)),
         ("resume-plan", "`resume-plan`.", schema_for!(json::ResumePlanJson<'_>)),

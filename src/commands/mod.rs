@@ -26,6 +26,7 @@ mod safe;
 pub(crate) mod save;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod stats;
 pub(crate) mod trash;
 pub(crate) mod undo;
 

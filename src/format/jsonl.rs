@@ -386,6 +386,15 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> Contr
     Ok(())
 }
 
+/// Shows the lines of a file in which some bytes are; so most need not be parsed.
+pub(crate) fn each_line_with(path: &Path, bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<(), PathError> {
+    let finder = memmem::Finder::new(bytes);
+    each_line(path, &mut |line| {
+        line.into_iter().filter(|line| finder.find(line).is_some()).for_each(&mut *see);
+        ControlFlow::Continue(())
+    })
+}
+
 /// A whole file, one line at a time; it holds one line at most.
 #[derive(Debug)]
 pub(crate) struct Lines {

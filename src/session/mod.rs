@@ -12,6 +12,8 @@ pub(crate) mod matching;
 pub(crate) mod packed;
 mod place;
 pub(crate) mod select;
+pub(crate) mod stats;
+pub(crate) mod usage;
 pub(crate) mod when;
 
 use std::borrow::Cow;

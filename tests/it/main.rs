@@ -73,6 +73,7 @@ mod security;
 mod selectors;
 mod shapes;
 mod shown;
+mod stats;
 mod survival;
 mod terminal;
 mod undo;

@@ -120,15 +120,25 @@ fn the_picture_of_the_list_is_what_it_prints() {
     assert_picture("docs/pictures/list.svg", &picture(&world, size, "$ rejoin list\n", &sent));
 }
 
+#[test]
+fn the_picture_of_the_statistics_is_what_it_prints() {
+    let world = sample_home();
+    let size = Size { columns: 90, rows: 40 };
+    let (status, sent) = at_terminal(&world, size, &["stats"]).ends();
+    assert_eq!(status, Some(0), "{sent}");
+    assert_picture("docs/pictures/stats.svg", &picture(&world, size, "$ rejoin stats\n", &sent));
+}
+
 /// Screens of terminals of many widths, which are held against what is drawn of them.
 #[test]
 fn the_screens_of_every_width_are_what_they_were() {
     let world = sample_home();
     let grouped: &[&str] = &["list", "--group", "project", "--wide"];
-    let screens: [(&str, &[&str], u16, Option<&str>); 8] = [
+    let screens: [(&str, &[&str], u16, Option<&str>); 9] = [
         ("list", &["list"], 30, None),
         ("list-grouped", grouped, 40, None),
         ("agents", &["agents"], 20, None),
+        ("stats", &["stats"], 50, None),
         ("doctor", &["doctor"], 60, None),
         ("doctor-check", &["doctor", "--check", "duplicate-session", "--all-findings"], 30, None),
         ("doctor-fix", &["doctor", "--fix"], 40, Some("n\n")),

@@ -8,6 +8,7 @@ pub(super) mod about;
 mod ends;
 mod relocation;
 mod upkeep;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -27,6 +28,7 @@ use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::names;
@@ -231,6 +233,10 @@ impl Agent for Claude {
             let Some(listed) = listed.get(&place.store.root) else { return self.belongings(place) };
             Ok(belongings(place, |dir, name| listed[dir].named(name), &listed["todos"]))
         })
+    }
+
+    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        usage::tokens(&copy.place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

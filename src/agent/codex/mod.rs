@@ -8,6 +8,7 @@ pub(super) mod about;
 mod ends;
 mod meta;
 mod threads;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -22,6 +23,7 @@ use super::{Agent, Beginnings, Command, FindBelongings, Found, ReadContext, Stor
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::usage::Tokens;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
 };
@@ -186,6 +188,10 @@ impl Agent for Codex {
             Some(snapshots) => Ok(belongings(place, snapshots)),
             None => self.belongings(place),
         })
+    }
+
+    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        usage::tokens(&copy.place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -12,6 +12,7 @@ mod document;
 mod projects;
 mod reader;
 mod relocation;
+mod usage;
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::Read as _;
@@ -28,6 +29,7 @@ use crate::format::jsonl::Jsonl;
 use crate::format::shell;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -129,6 +131,10 @@ impl Agent for Gemini {
         let project = place.project.as_deref().unwrap_or_default();
         let marker = |base| place.store.root.join(base).join(project).join(".project_root");
         ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
+    }
+
+    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        usage::tokens(&copy.place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

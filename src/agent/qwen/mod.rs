@@ -9,6 +9,7 @@ pub(super) mod records;
 pub(super) mod about;
 mod ends;
 mod relocation;
+mod usage;
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -25,6 +26,7 @@ use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::usage::Tokens;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
 };
@@ -223,6 +225,10 @@ impl Agent for Qwen {
     fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
         let listings = Listings::default();
         Box::new(move |place| Ok(belongings(place, &listings)))
+    }
+
+    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        usage::tokens(&copy.place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

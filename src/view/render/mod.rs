@@ -19,6 +19,7 @@ pub(crate) mod resume;
 pub(crate) mod save;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod stats;
 pub(crate) mod stores;
 pub(crate) mod table;
 pub(crate) mod trash;

@@ -1,0 +1,44 @@
+//! What the replies of a rollout took: Codex writes the sum after each of them (0.169.0).
+
+use serde::Deserialize;
+
+use crate::error::PathError;
+use crate::format::jsonl::each_line_with;
+use crate::session::Located;
+use crate::session::usage::Tokens;
+
+#[derive(Deserialize)]
+struct Record {
+    payload: Payload,
+}
+
+#[derive(Deserialize)]
+struct Payload {
+    info: Info,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    total_token_usage: Usage,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    input_tokens: u64,
+    cached_input_tokens: u64,
+    output_tokens: u64,
+}
+
+pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
+    let mut last = None;
+    each_line_with(&place.path, b"\"total_token_usage\"", &mut |line| {
+        if let Ok(Record { payload: Payload { info: Info { total_token_usage: usage } } }) =
+            serde_json::from_slice(line)
+        {
+            let Usage { input_tokens: input, cached_input_tokens: cached, output_tokens: output } = usage;
+            last = Some(Tokens { input, cached, output });
+        }
+    })?;
+    Ok(last)
+}

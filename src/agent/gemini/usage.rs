@@ -1,0 +1,52 @@
+//! What the replies of a session took (0.61.0). A reply that is written again counts once; what a model thought is counted
+//! beside what it said.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use serde::Deserialize;
+
+use crate::agent::gemini::document::{Field, each_field};
+use crate::agent::gemini::is_document;
+use crate::error::PathError;
+use crate::format::jsonl::each_line_with;
+use crate::session::Located;
+use crate::session::usage::Tokens;
+use crate::system::fsio;
+
+#[derive(Deserialize)]
+struct Reply {
+    id: String,
+    tokens: Usage,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    input: u64,
+    output: u64,
+    cached: u64,
+    thoughts: u64,
+}
+
+pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
+    let mut replies: HashMap<String, Tokens> = HashMap::new();
+    let mut see = |reply: &[u8]| {
+        let Ok(Reply { id, tokens: Usage { input, output, cached, thoughts } }) = serde_json::from_slice(reply) else {
+            return;
+        };
+        replies.insert(id, Tokens { input, cached, output: output.saturating_add(thoughts) });
+    };
+    if is_document(place) {
+        let (file, _) = fsio::open_regular(&place.path)?;
+        each_field(file, &mut |field| {
+            if let Field::Message(raw) = field {
+                see(raw.get().as_bytes());
+            }
+            ControlFlow::Continue(())
+        });
+    } else {
+        each_line_with(&place.path, b"\"tokens\"", &mut see)?;
+    }
+    Ok(Tokens::sum(replies.into_values()))
+}

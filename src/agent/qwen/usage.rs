@@ -1,0 +1,37 @@
+//! What the replies of a transcript took (0.24.4). What a model thought is counted beside what it said.
+
+use serde::Deserialize;
+
+use crate::error::PathError;
+use crate::format::jsonl::each_line_with;
+use crate::session::Located;
+use crate::session::usage::Tokens;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    usage_metadata: Usage,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Usage {
+    prompt_token_count: u64,
+    cached_content_token_count: u64,
+    candidates_token_count: u64,
+    thoughts_token_count: u64,
+}
+
+pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
+    let mut sum: Option<Tokens> = None;
+    each_line_with(&place.path, b"\"usageMetadata\"", &mut |line| {
+        if let Ok(Record { usage_metadata: usage }) = serde_json::from_slice(line) {
+            *sum.get_or_insert_default() += Tokens {
+                input: usage.prompt_token_count,
+                cached: usage.cached_content_token_count,
+                output: usage.candidates_token_count.saturating_add(usage.thoughts_token_count),
+            };
+        }
+    })?;
+    Ok(sum)
+}

@@ -1,0 +1,88 @@
+//! `rejoin stats`
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use jiff::tz::TimeZone;
+use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
+
+use crate::agent;
+use crate::cli::StatsArgs;
+use crate::error::{Exit, PathError};
+use crate::scan::{self, Wanted};
+use crate::session::stats::{self, Measured, StatsKey};
+use crate::session::{Session, SessionKind};
+use crate::system::env::Env;
+use crate::view::render::stats::{Row, Stats};
+use crate::view::ui::Ui;
+
+pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let filter = super::filter(&args.filter, true, env);
+    let showing = ui.watch("Reading");
+    let watcher = showing.watcher();
+    let mut scan = scan::locate(env, &filter.agents).watched(watcher.clone()).read_all(env, Wanted::GLANCE);
+    scan.add_those_in_dirs(env, &filter, Wanted::GLANCE, &watcher);
+    scan.sessions.retain(|session| session.copy().kind != SessionKind::Empty && filter.matches(session));
+    watcher.begin(scan.sessions.len());
+    let read = |session: &mut Session| {
+        let read = measured(session, env);
+        watcher.done(1);
+        read
+    };
+    let read: Vec<_> = scan.sessions.par_iter_mut().map(read).collect();
+    drop(showing);
+    super::warn_of_problems(ui, &scan.problems);
+    let (mut sessions, mut exit) = (Vec::with_capacity(read.len()), Exit::Ok);
+    for (measured, failed) in read {
+        sessions.push(measured);
+        if let Some(error) = failed {
+            ui.warn(&error.to_string());
+            exit = Exit::Partial;
+        }
+    }
+    let keys = if args.by.is_empty() { &StatsKey::ALL } else { args.by.as_slice() };
+    let rows = keys.iter().flat_map(|by| {
+        let tallies = stats::tallies(&sessions, *by).into_iter();
+        tallies.map(|(key, tally)| Row { by: *by, key, tally })
+    });
+    let answer = Stats { rows: rows.collect(), total: stats::total(&sessions), is_whole: !args.by.is_empty() };
+    ui.answer(args.format, env, &answer)?;
+    Ok(exit)
+}
+
+/// Reads a session to its end; what cannot be read is not counted.
+fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
+    let (kind, mut days, mut failed) = (session.copy().kind, BTreeSet::new(), None);
+    let mut tokens = None;
+    if let Some(agent) = agent::by_kind(session.agent) {
+        let copy = &mut session.copies[0];
+        failed = agent.count(copy).err();
+        let mut see = |message: crate::session::Message| {
+            days.extend(message.at.map(|at| at.to_zoned(TimeZone::clone(&env.zone)).date()));
+            ControlFlow::Continue(())
+        };
+        failed = agent.messages(copy, &mut see).err().or(failed);
+        match agent.tokens(copy) {
+            Ok(found) => tokens = found,
+            Err(error) => failed = Some(error),
+        }
+    }
+    let copy = session.copy();
+    let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
+    // Where no message tells its time, that of the last activity stands for all.
+    if days.is_empty() {
+        days.extend(copy.active_at.as_ref().map(|at| at.value.to_zoned(TimeZone::clone(&env.zone)).date()));
+    }
+    let measured = Measured {
+        is_subagent: kind == SessionKind::Subagent,
+        agent: session.agent.name(),
+        project: dir.map(|dir| dir.value.to_string_lossy().into_owned()),
+        model: copy.model.as_ref().map(|model| model.value.clone()),
+        prompts: copy.prompts.unwrap_or(0),
+        replies: copy.replies.unwrap_or(0),
+        size_bytes: copy.size().unwrap_or(0),
+        days,
+        tokens,
+    };
+    (measured, failed)
+}

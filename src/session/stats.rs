@@ -1,0 +1,152 @@
+//! Sessions in numbers: how many, how long, how large, by what people ask for.
+
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::civil::Date;
+
+use crate::session::usage::Tokens;
+
+/// What sessions are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum StatsKey {
+    /// By agent.
+    Agent,
+    /// By launch directory.
+    Project,
+    /// By the model that answered last.
+    Model,
+    /// By the week of the last activity, named by its Monday.
+    Week,
+}
+
+impl StatsKey {
+    pub(crate) const ALL: [Self; 4] = [Self::Agent, Self::Project, Self::Model, Self::Week];
+
+    /// Returns the word of the JSON contract.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Project => "project",
+            Self::Model => "model",
+            Self::Week => "week",
+        }
+    }
+}
+
+/// One session in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Measured {
+    /// A sub-agent is a part of its session, and only its tokens are its own.
+    pub is_subagent: bool,
+    pub agent: &'static str,
+    pub project: Option<String>,
+    pub model: Option<String>,
+    pub prompts: u64,
+    pub replies: u64,
+    pub size_bytes: u64,
+    /// The days on which something was said, where the user is.
+    pub days: BTreeSet<Date>,
+    pub tokens: Option<Tokens>,
+}
+
+impl Measured {
+    /// Returns what it is counted under; `None` where that is not known.
+    fn key(&self, by: StatsKey) -> Option<String> {
+        match by {
+            StatsKey::Agent => Some(self.agent.to_owned()),
+            StatsKey::Project => self.project.clone(),
+            StatsKey::Model => self.model.clone(),
+            StatsKey::Week => self.days.last().and_then(|day| monday(*day)).map(|day| day.to_string()),
+        }
+    }
+}
+
+/// Returns the Monday of a day's week.
+fn monday(day: Date) -> Option<Date> {
+    let since = i64::from(day.weekday().to_monday_zero_offset());
+    day.checked_sub(jiff::Span::new().days(since)).ok()
+}
+
+/// Several sessions in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub sessions: u64,
+    pub prompts: u64,
+    pub replies: u64,
+    pub size_bytes: u64,
+    pub days: BTreeSet<Date>,
+    /// `None` where no agent of them records any.
+    pub tokens: Option<Tokens>,
+}
+
+impl Tally {
+    fn add(&mut self, session: &Measured) {
+        if let Some(tokens) = session.tokens {
+            *self.tokens.get_or_insert_default() += tokens;
+        }
+        if session.is_subagent {
+            return;
+        }
+        self.sessions += 1;
+        self.prompts += session.prompts;
+        self.replies += session.replies;
+        self.size_bytes += session.size_bytes;
+        self.days.extend(&session.days);
+    }
+}
+
+/// Counts all sessions together.
+pub(crate) fn total(sessions: &[Measured]) -> Tally {
+    let mut total = Tally::default();
+    sessions.iter().for_each(|session| total.add(session));
+    total
+}
+
+/// Counts sessions by a key, the most sessions first and weeks in their order; what is not known comes last, as `None`.
+pub(crate) fn tallies(sessions: &[Measured], by: StatsKey) -> Vec<(Option<String>, Tally)> {
+    let mut tallies: HashMap<Option<String>, Tally> = HashMap::new();
+    for session in sessions {
+        tallies.entry(session.key(by)).or_default().add(session);
+    }
+    let mut tallies: Vec<_> = tallies.into_iter().filter(|(_, tally)| tally.sessions > 0).collect();
+    tallies.sort_by(|(key, tally), (other_key, other)| {
+        let unknown_last = key.is_none().cmp(&other_key.is_none());
+        let by_count =
+            if by == StatsKey::Week { std::cmp::Ordering::Equal } else { other.sessions.cmp(&tally.sessions) };
+        unknown_last.then(by_count).then_with(|| key.cmp(other_key))
+    });
+    tallies
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    fn session(agent: &'static str, day: Date, prompts: u64) -> Measured {
+        Measured { agent, prompts, days: BTreeSet::from([day]), ..Measured::default() }
+    }
+
+    #[test]
+    fn sessions_are_counted_by_key_and_a_sub_agent_adds_its_tokens_alone() {
+        let tokens = Tokens { input: 5, cached: 2, output: 1 };
+        let sessions = [
+            session("claude", date(2026, 11, 22), 2),
+            Measured { tokens: Some(tokens), ..session("codex", date(2026, 11, 23), 3) },
+            session("codex", date(2026, 11, 29), 1),
+            Measured { is_subagent: true, tokens: Some(tokens), ..session("codex", date(2026, 11, 29), 100) },
+        ];
+        let all = total(&sessions);
+        assert_eq!((all.sessions, all.prompts, all.days.len()), (3, 6, 3));
+        assert_eq!(all.tokens, Some(Tokens { input: 10, cached: 4, output: 2 }));
+        let told = |by| -> Vec<(Option<String>, u64)> {
+            tallies(&sessions, by).into_iter().map(|(key, tally)| (key, tally.sessions)).collect()
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(told(StatsKey::Agent), [(text("codex"), 2), (text("claude"), 1)]);
+        assert_eq!(told(StatsKey::Week), [(text("2026-11-16"), 1), (text("2026-11-23"), 2)]);
+        assert_eq!(told(StatsKey::Model), [(None, 3)]);
+    }
+}

@@ -1,0 +1,248 @@
+//! Sessions in numbers: bars for people, lines for pipes, JSON for scripts.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::format::text;
+use crate::session::stats::{StatsKey, Tally};
+use crate::session::usage::Tokens;
+use crate::system::env::Env;
+use crate::view::render::answer::{Answer, List};
+use crate::view::render::table::{DEFAULT_WIDTH, shown_dir};
+use crate::view::ui::Styles;
+
+/// So many rows of a group are shown to people who did not ask for that group.
+const MAX_ROWS: usize = 10;
+/// How wide a bar is at most, in columns.
+const MAX_BAR: usize = 24;
+
+/// What `stats` answers.
+#[derive(Debug)]
+pub(crate) struct Stats {
+    /// The numbers by each key that was asked for, those of one key together.
+    pub rows: Vec<Row>,
+    pub total: Tally,
+    /// Whether every row is shown to people too.
+    pub is_whole: bool,
+}
+
+/// The sessions of one value of a key.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub by: StatsKey,
+    /// `None` is what is not known.
+    pub key: Option<String>,
+    pub tally: Tally,
+}
+
+/// The answer of `stats`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Stats", deny_unknown_fields)]
+pub(crate) struct StatsJson<'a> {
+    /// The sessions by each key that was asked for.
+    pub rows: List<'a, StatsRowJson<'a>>,
+    /// All of them together.
+    pub total: TallyJson,
+}
+
+/// The sessions of one value of a key.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "StatsRow", deny_unknown_fields)]
+pub(crate) struct StatsRowJson<'a> {
+    /// What they are counted by.
+    pub by: StatsKey,
+    /// The agent, the directory, the model, or the Monday of the week; `null` when it is not known.
+    pub key: Option<&'a str>,
+    /// Their numbers.
+    #[serde(flatten)]
+    pub tally: TallyJson,
+}
+
+/// Several sessions in numbers.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Tally")]
+pub(crate) struct TallyJson {
+    /// How many, without sub-agents.
+    pub sessions: u64,
+    /// What people typed.
+    pub prompts: u64,
+    /// What models answered.
+    pub replies: u64,
+    /// Everything that belongs to them, in bytes; a session in a database has no size.
+    pub size_bytes: u64,
+    /// On how many days something was said.
+    pub active_days: usize,
+    /// What their replies and those of their sub-agents took, as far as their agents record it; `null` where none does.
+    pub tokens: Option<Tokens>,
+}
+
+impl From<&Tally> for TallyJson {
+    fn from(tally: &Tally) -> Self {
+        let Tally { sessions, prompts, replies, size_bytes, days, tokens } = tally;
+        Self {
+            sessions: *sessions,
+            prompts: *prompts,
+            replies: *replies,
+            size_bytes: *size_bytes,
+            active_days: days.len(),
+            tokens: *tokens,
+        }
+    }
+}
+
+impl Stats {
+    /// Writes a line a row: what it is counted by, which, sessions, prompts, replies, bytes, days, tokens.
+    fn lines(&self, out: &mut impl Write) -> io::Result<()> {
+        for Row { by, key, tally } in &self.rows {
+            let key = key.as_deref().map(text::field).unwrap_or_default();
+            let Tally { sessions, prompts, replies, size_bytes, days, tokens } = tally;
+            let number = |of: fn(&Tokens) -> u64| tokens.as_ref().map(|it| of(it).to_string()).unwrap_or_default();
+            writeln!(
+                out,
+                "{}\t{key}\t{sessions}\t{prompts}\t{replies}\t{size_bytes}\t{}\t{}\t{}\t{}",
+                by.name(),
+                days.len(),
+                number(|it| it.input),
+                number(|it| it.cached),
+                number(|it| it.output)
+            )?;
+        }
+        Ok(())
+    }
+
+    fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        let Tally { sessions, prompts, replies, size_bytes, days, tokens } = &self.total;
+        let mut said = vec![
+            text::count(*sessions, "session"),
+            text::count(*prompts, "prompt"),
+            format!("{replies} {}", if *replies == 1 { "reply" } else { "replies" }),
+            text::size(*size_bytes),
+            text::count(days.len() as u64, "active day"),
+        ];
+        said.extend(
+            tokens.map(|it| format!("{} tokens read, {} of them from a cache", short(it.input), short(it.cached))),
+        );
+        said.extend(tokens.map(|it| format!("{} tokens written", short(it.output))));
+        for line in text::flowed("In all:", &said, width) {
+            writeln!(out, "{line}")?;
+        }
+        for group in self.rows.chunk_by(|row, next| row.by == next.by) {
+            writeln!(out)?;
+            self.group(out, group, width, env, styles)?;
+        }
+        Ok(())
+    }
+
+    fn group(&self, out: &mut impl Write, all: &[Row], width: usize, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { header, strong, faint, .. } = styles;
+        let Some(by) = all.first().map(|row| row.by) else { return Ok(()) };
+        let skipped = if self.is_whole { 0 } else { all.len().saturating_sub(MAX_ROWS) };
+        // Of weeks the last ones are of interest, of all else the first.
+        let shown = if by == StatsKey::Week { &all[skipped..] } else { &all[..all.len() - skipped] };
+        let names: Vec<String> = shown.iter().map(|row| name(by, row.key.as_deref(), env)).collect();
+        let mut columns = vec![
+            column("SESSIONS", shown, |tally| tally.sessions.to_string()),
+            column("PROMPTS", shown, |tally| tally.prompts.to_string()),
+            column("SIZE", shown, |tally| text::size(tally.size_bytes)),
+            column("DAYS", shown, |tally| tally.days.len().to_string()),
+            column("TOKENS", shown, |tally| {
+                tally.tokens.map_or_else(String::new, |it| short(it.input.saturating_add(it.output)))
+            }),
+        ];
+        let title = by.name().to_uppercase();
+        let longest = names.iter().map(|name| name.width()).max().unwrap_or(0).max(title.len());
+        // What there is no room for goes, the last first; a name keeps at least so much.
+        let room = |columns: &[Column]| columns.iter().map(|column| column.width + 2).sum::<usize>();
+        while columns.len() > 1 && room(&columns) + longest.min(24) > width {
+            columns.pop();
+        }
+        let name_width = longest.min(width.saturating_sub(room(&columns)).max(8));
+        let bar = width.saturating_sub(name_width + room(&columns) + 2).min(MAX_BAR);
+        let cells = |at: usize| columns.iter().map(move |column| column.cell(at)).collect::<String>();
+        let heads: String = columns.iter().map(|column| format!("  {:>1$}", column.head, column.width)).collect();
+        writeln!(out, "{header}{title:<name_width$}{heads}{header:#}")?;
+        let most = shown.iter().map(|row| row.tally.sessions).max().unwrap_or(1).max(1);
+        for (at, (name, row)) in names.iter().zip(shown).enumerate() {
+            let name = match by {
+                StatsKey::Project => text::truncated_path(name, name_width),
+                _ => text::truncated(name, name_width),
+            };
+            let padding = " ".repeat(name_width.saturating_sub(name.width()));
+            write!(out, "{name}{padding}{}", cells(at))?;
+            if bar > 0 {
+                write!(out, "  {strong}{}{strong:#}", bar_of(row.tally.sessions, most, bar))?;
+            }
+            writeln!(out)?;
+        }
+        if skipped > 0 {
+            let which = if by == StatsKey::Week { "earlier" } else { "more" };
+            writeln!(out, "{faint}{skipped} {which}: rejoin stats --by {}{faint:#}", by.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns a bar of blocks; its last block may be a part of one.
+fn bar_of(count: u64, most: u64, width: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = usize::try_from((count * 8 * width as u64).div_ceil(most)).unwrap_or(0);
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
+}
+
+fn name(by: StatsKey, key: Option<&str>, env: &Env) -> String {
+    match (by, key) {
+        (_, None) => "(unknown)".to_owned(),
+        (StatsKey::Project, Some(dir)) => text::one_line(&shown_dir(Path::new(dir), env)).into_owned(),
+        (_, Some(key)) => text::one_line(key).into_owned(),
+    }
+}
+
+struct Column {
+    head: &'static str,
+    cells: Vec<String>,
+    width: usize,
+}
+
+impl Column {
+    fn cell(&self, at: usize) -> String {
+        format!("  {:>1$}", self.cells[at], self.width)
+    }
+}
+
+fn column(head: &'static str, rows: &[Row], cell: impl Fn(&Tally) -> String) -> Column {
+    let cells: Vec<String> = rows.iter().map(|row| cell(&row.tally)).collect();
+    let width = cells.iter().map(String::len).max().unwrap_or(0).max(head.len());
+    Column { head, cells, width }
+}
+
+/// Writes a number as people say it: 950, 12.3k, 4.5M.
+fn short(number: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    match UNITS.iter().find(|(unit, _)| number >= *unit) {
+        Some((unit, name)) => {
+            let tenths = number / (unit / 10);
+            format!("{}.{}{name}", tenths / 10, tenths % 10)
+        }
+        None => number.to_string(),
+    }
+}
+
+impl Answer for Stats {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let rows = List::of(&self.rows, |Row { by, key, tally }| StatsRowJson {
+            by: *by,
+            key: key.as_deref(),
+            tally: TallyJson::from(tally),
+        });
+        ("stats", StatsJson { rows, total: TallyJson::from(&self.total) })
+    }
+
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if env.stdout_is_terminal { self.text(out, env, styles) } else { self.lines(out) }
+    }
+}

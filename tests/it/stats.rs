@@ -1,0 +1,114 @@
+//! `stats`: sessions in numbers.
+
+use serde_json::{Value, json};
+
+use crate::fixtures::{Claude, Codex, Gemini, Pi, id};
+use crate::world::World;
+
+fn numbers(world: &World, args: &[&str]) -> Value {
+    world.rejoin(["stats", "--json"].iter().chain(args)).code(0).stderr_eq("").json()
+}
+
+/// Returns the row of a value.
+fn row<'v>(answer: &'v Value, by: &str, key: impl Into<Value>) -> &'v Value {
+    let key = key.into();
+    let rows = answer["rows"].as_array().expect("rows");
+    rows.iter().find(|row| row["by"] == by && row["key"] == key).unwrap_or_else(|| panic!("{key} is not in {answer}"))
+}
+
+fn usage(input: u64, made: u64, cached: u64, output: u64) -> Value {
+    json!({"input_tokens": input, "cache_creation_input_tokens": made, "cache_read_input_tokens": cached,
+        "output_tokens": output})
+}
+
+/// A reply that took so much, in two records, as Claude Code writes them.
+fn reply(session: Claude, id: &str, usage: &Value) -> Claude {
+    let record = |text: &str| {
+        json!({"id": id, "role": "assistant", "model": "model-a", "usage": usage,
+            "content": [{"type": "text", "text": text}]})
+    };
+    session.message("assistant", &record("one"), &json!({})).message("assistant", &record("two"), &json!({}))
+}
+
+#[test]
+fn sessions_are_counted_by_agent_project_model_and_week() {
+    let world = World::new();
+    let (a, b) = (world.dir("a"), world.dir("b"));
+    world.add(Claude::session(id(1)).in_dir(&a).at("2026-02-02T10:00:00Z").turn("x", "y").turn("z", "w"));
+    world.add(
+        Claude::session(id(2)).in_dir(&b).at("2026-02-09T10:00:00Z").turn("x", "y").subagent("agent-a1", "q", "r"),
+    );
+    world.add(Codex::session(id(3)).in_dir(&a).turn("x", "y"));
+    let answer = numbers(&world, &[]);
+    assert_eq!((&answer["kind"], &answer["total"]["sessions"]), (&json!("stats"), &json!(3)));
+    assert_eq!((&answer["total"]["prompts"], &answer["total"]["replies"]), (&json!(4), &json!(4)));
+    assert_eq!(row(&answer, "agent", "claude")["sessions"], 2);
+    assert_eq!(row(&answer, "agent", "codex")["prompts"], 1);
+    assert_eq!(row(&answer, "project", a.to_str().expect("a path"))["sessions"], 2);
+    assert_eq!(row(&answer, "week", "2026-02-02")["sessions"], 1);
+    assert_eq!(row(&answer, "week", "2026-02-09")["active_days"], 1);
+    // The filters of `list` apply.
+    let answer = numbers(&world, &["--dir", a.to_str().expect("a path"), "--by", "agent"]);
+    assert_eq!(answer["rows"].as_array().expect("rows").len(), 2);
+    assert_eq!(answer["total"]["sessions"], 2);
+    assert_eq!(numbers(&world, &["--since", "2027"])["total"]["sessions"], 0);
+}
+
+#[test]
+fn tokens_are_those_that_an_agent_records_and_no_others() {
+    let world = World::new();
+    let one = reply(Claude::session(id(1)).in_dir("/usr").prompt("x"), "m1", &usage(1, 10, 100, 5));
+    world.add(reply(one.prompt("y"), "m2", &usage(2, 0, 200, 7)));
+    world.add(Pi::session(id(2)).in_dir("/usr").turn("x", "y"));
+    let answer = numbers(&world, &["--by", "agent"]);
+    let tokens = json!({"input": 313, "cached": 300, "output": 12});
+    assert_eq!(row(&answer, "agent", "claude")["tokens"], tokens);
+    assert_eq!(row(&answer, "agent", "pi")["tokens"], Value::Null);
+    assert_eq!(answer["total"]["tokens"], tokens);
+    world.add(Gemini::session(id(3)).in_dir("/usr").turn("x", "y"));
+    numbers(&world, &[]);
+}
+
+#[test]
+fn numbers_that_nobody_can_have_used_do_no_harm() {
+    let world = World::new();
+    let most = u64::MAX;
+    world.add(reply(Claude::session(id(1)).in_dir("/usr").prompt("x"), "m1", &usage(most, most, most, most)));
+    world.add(reply(Claude::session(id(2)).in_dir("/usr").prompt("x"), "m1", &usage(most, 1, 1, 1)));
+    let bad = json!({"input_tokens": "many", "output_tokens": -1});
+    world.add(reply(Claude::session(id(3)).in_dir("/usr").prompt("x"), "m1", &bad));
+    assert_eq!(numbers(&world, &[])["total"]["tokens"]["input"], most);
+    world.on_terminal(60, ["stats"]).code(0);
+}
+
+#[test]
+fn a_pipe_gets_a_line_a_row() {
+    let world = World::new();
+    world.add(Codex::session(id(1)).in_dir("/usr").turn("x", "y"));
+    let lines = world.rejoin(["stats", "--by", "agent,project"]).code(0).stderr_eq("").stdout();
+    let fields: Vec<Vec<&str>> = lines.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(fields.len(), 2, "{lines}");
+    assert!(fields.iter().all(|line| line.len() == 10), "{lines}");
+    assert_eq!(
+        (&fields[0][..5], &fields[1][..3]),
+        (&["agent", "codex", "1", "1", "1"][..], &["project", "/usr", "1"][..])
+    );
+}
+
+#[test]
+fn a_terminal_of_any_width_gets_tables_that_fit() {
+    let world = World::new();
+    for n in 1..15 {
+        let dir = world.dir(&format!("a/rather/long/path/to/the/project-{n}"));
+        world.add(Claude::session(id(n)).in_dir(dir).turn("x", "y"));
+    }
+    for columns in [40_u16, 60, 80, 200] {
+        let shown = world.on_terminal(columns, ["stats", "--color", "never"]).code(0).stdout();
+        for line in shown.lines() {
+            assert!(line.chars().count() <= usize::from(columns), "{columns} columns: {line}");
+        }
+        assert!(shown.contains("4 more: rejoin stats --by project"), "{shown}");
+    }
+    let shown = world.on_terminal(80, ["stats", "--by", "project"]).code(0).stdout();
+    assert!(!shown.contains("more:") && shown.contains("project-14"), "{shown}");
+}
