@@ -373,18 +373,21 @@ fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
             let mut written = 0_u32;
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                 use std::io::Write as _;
-                let mut file = std::fs::File::options().append(true).open(&copy).expect("a transcript");
+                let Ok(mut file) = std::fs::File::options().append(true).open(&copy) else { break };
                 writeln!(file, "{{\"type\":\"noted\",\"n\":{written}}}").expect("a line");
                 written += 1;
             }
             written
         })
     };
-    for _ in 0..10 {
-        world.rejoin(["dedupe", &id(4), "--keep", "1"]).code(3);
-    }
+    // A machine with much to do may keep the agent from writing for as long as a run takes; then the copy goes, whole.
+    let went =
+        (0..10).any(|_| world.rejoin(["dedupe", &id(4), "--keep", "1"]).code_is_one_of(&[0, 3]).exit() == Some(0));
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let written = agent.join().expect("an agent");
+    if went {
+        world.rejoin(["undo", "--yes"]).code(0);
+    }
     let text = std::fs::read_to_string(&copy).expect("a transcript");
     assert_eq!(text.lines().filter(|line| line.contains("noted")).count(), written as usize);
 }
