@@ -13,6 +13,12 @@ use crate::session::stats::StatsKey;
 /// Arguments of `list`.
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
+    /// Only sessions with each of these words in their title, first prompt, directory, agent, id or marks
+    ///
+    /// `agent:claude`, `dir:shop`, `since:7d` and `before:2026-11` are filters here as in the picker.
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+
     #[command(flatten)]
     pub filter: FilterArgs,
 
@@ -69,7 +75,7 @@ impl ListArgs {
     /// Returns whether something else was asked for than the plain list.
     pub(crate) fn is_narrowed(&self) -> bool {
         let FilterArgs { place, since, older_than } = &self.filter;
-        let is_filtered = place.is_narrow() || since.is_some() || older_than.is_some();
+        let is_filtered = !self.words.is_empty() || place.is_narrow() || since.is_some() || older_than.is_some();
         is_filtered || self.all || self.counts() || self.reverse || self.group.is_some() || self.limit.is_some()
     }
 }

@@ -16,8 +16,10 @@ use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::find;
 use crate::commands::list::Line;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
+use crate::commands::words;
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Wanted};
+use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
@@ -145,7 +147,7 @@ pub(super) fn no_archive(archive: &Archive) -> Refusal {
 }
 
 /// Lists what is archived, with the filters and orders of `list`.
-pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.archive_dir.as_deref());
     if args.archive_dir.is_some() && !archive.root().is_dir() {
         return Err(no_archive(&archive).into());
@@ -155,8 +157,10 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     let layout = super::list::layout(args, || ShortIds::of(&sessions), env);
-    let mut ranked: Vec<(Line, Session)> =
-        sessions.into_iter().map(|session| (Line::of(&session, args.sort, filter), session)).collect();
+    let line = |session: &Session| {
+        Line::of(session, args.sort, filter).only_if(args.words.is_empty() || words::are_in(query, session, env))
+    };
+    let mut ranked: Vec<(Line, Session)> = sessions.into_iter().map(|session| (line(&session), session)).collect();
     let by_name = |(_, a): &(Line, Session), (_, b): &(Line, Session)| (a.agent, &a.id).cmp(&(b.agent, &b.id));
     let dir = |(_, session): &(Line, Session)| session.launch_dir().map(Path::to_owned);
     let hidden = super::list::put_in_order(&mut ranked, |(line, _)| line, by_name);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::agent;
 use crate::change::pins::Pins;
 use crate::cli::{ListArgs, ListForm};
+use crate::commands::words;
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
@@ -49,6 +50,11 @@ impl Line {
         }
     }
 
+    /// Leaves it out where it is not meant for another reason.
+    pub(super) fn only_if(self, is_meant: bool) -> Self {
+        Self { is_meant: self.is_meant && is_meant, ..self }
+    }
+
     /// Says whether it comes before all that are not meant so.
     pub(super) fn first(self, is_first: bool) -> Self {
         Self { is_first, ..self }
@@ -78,14 +84,17 @@ impl InOrder for Shown<'_> {
 
 pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut filter = super::filter(&args.filter, args.all, env);
+    let query = words::sound_query(&args.words, env)?;
     if args.archived {
-        return super::archive::list(args, &filter, env, ui);
+        return super::archive::list(args, &filter, &query, env, ui);
     }
     filter.kin = kin(&filter.dirs, env);
     let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
     let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-    let mut shelf = places.shelve(env, &filter, wanted, true, |session| Line::of(session, args.sort, &filter));
+    let mut shelf = places.shelve(env, &filter, wanted, true, |session| {
+        Line::of(session, args.sort, &filter).only_if(args.words.is_empty() || words::are_in(&query, session, env))
+    });
     drop(showing);
     super::warn_of_problems(ui, &shelf.problems);
 
@@ -98,7 +107,9 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let beyond_limit = cut(&mut cards, dir, args, env);
 
     let looked_in = if read == 0 { agent::roots(env, &filter.agents) } else { Vec::new() };
-    let (dangling, problems) = (std::mem::take(&mut shelf.dangling), std::mem::take(&mut shelf.problems));
+    let (mut dangling, problems) = (std::mem::take(&mut shelf.dangling), std::mem::take(&mut shelf.problems));
+    // What leads to no session has no words of one.
+    dangling.retain(|_| args.words.is_empty());
     let shown = Shown { shelf: &shelf, cards, pins, filter: &filter };
     let sessions = &shown;
     let listing = Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, problems };

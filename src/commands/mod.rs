@@ -29,6 +29,7 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod trash;
 pub(crate) mod undo;
+mod words;
 
 use crate::change::pins::Pins;
 use crate::cli::{FilterArgs, LockArgs, PlaceArgs};

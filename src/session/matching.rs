@@ -74,6 +74,13 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// Returns what names it.
+    fn named(&self) -> [&str; 3] {
+        [&self.title, &self.dir, &self.labels]
+    }
+}
+
 /// A word, in the ways that it is looked for.
 #[derive(Clone, Debug)]
 struct Word {
@@ -96,6 +103,14 @@ impl Word {
 
     fn is_in(&self, folded: &str) -> bool {
         self.part.find(folded.as_bytes()).is_some()
+    }
+
+    /// Returns where in a session it stands as it was typed.
+    fn stands_in(&self, subject: &Subject) -> Option<Rank> {
+        if subject.named().into_iter().any(|text| self.is_in(text)) || self.begins(&subject.id) {
+            return Some(Rank::Named);
+        }
+        self.is_in(&subject.prompt).then_some(Rank::Prompted)
     }
 
     fn begins(&self, folded: &str) -> bool {
@@ -147,6 +162,11 @@ impl Query {
     /// Returns the words that are no filters.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(|word| word.text.as_str())
+    }
+
+    /// Returns whether a session passes the filters, and every word stands somewhere in it as it was typed.
+    pub(crate) fn is_answered_by(&self, subject: &Subject) -> bool {
+        self.lets_pass(subject) && self.words.iter().all(|word| word.stands_in(subject).is_some())
     }
 
     /// Returns whether a session passes the filters, whatever the words are.
@@ -214,14 +234,8 @@ impl Matching {
     }
 
     fn rank_of(&mut self, word: &Word, subject: &Subject) -> Option<Rank> {
-        let named = [&subject.title, &subject.dir, &subject.labels];
-        if named.iter().any(|text| word.is_in(text)) || word.begins(&subject.id) {
-            return Some(Rank::Named);
-        }
-        if word.is_in(&subject.prompt) {
-            return Some(Rank::Prompted);
-        }
-        named.into_iter().any(|text| self.is_loosely_in(word, text)).then_some(Rank::Loose)
+        let is_loose = |text| self.is_loosely_in(word, text);
+        word.stands_in(subject).or_else(|| subject.named().into_iter().any(is_loose).then_some(Rank::Loose))
     }
 
     /// Returns whether the letters of a word stand in a text close enough together; which ones is in `found` then.

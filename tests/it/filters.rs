@@ -2,7 +2,7 @@
 
 use crate::contract::changes::Cleanup;
 use crate::contract::{Details, DoctorReport};
-use crate::fixtures::{Amplifier, Claude, Codex, id};
+use crate::fixtures::{Amplifier, Claude, Codex, Leo, id};
 use crate::world::World;
 
 /// Two newer sessions elsewhere, and an older one in `shop`.
@@ -115,4 +115,37 @@ fn several_agents_are_named_at_once() {
     assert_eq!(count(&["-a", "claude", "-a", "amplifier"]), 3);
     let answer = world.rejoin(["list", "--agent", "claude,codx"]).code(2);
     assert!(answer.stderr().contains("'codex'"), "{}", answer.stderr());
+}
+
+#[test]
+fn words_choose_what_is_listed_as_they_choose_what_is_resumed() {
+    let world = World::new();
+    let (shop, barn) = (world.dir("shop"), world.dir("barn"));
+    world.add(Claude::session(id(1)).in_dir(&shop).at("2026-02-20T10:00:00Z").turn("mend the till", "done"));
+    world.add(Claude::session(id(2)).in_dir(&barn).turn("paint it", "done").title("Red till"));
+    world.add(Codex::session(id(3)).in_dir(&barn).turn("mend the roof", "done"));
+    world.add(Leo::pointer(world.dir("lost"), &id(9)));
+    let listed = |words: &[&str]| -> Vec<String> {
+        let lines = world.rejoin(["list"].iter().chain(words)).code(0).stdout();
+        let mut ids: Vec<String> =
+            lines.lines().filter_map(|line| line.split('\t').nth(1)).map(str::to_owned).collect();
+        ids.sort_unstable();
+        ids
+    };
+    assert_eq!(listed(&["TILL"]), [id(1), id(2)]);
+    assert_eq!(listed(&["mend", "till"]), [id(1)]);
+    assert_eq!(listed(&["mend the till"]), [id(1)]);
+    assert_eq!(listed(&["barn"]), [id(2), id(3)]);
+    assert_eq!(listed(&["agent:codex"]), [id(3)]);
+    assert_eq!(listed(&["since:2026-02-15"]), [id(1)]);
+    assert_eq!(listed(&["dir:shop", "paint"]), Vec::<String>::new());
+    assert_eq!(listed(&["mend", "--agent", "codex"]), [id(3)]);
+    let refused = world.rejoin(["list", "agent:nobody"]).code(2).stdout_eq("").stderr();
+    assert!(refused.contains("no agent is called nobody"), "{refused}");
+    // A person is told that the words are why, and of nothing else.
+    let shown = world.on_terminal(80, ["list", "nothing"]).code(0).stderr();
+    assert!(shown.contains("None of 3 sessions matches.") && !shown.contains("points to"), "{shown}");
+    world.rejoin(["archive", "--every"]).code(0);
+    let archived = world.rejoin(["list", "--archived", "till"]).code(0).stdout();
+    assert_eq!(archived.lines().count(), 2, "{archived}");
 }

@@ -18,10 +18,9 @@ pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_
 
 use crate::agent::Depth;
 use crate::commands::list::{self, Line};
+use crate::commands::words;
 use crate::error::{Exit, Refusal, Row};
 use crate::scan::{self, Places, Scan, Wanted};
-use crate::session::marks;
-use crate::session::matching::{Matching, Query, Rank, Subject};
 use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
@@ -208,17 +207,9 @@ fn by_text(
 
 /// Finds the sessions that have every word of a text somewhere, the newest first.
 fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
-    let query = Query::parse(text, |_| None);
-    let mut matching = Matching::default();
-    let mut found: Vec<usize> = (0..sessions.len())
-        .filter(|at| {
-            let session = &sessions[*at];
-            let dir = session.launch_dir().map(|dir| env.tilde(dir)).unwrap_or_default();
-            let subject = Subject::of(session, session.label().unwrap_or_default(), &dir, &marks::words(session));
-            let is_meant = matching.rank(&query, &subject).is_some_and(|rank| rank < Rank::Loose);
-            session.copy().kind.is_listed() && is_meant
-        })
-        .collect();
+    let query = words::query(text, env);
+    let is_meant = |at: &usize| sessions[*at].copy().kind.is_listed() && words::are_in(&query, &sessions[*at], env);
+    let mut found: Vec<usize> = (0..sessions.len()).filter(is_meant).collect();
     found.sort_by_key(|at| Reverse(sessions[*at].recency()));
     found
 }
