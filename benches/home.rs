@@ -68,6 +68,8 @@ const ALL: &[Agent] = &[
     #[cfg(feature = "sqlite")]
     Agent { name: "goose", store: ".local/share/goose", write: Generator::goose },
     Agent { name: "jido", store: ".jido_code", write: Generator::jido },
+    #[cfg(feature = "sqlite")]
+    Agent { name: "kilo", store: ".local/share/kilo", write: Generator::kilo },
     Agent { name: "kimi", store: ".kimi", write: Generator::kimi },
     #[cfg(feature = "sqlite")]
     Agent { name: "opencode", store: ".local/share/opencode", write: Generator::opencode },

@@ -1,4 +1,4 @@
-//! Agents that keep their sessions in a database: OpenCode and Goose.
+//! Agents that keep their sessions in a database: OpenCode, Kilo and Goose.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,6 +69,14 @@ const GOOSE: &str = "
 
 impl Generator {
     pub(super) fn opencode(&mut self, project: &Project, _number: usize) -> io::Result<String> {
+        self.in_tables_of_opencode(project, ".local/share/opencode/opencode.db")
+    }
+
+    pub(super) fn kilo(&mut self, project: &Project, _number: usize) -> io::Result<String> {
+        self.in_tables_of_opencode(project, ".local/share/kilo/kilo.db")
+    }
+
+    fn in_tables_of_opencode(&mut self, project: &Project, path: &str) -> io::Result<String> {
         let mut session = self.session(project);
         let id = format!("ses_{}", self.hex(26));
         let (title, start) = (self.prose(30), session.at.as_millisecond());
@@ -96,7 +104,7 @@ impl Generator {
             };
             rows.push((format!("msg_{turn}{}", &id[4..]), at, data, parts));
         }
-        let database = self.databases.open(&self.root.join(".local/share/opencode/opencode.db"), OPENCODE)?;
+        let database = self.databases.open(&self.root.join(path), OPENCODE)?;
         let insert = || {
             let model = r#"{"id":"model-large-1","providerID":"maker"}"#;
             database.execute(

@@ -33,6 +33,7 @@ mod found;
 mod gemini;
 mod goose;
 pub(crate) mod jido;
+mod kilo;
 mod kimi;
 pub(crate) mod leo;
 mod listing;

@@ -14,6 +14,7 @@ macro_rules! agents {
                 Codex codex "Codex";
                 Gemini gemini "Gemini CLI";
                 OpenCode opencode "OpenCode";
+                Kilo kilo "Kilo";
                 Qwen qwen "Qwen Code";
                 Copilot copilot "Copilot CLI";
                 Pi pi "Pi";

@@ -89,6 +89,7 @@ impl Agent {
     pub(crate) const GEMINI: Self = Self("gemini");
     pub(crate) const GOOSE: Self = Self("goose");
     pub(crate) const JIDO: Self = Self("jido");
+    pub(crate) const KILO: Self = Self("kilo");
     pub(crate) const KIMI: Self = Self("kimi");
     pub(crate) const OPENCODE: Self = Self("opencode");
     pub(crate) const PI: Self = Self("pi");

@@ -59,7 +59,8 @@ No problems found in 4 sessions.
 fn a_home_without_a_session_is_healthy() {
     World::new().rejoin(["doctor"]).code(0).stderr_eq("").stdout_eq(str![[r#"
 No sessions found. Looked in ~/.amplifier, ~/.claude, ~/.jido_code, ~/.codex, ~/.gemini, ~/.local/share/opencode,
-  ~/.qwen, ~/.copilot, ~/.pi/agent/sessions, ~/.vibe/logs/session, ~/.kimi, ~/.local/share/goose, ~/.local/share/crush.
+  ~/.local/share/kilo, ~/.qwen, ~/.copilot, ~/.pi/agent/sessions, ~/.vibe/logs/session, ~/.kimi, ~/.local/share/goose,
+  ~/.local/share/crush.
 `rejoin agents` says what was found of each agent.
 No problems found in 0 sessions.
 
@@ -807,7 +808,7 @@ fn what_real_clients_left_gives_no_false_error() {
         let Some(folder) = corpus(&name) else { continue };
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
-        let answer = world.with("REJOIN_NOW", "2026-11-22T00:00:00Z").rejoin(["doctor", "--deep", "--json"]);
+        let answer = world.with("REJOIN_NOW", "2026-11-23T00:00:00Z").rejoin(["doctor", "--deep", "--json"]);
         let report: DoctorReport = answer.json();
         for finding in report.findings.iter().filter(|finding| finding.severity != Severity::Info) {
             let is_true = match finding.severity {

@@ -188,6 +188,9 @@ impl Arena {
         self.add("opencode", &opencode_id(n + 10), |home| {
             OpenCode::session(opencode_id(n + 10)).in_dir(dir).turn(said.0, said.1).write_tree(home);
         });
+        self.add("kilo", &opencode_id(n + 20), |home| {
+            OpenCode::of_kilo(opencode_id(n + 20)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+        });
         self.add("goose", &format!("20260201_{n}"), |home| {
             Goose::session(&format!("20260201_{n}"))
                 .in_dir(dir)

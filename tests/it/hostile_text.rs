@@ -77,6 +77,7 @@ fn fill_databases(world: &World, dir: &Path) {
     use crate::fixtures::{Crush, Goose, OpenCode, opencode_id, register_crush};
     let h = HOSTILE;
     world.add(OpenCode::session(opencode_id(1)).in_dir(dir).title(h).turn(h, h));
+    world.add(OpenCode::of_kilo(opencode_id(2)).in_dir(dir).title(h).turn(h, h));
     world.add(Goose::session("20260201_1").in_dir(dir).column("description", h).turn(h, h));
     Crush::session(id(31)).turn(h, h).write_in(&dir.join(".crush"));
     register_crush(&world.home(), &[(dir, &dir.join(".crush"))]);

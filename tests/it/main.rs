@@ -42,6 +42,8 @@ mod hook_claude;
 mod hook_install;
 mod hostile_text;
 mod jido;
+#[cfg(feature = "sqlite")]
+mod kilo;
 mod kimi;
 mod launches;
 mod letter;

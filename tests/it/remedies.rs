@@ -10,7 +10,7 @@ use crate::terminal::Seat;
 use crate::world::World;
 
 /// The programs that the fixtures' sessions are resumed with.
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 14] = [
     "amplifier",
     "claude",
     "codex",
@@ -19,6 +19,7 @@ const PROGRAMS: [&str; 13] = [
     "gemini",
     "goose",
     "jido_code",
+    "kilo",
     "kimi",
     "opencode",
     "pi",

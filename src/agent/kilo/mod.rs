@@ -1,0 +1,111 @@
+//! Kilo: OpenCode's tables in `kilo.db`, in a data directory of its own, only ever read.
+//!
+//! Whatever directory it is started in, it goes on with a session in that one's own. Facts: Kilo 7.7.9, measured; the
+//! names of databases by its code.
+
+pub(super) mod about;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Agent, Command, Found, ReadContext, StoreNotes};
+use crate::agent::opencode::program::Program;
+use crate::agent::relocation::{DirMove, Relocation};
+use crate::error::PathError;
+use crate::session::mapping::Mapping;
+use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
+use crate::system::env::Env;
+
+const PROGRAM: Program = Program {
+    kind: AgentKind::Kilo,
+    title: "Kilo",
+    name: "kilo",
+    variable: "KILO_DB",
+    channels: &["kilo", "opencode"],
+};
+
+/// The agent.
+pub(super) struct Kilo;
+
+impl Agent for Kilo {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        PROGRAM.stores(env)
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        PROGRAM.locate(store, None)
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        PROGRAM.locate(store, Some(id))
+    }
+
+    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
+        Program::notes(places, counts, env)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        Program::read(&place, context)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        Program::count(copy)
+    }
+
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Err(PROGRAM.removes_alone(place))
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        Program::messages(&copy.place, see)
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _moves: &'a [DirMove],
+        _mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        // To keep the new directory here would be of no use: Kilo goes to the one in its database.
+        Ok(Relocation::of_each(|copy, _| Err(format!("Kilo's database says where it goes on; {}", taken_along(copy)))))
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        Ok(PROGRAM.command(copy, prompt))
+    }
+
+    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+        let Some(own) = recorded(copy).and_then(|own| own.canonicalize().ok()) else { return Ok(()) };
+        if dir.canonicalize().is_ok_and(|dir| dir != own) {
+            return Err(format!("Kilo goes on in {}, wherever it is started; {}", own.display(), taken_along(copy)));
+        }
+        Ok(())
+    }
+
+    fn warning(&self, copy: &Copy) -> Option<String> {
+        let gone = recorded(copy).filter(|own| !own.exists())?;
+        Some(format!(
+            "Kilo goes on in {}, which is gone, wherever it is started; {}",
+            gone.display(),
+            taken_along(copy)
+        ))
+    }
+}
+
+fn recorded(copy: &Copy) -> Option<&Path> {
+    copy.start_dir.as_ref().map(|dir| dir.value.as_path())
+}
+
+/// Says how a session gets another directory: to import it again changes nothing of it but that.
+fn taken_along(copy: &Copy) -> String {
+    let id = &copy.place.id;
+    format!(
+        "run `kilo export {id} > ~/{id}.json`, then in the new directory `kilo import ~/{id}.json`, which takes it there"
+    )
+}

@@ -1,0 +1,131 @@
+//! What OpenCode and the programs that were made of it have in common: one database for each channel of releases, in a
+//! directory of the program's name.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agent::command::{Command, as_last_argument};
+use crate::agent::opencode::tables::Tables;
+use crate::agent::{Found, ReadContext, StoreNotes, database};
+use crate::error::PathError;
+use crate::session::{AgentKind, Copy, Located, Message, Store};
+use crate::system::env::Env;
+
+/// One of these programs.
+#[derive(Debug)]
+pub(in crate::agent) struct Program {
+    /// Which one it is.
+    pub kind: AgentKind,
+    /// What people call it.
+    pub title: &'static str,
+    /// The program, its directory of data, and how the names of its databases begin.
+    pub name: &'static str,
+    /// Names another database, absolute or below the directory of data.
+    pub variable: &'static str,
+    /// How the names of databases of channels begin, the one that it makes first: of one channel it uses the first that
+    /// is there.
+    pub channels: &'static [&'static str],
+}
+
+impl Program {
+    /// Returns the directories of data, and the database that the variable names.
+    pub(in crate::agent) fn stores(&self, env: &Env) -> Vec<Store> {
+        let mut stores = database::stores(self.kind, self.name, env);
+        // Another database than the usual one is a store of its own, whose root is that file.
+        let chosen = env.agent_variable(self.variable).filter(|name| *name != ":memory:");
+        let chosen = chosen.zip(stores.first()).map(|(name, store)| store.root.join(name));
+        stores.iter_mut().for_each(|store| store.unset.push(self.variable));
+        let is_other = |root: &PathBuf| stores.iter().all(|store| *root != self.usual(store));
+        if let Some(root) = chosen.filter(is_other) {
+            stores.iter_mut().for_each(|store| store.is_default = false);
+            stores.insert(0, Store::named(self.kind, &root, self.variable, &root));
+        }
+        stores
+    }
+
+    fn usual(&self, store: &Store) -> PathBuf {
+        store.root.join(format!("{}.db", self.name))
+    }
+
+    /// Returns whether a store is one database that was named.
+    pub(super) fn is_one_database(store: &Store) -> bool {
+        store.root.extension().is_some_and(|extension| extension == "db") && store.root.is_file()
+    }
+
+    /// Finds the sessions of the databases of a store, or the one that is asked for.
+    pub(in crate::agent) fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        let mut found = Found::default();
+        if Self::is_one_database(store) {
+            database::locate(store, &store.root, &Tables, only, &mut found);
+            return found;
+        }
+        database::locate(store, &self.usual(store), &Tables, only, &mut found);
+        // Other channels than the release keep one each, which the program finds only if it is named.
+        for path in self.of_channels(store, &mut found) {
+            let mut named = Store::clone(store);
+            named.set.insert(self.variable, path.clone().into_os_string());
+            named.unset.retain(|name| *name != self.variable);
+            named.is_default = false;
+            database::locate(&Arc::new(named), &path, &Tables, only, &mut found);
+        }
+        found
+    }
+
+    fn of_channels(&self, store: &Store, found: &mut Found) -> Vec<PathBuf> {
+        let entries = found.entries(&store.root).into_iter().filter(|(_, kind)| kind.is_file());
+        let names: HashSet<String> = entries.filter_map(|(entry, _)| entry.file_name().into_string().ok()).collect();
+        let file = |start: &str, channel: &str| format!("{start}-{channel}.db");
+        let is_used = |name: &str| {
+            self.channels.iter().enumerate().any(|(at, start)| {
+                let channel = name.strip_prefix(start).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".db"));
+                channel.is_some_and(|channel| {
+                    let earlier = &self.channels[..at];
+                    !channel.is_empty() && !earlier.iter().any(|start| names.contains(&file(start, channel)))
+                })
+            })
+        };
+        let mut used: Vec<PathBuf> =
+            names.iter().filter(|name| is_used(name)).map(|name| store.root.join(name)).collect();
+        used.sort();
+        used
+    }
+
+    /// Reads the sessions that are wanted.
+    pub(in crate::agent) fn notes(places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
+        database::notes(places, counts, &Tables, env)
+    }
+
+    /// Returns what was read of a session.
+    pub(in crate::agent) fn read(place: &Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        database::read(place, context)
+    }
+
+    /// Counts prompts and replies.
+    pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
+        database::count(&Tables, copy)
+    }
+
+    /// Shows every message of a session.
+    pub(in crate::agent) fn messages(
+        place: &Located,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        database::messages(&Tables, place, see)
+    }
+
+    /// Says why a session cannot be removed, with the program's own command.
+    pub(in crate::agent) fn removes_alone(&self, place: &Located) -> String {
+        let Self { title, name, .. } = self;
+        format!("it is in {title}'s database, so only {title} removes it: {name} session delete {}", place.id)
+    }
+
+    /// Returns the command that resumes a session.
+    pub(in crate::agent) fn command(&self, copy: &Copy, prompt: Option<&str>) -> Command {
+        let verb = prompt.map(|_| "run");
+        let words = [self.name].into_iter().chain(verb).chain(["--session", &copy.place.id]);
+        let argv = words.map(str::to_owned).collect();
+        Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None }
+    }
+}

@@ -1,0 +1,133 @@
+//! The tables of OpenCode, and of what was made of it.
+//!
+//! Facts: OpenCode 1.18.33 and Kilo 7.7.9, measured; anomalyco/opencode 063e8306 for version 2.
+
+use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::opencode::records as format;
+use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::turn::{Turn, instant};
+use crate::session::{Copy, Fact, SessionKind};
+
+const SESSION: [&str; 9] = [
+    "id",
+    "parent_id",
+    "directory",
+    "title",
+    "model",
+    "time_created",
+    "time_updated",
+    "time_archived",
+    "fork_session_id",
+];
+
+/// The tables since 1.2 (`session`, `message`, `part`), and those that version 2 puts beside them.
+pub(super) struct Tables;
+
+impl Schema for Tables {
+    fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
+        let mut tables = Vec::new();
+        // Version 2 leaves the old rows of a session that it took over as they were, so its own tables come first.
+        let has_second = !db.columns("session_v2")?.is_empty();
+        if has_second {
+            db.require("session_v2", &["id"])?;
+            db.require("session_message", &["session_id", "type", "seq", "data"])?;
+            let sql = TableSql {
+                sessions: "session_v2",
+                columns: &SESSION,
+                messages: "session_message",
+                order: &["seq", "rowid"],
+                turn: format!(
+                    "SELECT {}, type, {}, NULL FROM session_message WHERE rowid = CAST(?1 AS INTEGER)",
+                    db.column_list("session_message", "", &["time_created"])?,
+                    bounded("data")
+                ),
+                sizes: &[("session_message", "data")],
+            };
+            tables.push(Table::new(db, &sql)?);
+        }
+        let has_first = !db.columns("session")?.is_empty() && !db.columns("message")?.is_empty();
+        if has_first || !has_second {
+            db.require("session", &["id"])?;
+            db.require("message", &["id", "session_id", "time_created", "data"])?;
+            db.require("part", &["id", "message_id", "data"])?;
+            let sizes = [("message", "data"), ("part", "data")];
+            let sql = TableSql {
+                sessions: "session",
+                columns: &SESSION,
+                messages: "message",
+                order: &["time_created", "id"],
+                turn: format!(
+                    "SELECT m.time_created, NULL, {}, {} FROM message AS m LEFT JOIN part AS p ON p.message_id = m.id \
+                     WHERE m.rowid = CAST(?1 AS INTEGER) ORDER BY p.id",
+                    bounded("m.data"),
+                    bounded("p.data")
+                ),
+                sizes: &sizes[..1 + usize::from(db.columns("part")?.contains("session_id"))],
+            };
+            tables.push(Table::new(db, &sql)?);
+        }
+        Ok(Queries { tables, warning: None })
+    }
+
+    fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
+        database::set_dir(copy, row.text(2), "directory in the database");
+        copy.model = row.text(4).as_deref().and_then(format::model_id).map(|model| Fact::new(model, "session"));
+        let [created, updated, archived] = [5, 6, 7].map(|at| row.int(at));
+        describe(copy, row.filled(3), [created, updated, archived]);
+        if let Some(origin) = row.filled(8) {
+            copy.kind = if copy.kind == SessionKind::Main { SessionKind::Fork } else { copy.kind };
+            copy.parent_id.get_or_insert(origin);
+        }
+    }
+
+    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+        let turn = turn.get_or_insert_with(|| {
+            let (kind, data) = (row.text(1), row.text(2).unwrap_or_default());
+            format::turn(row.int(0), kind.as_deref(), &data)
+        });
+        if let Some(part) = row.text(3) {
+            format::add_part(turn, &part);
+        }
+    }
+}
+
+fn bounded(column: &str) -> String {
+    format!("CASE WHEN octet_length({column}) <= {MAX_BYTES} THEN {column} END")
+}
+
+/// Notes title, times (in milliseconds) and what these make of a session.
+pub(super) fn describe(copy: &mut Copy, title: Option<String>, [created, updated, archived]: [Option<i64>; 3]) {
+    let is_fork = title.as_deref().is_some_and(is_forks_title);
+    copy.title = title.map(|title| Fact::new(title, "title"));
+    copy.created_at = created.and_then(instant).map(|at| Fact::new(at, "time_created"));
+    copy.active_at = updated.and_then(instant).map(|at| Fact::new(at, "time_updated"));
+    copy.active_at = copy.active_at.take().or_else(|| copy.created_at.clone());
+    copy.kind = if copy.place.is_subagent {
+        SessionKind::Subagent
+    } else if archived.is_some_and(|at| at > 0) {
+        SessionKind::Archived
+    } else if is_fork {
+        SessionKind::Fork
+    } else {
+        SessionKind::Main
+    };
+}
+
+/// Returns whether a title is one that `--fork` makes, which is all that a fork shows of where it came from.
+fn is_forks_title(title: &str) -> bool {
+    let number = title.trim_end().strip_suffix(')').and_then(|title| title.rsplit_once(" (fork #"));
+    number.is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_title_that_the_fork_makes_is_a_forks() {
+        assert!(is_forks_title("Say hello (fork #1)") && is_forks_title("a (fork #1) (fork #12)"));
+        for other in ["", "Say hello", "(fork #)", "a (fork #x)", "a (fork #1) b", "why (fork #1"] {
+            assert!(!is_forks_title(other), "{other}");
+        }
+    }
+}
