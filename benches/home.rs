@@ -67,6 +67,8 @@ const ALL: &[Agent] = &[
     Agent { name: "gemini", store: ".gemini", write: Generator::gemini },
     #[cfg(feature = "sqlite")]
     Agent { name: "goose", store: ".local/share/goose", write: Generator::goose },
+    #[cfg(feature = "sqlite")]
+    Agent { name: "hermes", store: ".hermes", write: Generator::hermes },
     Agent { name: "jido", store: ".jido_code", write: Generator::jido },
     #[cfg(feature = "sqlite")]
     Agent { name: "kilo", store: ".local/share/kilo", write: Generator::kilo },

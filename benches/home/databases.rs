@@ -1,4 +1,4 @@
-//! Agents that keep their sessions in a database: OpenCode, Kilo and Goose.
+//! Agents that keep their sessions in a database: OpenCode, Kilo, Hermes and Goose.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,6 +67,17 @@ const GOOSE: &str = "
         role TEXT NOT NULL, content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, metadata_json TEXT);
     CREATE INDEX idx_messages_session ON messages (session_id);";
 
+const HERMES: &str = "
+    CREATE TABLE schema_version (version INTEGER NOT NULL);
+    INSERT INTO schema_version VALUES (22);
+    CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT NOT NULL, model TEXT, model_config TEXT,
+        parent_session_id TEXT, started_at REAL NOT NULL, ended_at REAL, end_reason TEXT, cwd TEXT, git_branch TEXT,
+        title TEXT, archived INTEGER NOT NULL DEFAULT 0);
+    CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, role TEXT NOT NULL,
+        content TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL NOT NULL, active INTEGER NOT NULL DEFAULT 1,
+        compacted INTEGER NOT NULL DEFAULT 0);
+    CREATE INDEX idx_messages_session ON messages (session_id, timestamp);";
+
 impl Generator {
     pub(super) fn opencode(&mut self, project: &Project, _number: usize) -> io::Result<String> {
         self.in_tables_of_opencode(project, ".local/share/opencode/opencode.db")
@@ -120,6 +131,34 @@ impl Generator {
                         params![name, message, id, at, part],
                     )?;
                 }
+            }
+            Ok::<(), rusqlite::Error>(())
+        };
+        insert().map_err(io::Error::other)?;
+        Ok(id)
+    }
+
+    pub(super) fn hermes(&mut self, project: &Project, number: usize) -> io::Result<String> {
+        let mut session = self.session(project);
+        let id = format!("{}_{number:06x}", session.at.strftime("%Y%m%d_%H%M%S"));
+        let start = session.at.as_second();
+        let mut rows = Vec::new();
+        for turn in 0..6 {
+            let (at, said) = (session.tick(6_000).as_second(), self.prose(if turn % 2 == 0 { 80 } else { 1_500 }));
+            rows.push((if turn % 2 == 0 { "user" } else { "assistant" }, said, at));
+        }
+        let database = self.databases.open(&self.root.join(".hermes/state.db"), HERMES)?;
+        let insert = || {
+            database.execute(
+                "INSERT INTO sessions (id, source, model, model_config, started_at, cwd)
+                 VALUES (?1, 'cli', 'model-large-1', '{}', ?2, ?3)",
+                params![id, start, project.dir],
+            )?;
+            for (role, content, at) in &rows {
+                database.execute(
+                    "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?1, ?2, ?3, ?4)",
+                    params![id, role, content, at],
+                )?;
             }
             Ok::<(), rusqlite::Error>(())
         };

@@ -51,7 +51,7 @@ fn the_readme_names_every_agent() {
 }
 
 /// Agents whose sessions this build cannot read.
-pub(crate) const NEEDS_SQLITE: [&str; 4] = ["crush", "goose", "kilo", "opencode"];
+pub(crate) const NEEDS_SQLITE: [&str; 5] = ["crush", "goose", "hermes", "kilo", "opencode"];
 
 #[test]
 fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {

@@ -180,7 +180,7 @@ impl Arena {
 
     #[cfg(feature = "sqlite")]
     fn fill_databases(&mut self, n: u32, dir: &Path) {
-        use crate::fixtures::{Crush, Goose, OpenCode, opencode_id, register_crush};
+        use crate::fixtures::{Crush, Goose, Hermes, OpenCode, hermes_id, opencode_id, register_crush};
         let said = ("find the needle", "found it");
         self.add("opencode", &opencode_id(n), |home| {
             OpenCode::session(opencode_id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
@@ -190,6 +190,9 @@ impl Arena {
         });
         self.add("kilo", &opencode_id(n + 20), |home| {
             OpenCode::of_kilo(opencode_id(n + 20)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+        });
+        self.add("hermes", &hermes_id(n), |home| {
+            Hermes::session(hermes_id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
         });
         self.add("goose", &format!("20260201_{n}"), |home| {
             Goose::session(&format!("20260201_{n}"))

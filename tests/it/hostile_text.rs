@@ -74,10 +74,11 @@ fn fill(world: &World) -> PathBuf {
 
 #[cfg(feature = "sqlite")]
 fn fill_databases(world: &World, dir: &Path) {
-    use crate::fixtures::{Crush, Goose, OpenCode, opencode_id, register_crush};
+    use crate::fixtures::{Crush, Goose, Hermes, OpenCode, hermes_id, opencode_id, register_crush};
     let h = HOSTILE;
     world.add(OpenCode::session(opencode_id(1)).in_dir(dir).title(h).turn(h, h));
     world.add(OpenCode::of_kilo(opencode_id(2)).in_dir(dir).title(h).turn(h, h));
+    world.add(Hermes::session(hermes_id(1)).in_dir(dir).text("title", h).text("model_config", h).turn(h, h));
     world.add(Goose::session("20260201_1").in_dir(dir).column("description", h).turn(h, h));
     Crush::session(id(31)).turn(h, h).write_in(&dir.join(".crush"));
     register_crush(&world.home(), &[(dir, &dir.join(".crush"))]);

@@ -37,6 +37,8 @@ mod gemini;
 #[cfg(feature = "sqlite")]
 mod goose;
 mod growth;
+#[cfg(feature = "sqlite")]
+mod hermes;
 mod hook_amplifier;
 mod hook_claude;
 mod hook_install;

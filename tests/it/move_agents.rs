@@ -35,7 +35,9 @@ fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
             .collect();
     #[cfg(feature = "sqlite")]
     {
-        use crate::fixtures::{OpenCode, opencode_id};
+        use crate::fixtures::{Hermes, OpenCode, hermes_id, opencode_id};
+        world.add(Hermes::session(hermes_id(1)).in_dir(dir).turn("x", "y"));
+        all.push(("hermes", hermes_id(1)));
         world.add(OpenCode::session(opencode_id(1)).in_dir(dir).turn("x", "y"));
         all.push(("opencode", opencode_id(1)));
     }

@@ -10,7 +10,7 @@ use crate::terminal::Seat;
 use crate::world::World;
 
 /// The programs that the fixtures' sessions are resumed with.
-const PROGRAMS: [&str; 14] = [
+const PROGRAMS: [&str; 15] = [
     "amplifier",
     "claude",
     "codex",
@@ -18,6 +18,7 @@ const PROGRAMS: [&str; 14] = [
     "crush",
     "gemini",
     "goose",
+    "hermes",
     "jido_code",
     "kilo",
     "kimi",

@@ -54,6 +54,7 @@ impl Schema for Sessions {
                  FROM messages WHERE rowid = CAST(?1 AS INTEGER)"
             ),
             sizes: &[("messages", "parts")],
+            newest: None,
         };
         let version = database::version(db, "goose_db_version", "version_id");
         Ok(Queries {

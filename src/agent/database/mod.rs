@@ -150,6 +150,9 @@ fn copies(
         let mut copy = Copy { is_size_known: false, ..Copy::new((*place).clone()) };
         let Some(table) = reader.session(&place.id, true, &mut |row| schema.fill(row, &mut copy))? else { continue };
         is_damaged |= std::mem::take(&mut reader.is_damaged);
+        if let Some(newest) = reader.newest(table, &place.id)? {
+            copy.active_at = Some(Fact::new(newest, "message"));
+        }
         look_for_the_prompt(&mut reader, table, &mut copy)?;
         if counts {
             tally(&mut reader, table, &place.id)?.note_in(&mut copy);

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use jiff::Timestamp;
+
 use super::Schema;
 use crate::format::sqlite::{Db, Query, QueryError, Row};
 use crate::format::turn::Turn;
@@ -35,6 +37,8 @@ pub(in crate::agent) struct TableSql<'a> {
     pub(in crate::agent) turn: String,
     /// Tables and columns that make up the size of the session.
     pub(in crate::agent) sizes: &'a [(&'a str, &'a str)],
+    /// What gives the newest time among the messages of a session, in milliseconds, where its own row does not tell.
+    pub(in crate::agent) newest: Option<&'a str>,
 }
 
 /// The queries of a table of sessions.
@@ -52,11 +56,12 @@ pub(in crate::agent) struct Table<'db> {
     keys_backwards: Query<'db>,
     turn: Query<'db>,
     sizes: Vec<Query<'db>>,
+    newest: Option<Query<'db>>,
 }
 
 impl<'db> Table<'db> {
     pub(in crate::agent) fn new(db: &'db Db, sql: &TableSql<'_>) -> Result<Self, QueryError> {
-        let TableSql { sessions, messages, order, turn, sizes, .. } = sql;
+        let TableSql { sessions, messages, order, turn, sizes, newest, .. } = sql;
         let columns = db.column_list(sessions, "", sql.columns)?;
         let parent = db.column_list(sessions, "", &sql.columns[1..2])?;
         let rows = |direction: &str| {
@@ -72,9 +77,9 @@ impl<'db> Table<'db> {
                 order.join(", ")
             ))
         };
-        let size = |(table, column): &(&str, &str)| {
-            db.prepare(&format!("SELECT sum(octet_length({column})) FROM {table} WHERE session_id = ?1"))
-        };
+        let of_session = |what: &str, table: &str| format!("SELECT {what} FROM {table} WHERE session_id = ?1");
+        let size =
+            |(table, column): &(&str, &str)| db.prepare(&of_session(&format!("sum(octet_length({column}))"), table));
         Ok(Self {
             rows: rows("ASC")?,
             rows_backwards: rows("DESC")?,
@@ -87,6 +92,7 @@ impl<'db> Table<'db> {
             keys_backwards: keys("DESC")?,
             turn: db.prepare(turn)?,
             sizes: sizes.iter().map(size).collect::<Result<_, _>>()?,
+            newest: newest.map(|newest| db.prepare(&of_session(newest, messages))).transpose()?,
         })
     }
 
@@ -287,6 +293,14 @@ impl<'db> Reader<'db> {
         let looked = self.queries.tables[table].turn.rows(&[&key.to_string()], |row| self.schema.add(row, &mut turn));
         self.is_damaged |= !is_whole(looked)?;
         Ok(turn)
+    }
+
+    /// Returns the newest time among the messages of a session, where its own row does not tell.
+    pub(super) fn newest(&mut self, table: usize, id: &str) -> Result<Option<Timestamp>, QueryError> {
+        let Some(query) = &mut self.queries.tables[table].newest else { return Ok(None) };
+        let mut newest = None;
+        self.is_damaged |= !is_whole(query.rows(&[id], |row| newest = row.int(0)))?;
+        Ok(newest.and_then(|at| Timestamp::from_millisecond(at).ok()).filter(|at| *at > Timestamp::UNIX_EPOCH))
     }
 
     /// Returns how many bytes the messages of a session take.

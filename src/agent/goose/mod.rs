@@ -61,6 +61,7 @@ impl Schema for Sessions {
                  FROM messages WHERE rowid = CAST(?1 AS INTEGER)"
             ),
             sizes: &[("messages", "content_json")],
+            newest: None,
         };
         let version = database::version(db, "schema_version", "version");
         Ok(Queries {

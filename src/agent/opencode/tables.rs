@@ -42,6 +42,7 @@ impl Schema for Tables {
                     bounded("data")
                 ),
                 sizes: &[("session_message", "data")],
+                newest: None,
             };
             tables.push(Table::new(db, &sql)?);
         }
@@ -63,6 +64,7 @@ impl Schema for Tables {
                     bounded("p.data")
                 ),
                 sizes: &sizes[..1 + usize::from(db.columns("part")?.contains("session_id"))],
+                newest: None,
             };
             tables.push(Table::new(db, &sql)?);
         }

@@ -1,0 +1,210 @@
+//! Hermes: `state.db` in its home and in that of each profile, only ever read.
+//!
+//! Facts: Hermes 0.19.0, schema 22, measured; profiles, sub-agents and compression by its code.
+
+mod records;
+
+pub(super) mod about;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Agent, Command, Found, ReadContext, StoreNotes, stores};
+use crate::agent::command::as_option;
+use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::error::PathError;
+use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::turn::{Turn, instant};
+use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::{Columns, Origin};
+
+/// Leads it to another home.
+const VARIABLE: &str = "HERMES_HOME";
+/// The newest schema whose meaning is known.
+const NEWEST: i64 = 22;
+/// `active_profile` holds a name.
+const MAX_NAME: u64 = 4096;
+
+const SESSION: [&str; 11] = [
+    "id",
+    "parent_session_id",
+    "cwd",
+    "title",
+    "model",
+    "model_config",
+    "started_at",
+    "archived",
+    "git_branch",
+    "end_reason",
+    "source",
+];
+
+/// The agent.
+pub(super) struct Hermes;
+
+/// Its only schema.
+struct Sessions;
+
+impl Schema for Sessions {
+    fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
+        db.require("sessions", &["id"])?;
+        db.require("messages", &["id", "session_id", "role", "content", "timestamp"])?;
+        let of_message = db.column_list("messages", "", &["role", "active", "compacted"])?;
+        let has_calls = db.columns("messages")?.contains("tool_calls");
+        let bounded = |column: &str| format!("CASE WHEN octet_length({column}) <= {MAX_BYTES} THEN {column} END");
+        let calls = if has_calls { bounded("tool_calls") } else { "NULL".to_owned() };
+        let sizes = [("messages", "content"), ("messages", "tool_calls")];
+        let sql = TableSql {
+            sessions: "sessions",
+            columns: &SESSION,
+            messages: "messages",
+            order: &["id"],
+            turn: format!(
+                "SELECT {of_message}, {}, {calls}, CAST(timestamp * 1000 AS INTEGER) FROM messages \
+                 WHERE rowid = CAST(?1 AS INTEGER)",
+                bounded("content")
+            ),
+            sizes: &sizes[..1 + usize::from(has_calls)],
+            // A session's own row does not say when it was last used.
+            newest: Some("CAST(max(timestamp) * 1000 AS INTEGER)"),
+        };
+        let version = database::version(db, "schema_version", "version");
+        Ok(Queries {
+            tables: vec![Table::new(db, &sql)?],
+            warning: version.filter(|version| *version > NEWEST).map(|version| {
+                format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")
+            }),
+        })
+    }
+
+    fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
+        database::set_dir(copy, row.text(2), "cwd in the database");
+        copy.title = row.filled(3).map(|title| Fact::new(title, "title"));
+        copy.model = row.filled(4).map(|model| Fact::new(model, "session"));
+        copy.created_at = row.int(6).and_then(instant).map(|at| Fact::new(at, "started_at"));
+        copy.active_at = copy.created_at.clone();
+        copy.git_branch = row.filled(8).map(|branch| Fact::new(branch, "session"));
+        let origin = records::origin(&row.text(5).unwrap_or_default());
+        copy.kind = match &origin {
+            Origin::Delegate(_) => SessionKind::Subagent,
+            _ if row.int(7).is_some_and(|archived| archived != 0) => SessionKind::Archived,
+            Origin::Branch(_) => SessionKind::Fork,
+            Origin::Own if row.text(10).as_deref() == Some("cron") => SessionKind::Exec,
+            Origin::Own => SessionKind::Main,
+        };
+        copy.parent_id = row.filled(1).or(match origin {
+            Origin::Branch(parent) | Origin::Delegate(parent) => Some(parent),
+            Origin::Own => None,
+        });
+        if row.text(9).as_deref() == Some("compression") {
+            copy.notes.push("Hermes compressed it, and resumes the newest session that goes on from it".to_owned());
+        }
+    }
+
+    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+        // What a compression put aside was said all the same.
+        let is_rewound = row.int(1) == Some(0) && row.int(2).unwrap_or_default() == 0;
+        let columns =
+            Columns { role: row.text(0), content: row.text(3), tool_calls: row.text(4), is_rewound, at: row.int(5) };
+        *turn = Some(records::turn(&columns));
+    }
+}
+
+impl Agent for Hermes {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let usual = env.home.join(".hermes");
+        let mut stores = stores::by_variable(AgentKind::Hermes, VARIABLE, &usual, env, Path::to_owned);
+        // A profile of the usual home is found there.
+        let profiles = usual.join("profiles");
+        stores.retain(|store| store.root.parent() != Some(&profiles));
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        locate(store, None)
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        locate(store, Some(id))
+    }
+
+    fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
+        database::notes(places, counts, &Sessions, env)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        database::read(&place, context)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        database::count(&Sessions, copy)
+    }
+
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Err(format!("it is in Hermes's database, so only Hermes removes it: hermes sessions delete --yes {}", place.id))
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        database::messages(&Sessions, &copy.place, see)
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        // With `-z` it would ignore the id and start anew.
+        let words: &[&str] = if prompt.is_some() { &["hermes", "chat", "-Q"] } else { &["hermes"] };
+        let argv = words.iter().copied().chain(["--resume", &copy.place.id]).map(str::to_owned).collect();
+        Ok(Command { argv, last: as_option(prompt, "-q", "--query"), unset: Vec::new(), then_type: None })
+    }
+
+    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+        other_profile(&copy.place.store).map_or(Ok(()), |profile| {
+            Err(format!(
+                "the profile {profile} is the active one, which does not have this session, so Hermes would not find it"
+            ))
+        })
+    }
+
+    fn warning(&self, copy: &Copy) -> Option<String> {
+        let is_archived = copy.kind == SessionKind::Archived;
+        is_archived.then(|| "it stays archived, so Hermes goes on leaving it out of its own list".to_owned())
+    }
+}
+
+/// Finds the sessions in the database of a home and in those of its profiles, which are homes too.
+fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    let mut found = Found::default();
+    database::locate(store, &store.root.join("state.db"), &Sessions, only, &mut found);
+    let profiles = found.entries(&store.root.join("profiles")).into_iter().filter(|(_, kind)| kind.is_dir());
+    let mut profiles: Vec<PathBuf> = profiles.map(|(entry, _)| entry.path()).collect();
+    profiles.sort();
+    for home in profiles {
+        let mut named = Store::clone(store);
+        named.set.insert(VARIABLE, home.clone().into_os_string());
+        named.unset.retain(|name| *name != VARIABLE);
+        named.is_default = false;
+        database::locate(&Arc::new(named), &home.join("state.db"), &Sessions, only, &mut found);
+    }
+    // Branches and what goes on after a compression have a parent too.
+    for place in &mut found.places {
+        (place.parent_id, place.is_subagent) = (None, false);
+    }
+    found
+}
+
+/// Returns the profile that Hermes starts with instead of the usual home, if it is another.
+fn other_profile(store: &Store) -> Option<String> {
+    if store.set.contains_key(VARIABLE) {
+        return None;
+    }
+    let bytes = fsio::read_if_present(&store.root.join("active_profile"), MAX_NAME).ok().flatten()?;
+    let name = String::from_utf8(bytes).ok()?.trim().to_owned();
+    // Only a profile that has a home of its own leads elsewhere.
+    let is_name = !name.is_empty() && !name.contains(['/', '\0']) && !name.starts_with('.');
+    (is_name && store.root.join("profiles").join(&name).is_dir()).then_some(name)
+}

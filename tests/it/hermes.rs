@@ -1,0 +1,199 @@
+//! Hermes's sessions.
+
+use rusqlite::types::Value as Sql;
+use serde_json::json;
+
+use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session, SessionList};
+use crate::fixtures::{Hermes, hermes_db, hermes_id, open_hermes, put};
+use crate::world::{NOW, World};
+
+fn listed(world: &World) -> Vec<Session> {
+    world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions()
+}
+
+#[test]
+fn a_session_is_shown_with_what_the_database_says() {
+    let world = World::new();
+    let call = json!([{"id": "c", "type": "function", "function": {"name": "terminal", "arguments": "{\"command\": \"ls\"}"}}]);
+    world.add(
+        Hermes::session(hermes_id(1))
+            .text("title", "Parser")
+            .prompt("fix the\n\"parser\"")
+            .message("assistant", "Looking.", Some(call))
+            .message("tool", "{\"output\": \"a b\"}", None)
+            .message("assistant", "", None)
+            .turn("thanks", "Welcome."),
+    );
+    let details: Details = world.rejoin(["show", &hermes_id(1), "--messages", "9", "--json"]).code(0).json();
+    let session = &details.session;
+    assert_eq!((session.agent, session.kind, session.liveness), (Agent::HERMES, Kind::Main, Liveness::Idle));
+    assert_eq!(session.title.as_deref(), Some("Parser"));
+    assert_eq!(session.first_prompt.as_deref(), Some("fix the\n\"parser\""));
+    assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));
+    assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-h")));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    // Only the messages tell when it was last used.
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00.125Z"));
+    let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
+    let said = ["fix the\n\"parser\"", "Looking.", "terminal {\"command\": \"ls\"}", "→ {\"output\": \"a b\"}"];
+    assert_eq!(texts, [&said[..], &["thanks", "Welcome."]].concat());
+}
+
+#[test]
+fn kinds_and_parents_are_told_by_the_columns() {
+    let of_delegate = json!({"_delegate_from": hermes_id(1)}).to_string();
+    let session = || Hermes::session(hermes_id(2)).turn("a", "b");
+    let parent = Some(hermes_id(1));
+    let cases = [
+        (session(), Kind::Main, None),
+        (session().branch_of(&hermes_id(1)), Kind::Fork, parent.clone()),
+        (session().text("model_config", &of_delegate), Kind::Subagent, parent.clone()),
+        // A conversation that was compressed goes on in another row.
+        (session().text("parent_session_id", &hermes_id(1)), Kind::Main, parent),
+        (session().column("archived", Sql::Integer(1)), Kind::Archived, None),
+        (session().text("source", "cron"), Kind::Exec, None),
+        (session().text("model_config", "{"), Kind::Main, None),
+        (Hermes::session(hermes_id(2)), Kind::Empty, None),
+        (Hermes::session(hermes_id(2)).prompt("killed before the answer"), Kind::Main, None),
+    ];
+    for (session, kind, parent) in cases {
+        let world = World::new();
+        world.add(session);
+        let session = listed(&world).remove(0);
+        assert_eq!((session.kind, session.parent_id), (kind, parent));
+    }
+}
+
+#[test]
+fn what_was_rewound_is_not_said_and_what_was_compacted_is() {
+    let world = World::new();
+    world.add(Hermes::session(hermes_id(1)).prompt("taken back").inactive(false).turn("a", "b"));
+    world.add(Hermes::session(hermes_id(2)).prompt("compacted").inactive(true).turn("a", "b"));
+    let sessions = listed(&world);
+    let known = |n: u32| sessions.iter().find(|session| session.id == hermes_id(n)).expect("a session");
+    assert_eq!((known(1).first_prompt.as_deref(), known(1).prompts), (Some("a"), Some(1)));
+    assert_eq!((known(2).first_prompt.as_deref(), known(2).prompts), (Some("compacted"), Some(2)));
+}
+
+#[test]
+fn it_is_resumed_by_its_full_id_with_words_that_take_the_id() {
+    let world = World::new();
+    world.install("hermes", "");
+    let app = world.dir("app");
+    world.add(Hermes::session(hermes_id(1)).in_dir(&app).turn("a", "b"));
+    let id = hermes_id(1);
+    let plan: ResumePlan = world.rejoin(["resume", &id, "--json"]).code(0).json();
+    assert_eq!(plan.resume.argv, ["hermes", "--resume", &id]);
+    for (prompt, last) in [("go on", &["-q", "go on"][..]), ("-v", &["--query=-v"])] {
+        world.rejoin(["resume", &id, &format!("--prompt={prompt}")]).code(0);
+        let launch = world.launched().expect("a launch");
+        assert_eq!(launch.argv, [&["hermes", "chat", "-Q", "--resume", &id], last].concat());
+        assert_eq!(launch.cwd, app);
+    }
+}
+
+#[test]
+fn a_branch_has_no_directory_and_is_resumed_where_a_person_says() {
+    let world = World::new();
+    world.install("hermes", "");
+    let app = world.dir("app");
+    world.add(Hermes::session(hermes_id(1)).in_dir(&app).turn("a", "b"));
+    world.add(Hermes::session(hermes_id(2)).branch_of(&hermes_id(1)).text("title", "A #2").turn("a", "b"));
+    let refused = world.rejoin(["resume", &hermes_id(2), "--prompt", "x"]).code(7).stderr();
+    assert!(refused.contains("the directory of session") && refused.contains("--in ."), "{refused}");
+    world.from(&app).rejoin(["resume", &hermes_id(2), "--in", ".", "--prompt", "x"]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, app);
+}
+
+#[test]
+fn an_archived_one_is_resumed_and_told_to_stay_archived() {
+    let world = World::new();
+    world.install("hermes", "");
+    let session = Hermes::session(hermes_id(1)).in_dir(world.dir("app")).turn("a", "b");
+    world.add(session.column("archived", Sql::Integer(1)));
+    let answer = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(0).stderr();
+    assert!(answer.contains("it stays archived"), "{answer}");
+}
+
+#[test]
+fn each_profile_is_a_home_of_its_own_and_the_active_one_is_no_place_for_others() {
+    let world = World::new();
+    world.install("hermes", "");
+    let app = world.dir("app");
+    world.add(Hermes::session(hermes_id(1)).in_dir(&app).turn("a", "b"));
+    let profile = world.home().join(".hermes/profiles/work");
+    Hermes::session(hermes_id(2)).in_dir(&app).turn("a", "b").insert(&open_hermes(&profile.join("state.db")));
+    assert_eq!(listed(&world).len(), 2);
+    let variable = |world: &World| world.launched().expect("a launch").variable("HERMES_HOME").map(str::to_owned);
+    let home_of_profile = profile.to_str().map(str::to_owned);
+    for (n, home) in [(1, None), (2, home_of_profile.clone())] {
+        world.rejoin(["resume", &hermes_id(n), "--prompt", "x"]).code(0);
+        assert_eq!(variable(&world), home);
+    }
+    // A name without a home leads nowhere else.
+    let active = world.home().join(".hermes/active_profile");
+    for name in ["default\n", "", "../work"] {
+        put(&active, name);
+        world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(0);
+    }
+    put(&active, "work\n");
+    let refused = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(7).stderr();
+    assert!(refused.contains("the profile work is the active one"), "{refused}");
+    world.rejoin(["resume", &hermes_id(2), "--prompt", "x"]).code(0);
+    assert_eq!(variable(&world), home_of_profile);
+    // A variable that names the profile changes nothing of that, and nothing is listed twice.
+    let sessions = world.with("HERMES_HOME", &profile).rejoin(["list", "--all", "--json"]).code(0).sessions();
+    assert!(sessions.len() == 2 && sessions.iter().all(|session| session.copies.len() == 1));
+}
+
+#[test]
+fn its_variable_moves_everything() {
+    let world = World::new();
+    let root = world.dir("elsewhere/hermes");
+    world.add(Hermes::session(hermes_id(1)).turn("a", "b"));
+    Hermes::session(hermes_id(2)).turn("c", "d").insert(&open_hermes(&root.join("state.db")));
+    let plan = |id: &str| -> ResumePlan { world.with("HERMES_HOME", &root).rejoin(["resume", id, "--json"]).json() };
+    assert_eq!(plan(&hermes_id(2)).resume.set.get("HERMES_HOME").map(String::as_str), root.to_str());
+    assert_eq!(plan(&hermes_id(1)).resume.unset, ["HERMES_HOME"]);
+}
+
+#[test]
+fn what_is_only_in_the_log_is_listed_and_what_was_written_just_now_may_be_in_use() {
+    let world = World::new();
+    let path = hermes_db(&world.home());
+    // Kept open, so that nothing is moved from the log into the database.
+    let connection = open_hermes(&path);
+    Hermes::session(hermes_id(1)).turn("a", "b").insert(&connection);
+    assert_eq!(listed(&world)[0].liveness, Liveness::Idle);
+    let now: jiff::Timestamp = NOW.parse().expect("a time");
+    connection.execute("UPDATE messages SET timestamp = ?1", [now.as_second() - 60]).expect("rows");
+    assert_eq!(listed(&world)[0].liveness, Liveness::Maybe);
+}
+
+#[test]
+fn a_row_with_other_types_hides_no_other_and_a_newer_schema_is_told() {
+    let world = World::new();
+    let path = world.add(Hermes::session(hermes_id(1)).turn("a", "b"));
+    world.add(Hermes::session(hermes_id(2)).turn("c", "d"));
+    let connection = open_hermes(&path);
+    for value in ["7", "1.5e300", "x'ff00'", "''", "'{'", "'[1]'"] {
+        for column in
+            ["cwd", "title", "model", "model_config", "started_at", "archived", "parent_session_id", "end_reason"]
+        {
+            let sql = format!("UPDATE sessions SET {column} = {value} WHERE id = '{}'", hermes_id(1));
+            connection.execute_batch(&sql).expect("a row");
+        }
+        let sql =
+            format!("UPDATE messages SET content = {value}, tool_calls = {value}, timestamp = {value} WHERE id = 1");
+        connection.execute_batch(&sql).expect("a row");
+        let sessions = listed(&world);
+        assert_eq!(sessions.len(), 2, "{value}");
+        let sound = sessions.iter().find(|session| session.id == hermes_id(2)).expect("the other");
+        assert_eq!(sound.first_prompt.as_deref(), Some("c"));
+        world.rejoin(["show", &hermes_id(1), "--transcript"]).code(0);
+    }
+    connection.execute_batch("UPDATE schema_version SET version = 23").expect("a version");
+    let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
+    assert_eq!(list.sessions.len(), 2);
+    assert!(list.problems[0].reason.starts_with("its schema 23 is newer than 22"), "{:?}", list.problems);
+}
