@@ -20,6 +20,7 @@ mod databases;
 mod gemini;
 mod jido;
 mod kimi;
+mod openhands;
 mod pi;
 mod qwen;
 mod vibe;
@@ -75,6 +76,7 @@ const ALL: &[Agent] = &[
     Agent { name: "kimi", store: ".kimi", write: Generator::kimi },
     #[cfg(feature = "sqlite")]
     Agent { name: "opencode", store: ".local/share/opencode", write: Generator::opencode },
+    Agent { name: "openhands", store: ".openhands", write: Generator::openhands },
     Agent { name: "pi", store: ".pi", write: Generator::pi },
     Agent { name: "qwen", store: ".qwen", write: Generator::qwen },
     Agent { name: "vibe", store: ".vibe", write: Generator::vibe },

@@ -39,6 +39,7 @@ mod kimi;
 pub(crate) mod leo;
 mod listing;
 mod opencode;
+mod openhands;
 mod pi;
 mod qwen;
 mod registry;

@@ -20,6 +20,7 @@ macro_rules! agents {
                 Pi pi "Pi";
                 Vibe vibe "Vibe";
                 Kimi kimi "Kimi CLI";
+                OpenHands openhands "OpenHands";
                 Hermes hermes "Hermes";
                 Goose goose "Goose";
                 Crush crush "Crush";

@@ -12,7 +12,8 @@ use crate::contract::changes::{Change, ChangeKind, Cleanup, Undo};
 use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, Vibe, age_tree, id, make_fifo, put,
+    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, OpenHands, Pi, Qwen, Vibe, age_tree, id, make_fifo,
+    openhands_id, put,
 };
 use crate::picture::{Picture, differences, picture};
 use crate::undo::{assert_same, other_file_system};
@@ -189,6 +190,16 @@ fn sessions_of_the_other_agents_with_files_come_back() {
     add(&|world| world.add(Vibe::session(id(1)).in_dir(APP).turn("look", "ok")), 3);
     add(&|world| world.add(OldVibe::session(id(1)).in_dir(APP).turn("look", "ok")), 2);
     add(&|world| world.add(Kimi::session(id(1)).in_dir(APP).turn("look", "ok")), 3);
+}
+
+#[test]
+fn a_conversation_of_openhands_comes_back_with_those_of_its_sub_agents() {
+    let world = World::new();
+    let parent = openhands_id(1);
+    let dir = world.add(OpenHands::session(&parent).in_dir(APP).turn("look", "ok"));
+    world.add(OpenHands::session(openhands_id(2)).in_dir(APP).made_by(&parent).turn("count", "3"));
+    put(&dir.join("observations/long.txt"), "a long output");
+    comes_back(&world, &parent, 12);
 }
 
 #[cfg(feature = "sqlite")]

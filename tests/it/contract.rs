@@ -93,6 +93,7 @@ impl Agent {
     pub(crate) const KILO: Self = Self("kilo");
     pub(crate) const KIMI: Self = Self("kimi");
     pub(crate) const OPENCODE: Self = Self("opencode");
+    pub(crate) const OPENHANDS: Self = Self("openhands");
     pub(crate) const PI: Self = Self("pi");
     pub(crate) const QWEN: Self = Self("qwen");
     pub(crate) const VIBE: Self = Self("vibe");

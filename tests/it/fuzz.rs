@@ -16,8 +16,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, Leo, OldVibe, Pi, Qwen, Vibe, age, id, put,
-    put_kimi_json,
+    Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, age, id,
+    openhands_id, put, put_kimi_json,
 };
 use crate::world::World;
 use mutate::Random;
@@ -111,6 +111,10 @@ impl Arena {
             self.add("jido", &one, |home| drop(Jido::session(id(n)).in_dir(dir).write_to(home)));
             self.add("kimi", &one, |home| {
                 Kimi::session(id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+            });
+            self.add("openhands", &openhands_id(n), |home| {
+                let session = OpenHands::session(openhands_id(n)).in_dir(dir).turn(said.0, said.1);
+                session.call("ls", "answer").turn("more", "yes").write_to(home);
             });
             self.add("pi", &one, |home| {
                 let session = Pi::session(id(n)).in_dir(dir).named("Needle").turn(said.0, said.1);

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::fixtures::{Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Leo, OldVibe, Pi, Qwen, Vibe, id, put};
+use crate::fixtures::{
+    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, id, openhands_id,
+    put,
+};
 use crate::world::{Answer, World};
 
 /// Escape codes in both encodings, marks that reorder and hide, other controls, and a line that pretends to be this
@@ -57,6 +60,7 @@ fn fill(world: &World) -> PathBuf {
     world.add(Gemini::session(id(8)).in_dir(&dir).turn(h, h).summary(h));
     world.add(Jido::session(id(9)).in_dir(&dir).key("name", json!("\u{1b}[2J\u{9b}31m\nFORGED")));
     world.add(Kimi::session(id(10)).in_dir(&dir).state("custom_title", json!(h)).turn(h, h));
+    world.add(OpenHands::session(openhands_id(1)).in_dir(&dir).turn(h, h).call(h, h));
     world.add(Pi::session(id(11)).in_dir(&dir).named(h).turn(h, h));
     world.add(Qwen::session(id(12)).in_dir(&dir).branch(h).title(h).turn(h, h));
     world.add(Vibe::session(id(13)).in_dir(&dir).meta("title", json!(h)).turn(h, h));

@@ -57,6 +57,7 @@ mod move_agents;
 mod move_faults;
 #[cfg(feature = "sqlite")]
 mod opencode;
+mod openhands;
 mod other_owner;
 mod pi;
 mod picker;

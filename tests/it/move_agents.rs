@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::contract::changes::{Move, MoveMap};
 use crate::contract::{DoctorReport, SessionList, Severity};
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Leo, OldVibe, Pi, Qwen, Vibe, claude_slug, gemini_hash, id,
-    kimi_project, pi_project, put, qwen_slug,
+    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, claude_slug,
+    gemini_hash, id, kimi_project, openhands_id, pi_project, put, qwen_slug,
 };
 use crate::picture::picture_of_stores;
 use crate::undo::assert_same;
@@ -33,6 +33,8 @@ fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
             .into_iter()
             .zip((1..).map(id))
             .collect();
+    world.add(OpenHands::session(openhands_id(1)).in_dir(dir).turn("x", "y"));
+    all.push(("openhands", openhands_id(1)));
     #[cfg(feature = "sqlite")]
     {
         use crate::fixtures::{Hermes, OpenCode, hermes_id, opencode_id};

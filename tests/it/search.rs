@@ -5,7 +5,9 @@ use serde_json::json;
 use crate::archive::wipe;
 use crate::contract::search::{Line, Search};
 use crate::contract::{Agent, Kind, Role};
-use crate::fixtures::{Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Pi, Qwen, Vibe, id};
+use crate::fixtures::{
+    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OpenHands, Pi, Qwen, Vibe, id, openhands_id,
+};
 use crate::world::World;
 
 /// A directory that every machine has.
@@ -35,13 +37,16 @@ fn what_was_said_is_found_in_the_sessions_of_every_agent() {
     world.add(Pi::session(id(8)).in_dir(APP).turn(asked, said));
     world.add(Qwen::session(id(9)).in_dir(APP).turn(asked, said));
     world.add(Vibe::session(id(10)).in_dir(APP).turn(asked, said));
+    world.add(OpenHands::session(openhands_id(1)).in_dir(APP).turn(asked, said));
     world.add(Claude::session(id(11)).in_dir(APP).turn("something else", "ok"));
     let answer = search(&world, &["QUOKKA"]);
-    assert_eq!((answer.sessions.len(), answer.case_sensitive, answer.searched), (0, true, 11));
+    assert_eq!((answer.sessions.len(), answer.case_sensitive, answer.searched), (0, true, 12));
     let answer = search(&world, &["quokka"]);
     let mut found = ids(&answer);
     found.sort_unstable();
-    assert_eq!(found, (1..=10).map(id).collect::<Vec<_>>());
+    let mut expected: Vec<String> = (1..=10).map(id).chain([openhands_id(1)]).collect();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
     for session in &answer.sessions {
         assert_eq!((session.matches, session.messages.len()), (2, 2), "{session:?}");
         let [first, second] = [0, 1].map(|at| &session.messages[at]);
@@ -49,7 +54,7 @@ fn what_was_said_is_found_in_the_sessions_of_every_agent() {
         assert_eq!((second.role, second.excerpt.as_str()), (Role::Assistant, said), "{session:?}");
         assert!(first.number < second.number);
     }
-    assert_eq!((answer.searched, answer.hidden, answer.limit_reached), (11, 0, false));
+    assert_eq!((answer.searched, answer.hidden, answer.limit_reached), (12, 0, false));
 }
 
 #[test]

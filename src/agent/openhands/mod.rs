@@ -1,0 +1,148 @@
+//! OpenHands: `~/.openhands/conversations/<id>/` with `base_state.json` and `events/`, one event a file; sub-agents in
+//! `subagents/` there.
+//!
+//! An id that OpenHands does not find is no error for it: it begins a new conversation of that id. Facts: measured on
+//! 1.16.0 with SDK 1.21.0; sub-agents by its code.
+
+mod reader;
+mod records;
+
+pub(super) mod about;
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Agent, Command, Found, ReadContext};
+use crate::agent::command::as_option;
+use crate::error::PathError;
+use crate::format::compare::compare_lists;
+use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use records::is_id;
+
+/// Each leads it to other conversations; the first that is set counts.
+const CONVERSATIONS: &str = "OPENHANDS_CONVERSATIONS_DIR";
+const PERSISTENCE: &str = "OPENHANDS_PERSISTENCE_DIR";
+/// Stands in for the directory that it is started in.
+const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
+
+/// The agent.
+pub(super) struct OpenHands;
+
+impl Agent for OpenHands {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let chosen = |variable| env.agent_variable(variable).map(|dir| env.absolute(Path::new(dir)));
+        let conversations =
+            chosen(CONVERSATIONS).map(|dir| Store::named(AgentKind::OpenHands, dir.clone(), CONVERSATIONS, &dir));
+        let persistence = chosen(PERSISTENCE)
+            .map(|dir| Store::named(AgentKind::OpenHands, dir.join("conversations"), PERSISTENCE, &dir))
+            .map(|store| Store { unset: vec![CONVERSATIONS], ..store });
+        let usual = Store {
+            unset: vec![CONVERSATIONS, PERSISTENCE],
+            ..Store::usual(AgentKind::OpenHands, env.home.join(".openhands/conversations"))
+        };
+        let mut stores: Vec<Store> = Vec::new();
+        for store in conversations.into_iter().chain(persistence).chain([usual]) {
+            if stores.iter().all(|known| known.root != store.root) {
+                stores.push(Store { is_default: stores.is_empty(), ..store });
+            }
+        }
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        add_below(&mut found, store, &store.root, None);
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let mut found = Found::default();
+        let path = store.root.join(id);
+        if is_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            found.places.push(Located::new(store, id, path));
+        }
+        found
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        copy.size_bytes = context.tree_size(Some(&copy.place.path));
+        reader::read(&mut copy, context.env)?;
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        reader::count(copy)
+    }
+
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        // An event's file has a name of its own and never changes.
+        let names = |copy: &Copy| -> Option<Vec<OsString>> {
+            let events = reader::events(&copy.place.path).ok()?;
+            Some(events.iter().filter_map(|path| Some(path.file_name()?.to_owned())).collect())
+        };
+        Some(compare_lists(&names(a)?, &names(b)?))
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![reader::state_of(&place.path)]
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        reader::messages(&copy.place.path, see)
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if copy.kind == SessionKind::Subagent {
+            return Err("it is a sub-agent's conversation; resume its parent".to_owned());
+        }
+        let words: &[&str] = if prompt.is_some() { &["openhands", "--headless"] } else { &["openhands"] };
+        let argv = words.iter().copied().chain(["--resume", &copy.place.id]).map(str::to_owned).collect();
+        Ok(Command { argv, last: as_option(prompt, "-t", "--task"), unset: vec![WORK_DIR], then_type: None })
+    }
+
+    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+        let id = &copy.place.id;
+        match reader::state(&copy.place.path, |state| state.id.get().map(|id| id.replace('-', ""))) {
+            Ok(None) => {
+                Err("its base_state.json is gone, so OpenHands may begin a new conversation of its id".to_owned())
+            }
+            Ok(Some(Some(inside))) if inside != *id => {
+                Err(format!("its base_state.json is that of {inside}, so OpenHands would end at once"))
+            }
+            Ok(Some(_)) => Ok(()),
+            Err(error) => Err(format!("its base_state.json cannot be used: {}", error.reason())),
+        }
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        name == "base_state.json"
+    }
+}
+
+/// Adds the conversations in a directory, each with those of its sub-agents.
+fn add_below(found: &mut Found, store: &Arc<Store>, dir: &Path, parent: Option<&str>) {
+    for (entry, kind) in found.entries(dir) {
+        let name = entry.file_name();
+        let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) else { continue };
+        let path = entry.path();
+        add_below(found, store, &path.join("subagents"), Some(id));
+        found.places.push(Located {
+            parent_id: parent.map(str::to_owned),
+            is_subagent: parent.is_some(),
+            ..Located::new(store, id, path)
+        });
+    }
+}

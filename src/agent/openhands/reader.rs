@@ -1,0 +1,174 @@
+//! What the state and the events of one conversation tell.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::agent::Found;
+use crate::agent::openhands::records::{Event, State, number};
+use crate::error::PathError;
+use crate::format::json::local_instant;
+use crate::session::{Copy, Evidence, Fact, Health, Liveness, Message, SessionKind};
+use crate::system::env::Env;
+use crate::system::fsio;
+
+/// The state holds the settings of the agent and what it has cost so far.
+const MAX_STATE: u64 = 16 * 1024 * 1024;
+/// The first event holds the instructions and every tool; another one may hold an image, and is passed over.
+const MAX_EVENT: u64 = 8 * 1024 * 1024;
+/// How many events from the start are searched for the first prompt, and how many from the end for a time.
+const FROM_START: usize = 40;
+const FROM_END: usize = 6;
+
+/// Returns the file of the state.
+pub(super) fn state_of(dir: &Path) -> PathBuf {
+    dir.join("base_state.json")
+}
+
+/// Reads the state and passes it on; `None` where there is none.
+pub(super) fn state<T>(dir: &Path, see: impl FnOnce(&State<'_>) -> T) -> Result<Option<T>, PathError> {
+    let path = state_of(dir);
+    let Some(bytes) = fsio::read_if_present(&path, MAX_STATE)? else { return Ok(None) };
+    let state = serde_json::from_slice(&bytes).map_err(|_| {
+        let why = std::io::Error::other("it cannot be read as JSON");
+        PathError::new("read", &path, why)
+    })?;
+    Ok(Some(see(&state)))
+}
+
+/// Returns the files of the events, in order.
+pub(super) fn events(dir: &Path) -> Result<Vec<PathBuf>, PathError> {
+    let mut found = Found::default();
+    let dir = dir.join("events");
+    let mut events: Vec<(u64, PathBuf)> = found
+        .entries(&dir)
+        .into_iter()
+        .filter(|(_, kind)| kind.is_file())
+        .filter_map(|(entry, _)| Some((number(entry.file_name().to_str()?)?, entry.path())))
+        .collect();
+    if let Some(problem) = found.problems.pop() {
+        return Err(PathError::new("read", &problem.path, std::io::Error::other(problem.reason)));
+    }
+    events.sort();
+    Ok(events.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Reads an event and passes it on; `None` where it cannot be read.
+pub(super) fn event<T>(path: &Path, see: impl FnOnce(&Event<'_>) -> T) -> Option<T> {
+    let bytes = fsio::read_bounded(path, MAX_EVENT).ok()?;
+    let event = serde_json::from_slice(&bytes).ok()?;
+    Some(see(&event))
+}
+
+/// Reads the state, and the events at both ends.
+pub(super) fn read(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
+    let dir = copy.place.path.to_path_buf();
+    let mut is_running = false;
+    let told = state(&dir, |state| {
+        is_running = state.execution_status.get() == Some("running");
+        copy.model = state.model().map(|model| Fact::new(model, "base-state"));
+        copy.last_dir = state.dir().map(|dir| Fact::new(dir, "base-state"));
+    });
+    match told {
+        Ok(Some(())) => {}
+        Ok(None) => copy.notes.push("it has no base_state.json".to_owned()),
+        Err(error) => {
+            copy.health.insert(Health::InvalidContent);
+            copy.notes.push(format!("base_state.json cannot be used: {}", error.reason()));
+        }
+    }
+    let events = events(&dir)?;
+    let mut has_reply = false;
+    for (n, path) in events.iter().take(FROM_START).enumerate() {
+        let prompt = event(path, |event| {
+            if n == 0 {
+                copy.start_dir = event.dir().map(|dir| Fact::new(dir, "system-prompt"));
+                copy.created_at = at(event, &env.zone).map(|at| Fact::new(at, "events"));
+            }
+            has_reply |= event.is_reply();
+            event.prompt()
+        });
+        copy.first_prompt = prompt.flatten().map(|prompt| Fact::new(prompt, "events"));
+        if copy.first_prompt.is_some() {
+            break;
+        }
+    }
+    for (n, path) in events.iter().rev().take(FROM_END).enumerate() {
+        let last = event(path, |event| at(event, &env.zone));
+        copy.mark_if(n == 0 && last.is_none(), Health::TornTranscript);
+        copy.active_at = last.flatten().map(|at| Fact::new(at, "events"));
+        if copy.active_at.is_some() {
+            break;
+        }
+    }
+    let is_silent = copy.first_prompt.is_none() && !has_reply && events.len() <= FROM_START;
+    if is_silent {
+        copy.health.insert(Health::EmptySession);
+        copy.kind = if copy.kind.is_listed() { SessionKind::Empty } else { copy.kind };
+    }
+    add_evidence(copy);
+    judge_liveness(copy, is_running, env.now);
+    Ok(())
+}
+
+/// The state's directory is where it went on last, and where it goes on if it is started there.
+fn add_evidence(copy: &mut Copy) {
+    let known = [(&copy.last_dir, "base_state.json"), (&copy.start_dir, "the first event")];
+    let evidence = known.map(|(dir, file)| {
+        dir.as_ref().map(|dir| Evidence {
+            dir: dir.value.clone(),
+            source: dir.source,
+            detail: file.to_owned(),
+            counts: true,
+        })
+    });
+    copy.evidence.extend(evidence.into_iter().flatten());
+    copy.last_dir = copy.last_dir.take().or_else(|| copy.start_dir.clone());
+}
+
+fn judge_liveness(copy: &mut Copy, is_running: bool, now: Timestamp) {
+    let last = copy.active_at.as_ref().map(|at| at.value);
+    copy.judge_by_age(last, now, |age| format!("it was written to {age} s ago, and OpenHands keeps no lock"));
+    if is_running && copy.liveness == Liveness::Idle {
+        let why = "its state says that it runs, which a client that was killed leaves behind too".to_owned();
+        copy.liveness = Liveness::Maybe { why };
+    }
+}
+
+fn at(event: &Event<'_>, zone: &TimeZone) -> Option<Timestamp> {
+    event.timestamp.get().and_then(|text| local_instant(text, zone))
+}
+
+/// Counts prompts and replies, and notes events that cannot be read.
+pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
+    let (mut prompts, mut replies, mut has_bad_events) = (0, 0, false);
+    let mut answered: Option<String> = None;
+    for path in events(&copy.place.path)? {
+        let seen = event(&path, |event| {
+            prompts += u64::from(event.prompt().is_some());
+            if event.is_reply() {
+                let answer = event.llm_response_id.filled().map(str::to_owned);
+                let is_same = answer.is_some() && answer == answered;
+                replies += u64::from(!is_same);
+                answered = answer;
+            }
+        });
+        has_bad_events |= seen.is_none();
+    }
+    (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+    copy.note_bad_lines(has_bad_events);
+    Ok(())
+}
+
+/// Shows every message of a conversation.
+pub(super) fn messages(dir: &Path, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+    for path in events(dir)? {
+        let messages = event(&path, |event| event.messages()).unwrap_or_default();
+        if messages.into_iter().try_for_each(&mut *see).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}

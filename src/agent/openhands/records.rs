@@ -1,0 +1,185 @@
+//! The files of an OpenHands conversation: its state, and one event a file.
+//!
+//! Facts: OpenHands CLI 1.16.0 with SDK 1.21.0, measured.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::format::content::{call, plain_text};
+use crate::format::json::{Text, member, text_in, texts_in};
+use crate::session::{Message, Role};
+
+/// What stands before the directory in the system prompt, on a line of its own.
+const DIRECTORY: &str = "Your current working directory is: ";
+
+/// `base_state.json`, rewritten at every change.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct State<'a> {
+    /// The id with dashes.
+    pub id: Text<'a>,
+    /// What the conversation is doing, or did when its client was killed.
+    pub execution_status: Text<'a>,
+    workspace: Option<&'a RawValue>,
+    agent: Option<&'a RawValue>,
+}
+
+impl State<'_> {
+    /// Returns where it works.
+    pub(super) fn dir(&self) -> Option<PathBuf> {
+        absolute(text_in(self.workspace, "working_dir").get())
+    }
+
+    /// Returns the model that answers.
+    pub(super) fn model(&self) -> Option<String> {
+        text_in(member(self.agent, "llm"), "model").filled().map(str::to_owned)
+    }
+}
+
+/// An event; written once and never changed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Event<'a> {
+    kind: Text<'a>,
+    source: Text<'a>,
+    /// Local, without a zone.
+    pub timestamp: Text<'a>,
+    /// Which answer of the model it is of; one answer may call several tools.
+    pub llm_response_id: Text<'a>,
+    llm_message: Option<&'a RawValue>,
+    thought: Option<&'a RawValue>,
+    tool_name: Text<'a>,
+    tool_call: Option<&'a RawValue>,
+    observation: Option<&'a RawValue>,
+    dynamic_context: Option<&'a RawValue>,
+    code: Text<'a>,
+    detail: Text<'a>,
+}
+
+impl Event<'_> {
+    /// Returns what a person typed.
+    pub(super) fn prompt(&self) -> Option<String> {
+        self.said_by("user")
+    }
+
+    /// Returns whether the model says or calls something.
+    pub(super) fn is_reply(&self) -> bool {
+        self.kind.get() == Some("ActionEvent") || self.said_by("agent").is_some()
+    }
+
+    fn said_by(&self, source: &str) -> Option<String> {
+        let is_meant = self.kind.get() == Some("MessageEvent") && self.source.get() == Some(source);
+        is_meant.then(|| plain_text(member(self.llm_message, "content"))).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns where the conversation was started, which only the first event tells.
+    pub(super) fn dir(&self) -> Option<PathBuf> {
+        let context = text_in(self.dynamic_context, "text");
+        absolute(context.get()?.lines().find_map(|line| line.strip_prefix(DIRECTORY)))
+    }
+
+    /// Puts the event in words: what is said first, then the call.
+    pub(super) fn messages(&self) -> Vec<Message> {
+        let said = |role, text: String| Message { role, text, at: None };
+        let mut messages = match self.kind.get() {
+            Some("MessageEvent") => {
+                let user = self.prompt().map(|text| said(Role::User, text));
+                user.or_else(|| self.said_by("agent").map(|text| said(Role::Assistant, text))).into_iter().collect()
+            }
+            Some("ActionEvent") => {
+                let [name, arguments] = texts_in(self.tool_call, ["name", "arguments"]);
+                let call = call(name.filled().or(self.tool_name.filled()), arguments.get());
+                vec![said(Role::Assistant, plain_text(self.thought)), said(Role::Tool, call)]
+            }
+            Some("ObservationEvent") => {
+                vec![said(Role::Tool, format!("→ {}", plain_text(member(self.observation, "content"))))]
+            }
+            Some("ConversationErrorEvent") => {
+                let words = [self.code.filled(), self.detail.filled()];
+                vec![said(Role::System, words.into_iter().flatten().collect::<Vec<_>>().join(": "))]
+            }
+            _ => Vec::new(),
+        };
+        messages.retain(|message| !message.text.trim().is_empty());
+        messages
+    }
+}
+
+/// Returns the number in the name of an event's file, `event-00001-<uuid>.json`.
+pub(super) fn number(name: &str) -> Option<u64> {
+    let (number, _) = name.strip_prefix("event-")?.strip_suffix(".json")?.split_once('-')?;
+    number.parse().ok()
+}
+
+/// Returns whether a name is an id as OpenHands files it: a UUID without dashes.
+pub(super) fn is_id(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn absolute(dir: Option<&str>) -> Option<PathBuf> {
+    dir.map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(text: &str) -> Event<'_> {
+        serde_json::from_str(text).expect("an event")
+    }
+
+    fn texts(text: &str) -> Vec<(Role, String)> {
+        event(text).messages().into_iter().map(|message| (message.role, message.text)).collect()
+    }
+
+    #[test]
+    fn each_kind_of_event_says_what_it_is() {
+        let typed = r#"{"source":"user","kind":"MessageEvent","llm_message":{"role":"user","content":[{"type":"text","text":"a\nb"}]}}"#;
+        assert_eq!((event(typed).prompt().as_deref(), event(typed).is_reply()), (Some("a\nb"), false));
+        let said =
+            r#"{"source":"agent","kind":"MessageEvent","llm_message":{"content":[{"type":"text","text":"Done."}]}}"#;
+        assert_eq!((event(said).prompt(), event(said).is_reply()), (None, true));
+        let call = r#"{"source":"agent","kind":"ActionEvent","thought":[{"type":"text","text":"Looking."}],
+            "tool_name":"terminal","tool_call":{"name":"terminal","arguments":"{\"command\": \"ls\"}"}}"#;
+        assert!(event(call).is_reply());
+        let told =
+            [(Role::Assistant, "Looking.".to_owned()), (Role::Tool, "terminal {\"command\": \"ls\"}".to_owned())];
+        assert_eq!(texts(call), told);
+        let answer = r#"{"source":"environment","kind":"ObservationEvent","observation":{"content":[{"type":"text","text":"a b"}]}}"#;
+        assert_eq!(texts(answer), [(Role::Tool, "→ a b".to_owned())]);
+        let error = r#"{"kind":"ConversationErrorEvent","code":"BadRequest","detail":"no"}"#;
+        assert_eq!((texts(error), event(error).is_reply()), (vec![(Role::System, "BadRequest: no".to_owned())], false));
+        for other in [r#"{"kind":"SystemPromptEvent","source":"agent"}"#, "{}", r#"{"kind":7,"llm_message":[]}"#] {
+            assert!(texts(other).is_empty() && !event(other).is_reply(), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_directory_is_a_line_of_the_first_event_and_absolute() {
+        let first = |text: &str| event(&serde_json::json!({"dynamic_context": {"text": text}}).to_string()).dir();
+        assert_eq!(
+            first("x\nYour current working directory is: /home/me/my app\nUser"),
+            Some("/home/me/my app".into())
+        );
+        assert_eq!(first("Your current working directory is: app"), None);
+        assert_eq!(first("nothing"), None);
+        let state: State<'_> =
+            serde_json::from_str(r#"{"workspace":{"working_dir":"x"},"agent":{"llm":7}}"#).expect("a state");
+        assert_eq!((state.dir(), state.model()), (None, None));
+    }
+
+    #[test]
+    fn events_and_ids_are_told_by_their_names() {
+        assert_eq!(number("event-00012-4e14cde2-1202-47c0-8801-cfd7dbf098b0.json"), Some(12));
+        for other in [".eventlog.lock", "event-x-y.json", "event-00001.json", "event-00001-a.json.tmp", "event--a.json"]
+        {
+            assert_eq!(number(other), None, "{other}");
+        }
+        assert!(is_id("0123456789abcdef0123456789abcdef"));
+        for other in ["0123456789ABCDEF0123456789ABCDEF", "0123", "01234567-89ab-cdef-0123-456789abcdef"] {
+            assert!(!is_id(other), "{other}");
+        }
+    }
+}
