@@ -18,6 +18,7 @@ mod copilot;
 #[cfg(feature = "sqlite")]
 mod databases;
 mod gemini;
+mod gptme;
 mod jido;
 mod kimi;
 mod openhands;
@@ -68,6 +69,7 @@ const ALL: &[Agent] = &[
     Agent { name: "gemini", store: ".gemini", write: Generator::gemini },
     #[cfg(feature = "sqlite")]
     Agent { name: "goose", store: ".local/share/goose", write: Generator::goose },
+    Agent { name: "gptme", store: ".local/share/gptme", write: Generator::gptme },
     #[cfg(feature = "sqlite")]
     Agent { name: "hermes", store: ".hermes", write: Generator::hermes },
     Agent { name: "jido", store: ".jido_code", write: Generator::jido },

@@ -32,6 +32,7 @@ mod database;
 mod found;
 mod gemini;
 mod goose;
+mod gptme;
 mod hermes;
 pub(crate) mod jido;
 mod kilo;

@@ -14,4 +14,5 @@ pub(crate) mod path_text;
 pub(crate) mod shell;
 pub(crate) mod sqlite;
 pub(crate) mod text;
+pub(crate) mod toml;
 pub(crate) mod turn;

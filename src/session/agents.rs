@@ -21,6 +21,7 @@ macro_rules! agents {
                 Vibe vibe "Vibe";
                 Kimi kimi "Kimi CLI";
                 OpenHands openhands "OpenHands";
+                Gptme gptme "gptme";
                 Hermes hermes "Hermes";
                 Goose goose "Goose";
                 Crush crush "Crush";

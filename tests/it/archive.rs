@@ -12,8 +12,8 @@ use crate::contract::changes::{Change, ChangeKind, Cleanup, Undo};
 use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OldVibe, OpenHands, Pi, Qwen, Vibe, age_tree, id, make_fifo,
-    openhands_id, put,
+    Amplifier, Claude, Codex, Copilot, Gemini, Gptme, Jido, Kimi, OldVibe, OpenHands, Pi, Qwen, Vibe, age_tree, id,
+    make_fifo, openhands_id, put,
 };
 use crate::picture::{Picture, differences, picture};
 use crate::undo::{assert_same, other_file_system};
@@ -56,7 +56,9 @@ pub(crate) fn wipe(world: &World) {
             false => std::fs::remove_file(path).expect("a file that goes"),
         }
     }
-    let _ = std::fs::remove_dir_all(world.home().join(".local/share/opencode"));
+    for name in ["gptme", "opencode"] {
+        let _ = std::fs::remove_dir_all(world.home().join(".local/share").join(name));
+    }
 }
 
 pub(crate) fn archived(world: &World) -> Vec<Archived> {
@@ -190,6 +192,14 @@ fn sessions_of_the_other_agents_with_files_come_back() {
     add(&|world| world.add(Vibe::session(id(1)).in_dir(APP).turn("look", "ok")), 3);
     add(&|world| world.add(OldVibe::session(id(1)).in_dir(APP).turn("look", "ok")), 2);
     add(&|world| world.add(Kimi::session(id(1)).in_dir(APP).turn("look", "ok")), 3);
+}
+
+#[test]
+fn a_conversation_of_gptme_comes_back_with_the_link_to_its_workspace() {
+    let world = World::new();
+    let dir = world.add(Gptme::session("2026-02-01-quiet-blue-fox").in_dir(APP).turn("look", "ok"));
+    put(&dir.join("branches/one.jsonl"), "{}\n");
+    comes_back(&world, "2026-02-01-quiet-blue-fox", 8);
 }
 
 #[test]

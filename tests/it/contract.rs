@@ -88,6 +88,7 @@ impl Agent {
     pub(crate) const CRUSH: Self = Self("crush");
     pub(crate) const GEMINI: Self = Self("gemini");
     pub(crate) const GOOSE: Self = Self("goose");
+    pub(crate) const GPTME: Self = Self("gptme");
     pub(crate) const HERMES: Self = Self("hermes");
     pub(crate) const JIDO: Self = Self("jido");
     pub(crate) const KILO: Self = Self("kilo");

@@ -60,7 +60,7 @@ fn a_home_without_a_session_is_healthy() {
     World::new().rejoin(["doctor"]).code(0).stderr_eq("").stdout_eq(str![[r#"
 No sessions found. Looked in ~/.amplifier, ~/.claude, ~/.jido_code, ~/.codex, ~/.gemini, ~/.local/share/opencode,
   ~/.local/share/kilo, ~/.qwen, ~/.copilot, ~/.pi/agent/sessions, ~/.vibe/logs/session, ~/.kimi,
-  ~/.openhands/conversations, ~/.hermes, ~/.local/share/goose, ~/.local/share/crush.
+  ~/.openhands/conversations, ~/.local/share/gptme/logs, ~/.hermes, ~/.local/share/goose, ~/.local/share/crush.
 `rejoin agents` says what was found of each agent.
 No problems found in 0 sessions.
 

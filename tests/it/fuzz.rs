@@ -16,8 +16,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, age, id,
-    openhands_id, put, put_kimi_json,
+    Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Gptme, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe,
+    age, id, openhands_id, put, put_kimi_json,
 };
 use crate::world::World;
 use mutate::Random;
@@ -107,6 +107,10 @@ impl Arena {
             self.add("gemini", &one, |home| {
                 let session = Gemini::session(id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes");
                 drop(if n == 1 { session.write_to(home) } else { session.document().write_to(home) });
+            });
+            self.add("gptme", &format!("2026-02-01-fox-{n}"), |home| {
+                let session = Gptme::session(format!("2026-02-01-fox-{n}")).in_dir(dir).named("Needle");
+                session.turn(said.0, said.1).turn("more", "yes").write_to(home);
             });
             self.add("jido", &one, |home| drop(Jido::session(id(n)).in_dir(dir).write_to(home)));
             self.add("kimi", &one, |home| {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, id, openhands_id,
-    put,
+    Amplifier, Claude, Codex, Copilot, Gemini, Gptme, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, id,
+    openhands_id, put,
 };
 use crate::world::{Answer, World};
 
@@ -58,6 +58,7 @@ fn fill(world: &World) -> PathBuf {
     world.add(Codex::session(id(6)).in_dir(&dir).meta("originator", json!(h)).turn(h, h).tool(h, h));
     world.add(Copilot::session(id(7)).in_dir(&dir).turn(h, h).call(h, h));
     world.add(Gemini::session(id(8)).in_dir(&dir).turn(h, h).summary(h));
+    world.add(Gptme::session(format!("h{}", id(1))).in_dir(&dir).named(h).turn(h, h));
     world.add(Jido::session(id(9)).in_dir(&dir).key("name", json!("\u{1b}[2J\u{9b}31m\nFORGED")));
     world.add(Kimi::session(id(10)).in_dir(&dir).state("custom_title", json!(h)).turn(h, h));
     world.add(OpenHands::session(openhands_id(1)).in_dir(&dir).turn(h, h).call(h, h));

@@ -36,6 +36,7 @@ mod fuzz;
 mod gemini;
 #[cfg(feature = "sqlite")]
 mod goose;
+mod gptme;
 mod growth;
 #[cfg(feature = "sqlite")]
 mod hermes;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::contract::changes::{Move, MoveMap};
 use crate::contract::{DoctorReport, SessionList, Severity};
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, claude_slug,
+    Amplifier, Claude, Codex, Copilot, Gemini, Gptme, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, claude_slug,
     gemini_hash, id, kimi_project, openhands_id, pi_project, put, qwen_slug,
 };
 use crate::picture::picture_of_stores;
@@ -33,6 +33,8 @@ fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
             .into_iter()
             .zip((1..).map(id))
             .collect();
+    world.add(Gptme::session("2026-02-01-fox").in_dir(dir).turn("x", "y"));
+    all.push(("gptme", "2026-02-01-fox".to_owned()));
     world.add(OpenHands::session(openhands_id(1)).in_dir(dir).turn("x", "y"));
     all.push(("openhands", openhands_id(1)));
     #[cfg(feature = "sqlite")]

@@ -6,7 +6,7 @@ use crate::archive::wipe;
 use crate::contract::search::{Line, Search};
 use crate::contract::{Agent, Kind, Role};
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Gemini, Jido, Kimi, OpenHands, Pi, Qwen, Vibe, id, openhands_id,
+    Amplifier, Claude, Codex, Copilot, Gemini, Gptme, Jido, Kimi, OpenHands, Pi, Qwen, Vibe, id, openhands_id,
 };
 use crate::world::World;
 
@@ -37,14 +37,15 @@ fn what_was_said_is_found_in_the_sessions_of_every_agent() {
     world.add(Pi::session(id(8)).in_dir(APP).turn(asked, said));
     world.add(Qwen::session(id(9)).in_dir(APP).turn(asked, said));
     world.add(Vibe::session(id(10)).in_dir(APP).turn(asked, said));
+    world.add(Gptme::session(id(12)).in_dir(APP).turn(asked, said));
     world.add(OpenHands::session(openhands_id(1)).in_dir(APP).turn(asked, said));
     world.add(Claude::session(id(11)).in_dir(APP).turn("something else", "ok"));
     let answer = search(&world, &["QUOKKA"]);
-    assert_eq!((answer.sessions.len(), answer.case_sensitive, answer.searched), (0, true, 12));
+    assert_eq!((answer.sessions.len(), answer.case_sensitive, answer.searched), (0, true, 13));
     let answer = search(&world, &["quokka"]);
     let mut found = ids(&answer);
     found.sort_unstable();
-    let mut expected: Vec<String> = (1..=10).map(id).chain([openhands_id(1)]).collect();
+    let mut expected: Vec<String> = (1..=10).map(id).chain([id(12), openhands_id(1)]).collect();
     expected.sort_unstable();
     assert_eq!(found, expected);
     for session in &answer.sessions {
@@ -54,7 +55,7 @@ fn what_was_said_is_found_in_the_sessions_of_every_agent() {
         assert_eq!((second.role, second.excerpt.as_str()), (Role::Assistant, said), "{session:?}");
         assert!(first.number < second.number);
     }
-    assert_eq!((answer.searched, answer.hidden, answer.limit_reached), (12, 0, false));
+    assert_eq!((answer.searched, answer.hidden, answer.limit_reached), (13, 0, false));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::format::content::{call, plain_text, tool_calls};
 use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, text_in, texts_in};
+use crate::format::toml;
 use crate::session::{Message, Role};
 
 /// The format that is understood, as `CURRENT` names it.
@@ -287,20 +288,5 @@ impl OldMessage<'_> {
 
 /// Reads where `config.toml` puts the sessions: `save_dir` in the table `session_logging`.
 pub(crate) fn save_dir(config: &str) -> Option<String> {
-    let mut is_table = false;
-    for line in config.lines().map(str::trim) {
-        if line.starts_with('[') {
-            is_table = line.trim_start_matches('[').starts_with("session_logging]");
-        } else if let Some(("save_dir", value)) = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()))
-            && is_table
-        {
-            // A string in single quotes is as it stands; one in double quotes is escaped as JSON is.
-            let value = match value.strip_prefix('\'') {
-                Some(rest) => rest.split_once('\'')?.0.to_owned(),
-                None => serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()?,
-            };
-            return Some(value).filter(|value| !value.trim().is_empty());
-        }
-    }
-    None
+    toml::text(config, "session_logging", "save_dir")
 }

@@ -1,0 +1,20 @@
+//! What docs/agents.md says about gptme.
+
+use crate::agent::about::About;
+
+pub(crate) const ABOUT: About = About {
+    title: "gptme",
+    sessions: "`~/.local/share/gptme/logs/<id>/`; the same below `$XDG_DATA_HOME` and in `$GPTME_LOGS_HOME`",
+    launch_dir: "`workspace` of `config.toml`; a fork that was not resumed yet has none, so the directory that its first \
+        records name",
+    elsewhere: "works, and goes to the workspace by itself; where that is gone it adds an error to the conversation and ends; \
+        an id that it does not know is refused",
+    starts: "`gptme --resume --name ID`; with `--prompt` `gptme -n --resume --name ID TEXT`; with `-w DIR` after `rejoin move`. \
+        What was made without a terminal is refused in one, where gptme would only print it; and everything whose workspace \
+        is gone",
+    in_use: "`.lock` in its directory is locked (`flock`) while a client has it open; a lock of a process that cannot be seen \
+        means maybe",
+    deletes: "nothing",
+    writes: "nothing",
+    facts: "measured on 0.35.1; sub-agents and local times by its code",
+};

@@ -1,0 +1,183 @@
+//! gptme: `logs/<id>/` in its data directory, with `conversation.jsonl`, `config.toml` and the link `workspace`.
+//!
+//! It goes to the workspace by itself, and where that is gone it adds an error to the conversation. Facts: measured on
+//! 0.35.1; sub-agents and local times by its code.
+
+mod reader;
+mod records;
+
+pub(super) mod about;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use crate::agent::database;
+use crate::error::PathError;
+use crate::format::shell;
+use crate::session::{AgentKind, Belongings, Copy, Liveness, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::system::process::{self, Lock, Locks};
+use records::is_id;
+
+/// Leads it to other conversations.
+const VARIABLE: &str = "GPTME_LOGS_HOME";
+/// The lock holds the number of its process.
+const MAX_LOCK: u64 = 64;
+
+/// The agent.
+pub(super) struct Gptme;
+
+impl Agent for Gptme {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let mut stores = database::stores(AgentKind::Gptme, "gptme/logs", env);
+        stores.iter_mut().for_each(|store| store.unset.push(VARIABLE));
+        if let Some(root) = env.agent_variable(VARIABLE).map(|root| env.absolute(Path::new(root))) {
+            stores.retain(|store| store.root != root);
+            stores.iter_mut().for_each(|store| store.is_default = false);
+            stores.insert(0, Store::named(AgentKind::Gptme, &root, VARIABLE, &root));
+        }
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root) {
+            let name = entry.file_name();
+            if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) {
+                found.places.extend(place(store, id));
+            }
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let found = Some(id).filter(|id| is_id(id) && is_dir(&store.root.join(id)));
+        Found { places: found.and_then(|id| place(store, id)).into_iter().collect(), ..Found::default() }
+    }
+
+    fn notes_on(&self, _store: &Store, places: &[&Located], _counts: bool, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        // The system's table is read only if there is a lock at all; the file stays when a client ends.
+        let mut table = None;
+        for place in places {
+            let path = place.path.join(".lock");
+            if is_there(&path) {
+                let lock = table.get_or_insert_with(Locks::read).holder(&path);
+                if lock != Lock::Free {
+                    notes.locked.insert(place.id.clone(), liveness(lock, &path));
+                }
+            }
+        }
+        notes
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        copy.size_bytes = context.tree_size(Some(&copy.place.path));
+        reader::read(&mut copy, context.env)?;
+        copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        reader::count(copy)
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(reader::conversation(&place.path))
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        reader::messages(&copy.place.path, see)
+    }
+
+    fn verbatim(&self, place: &Located) -> Option<PathBuf> {
+        self.transcript(place)
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let id = &copy.place.id;
+        if id.starts_with('-') {
+            return Err("its id could be taken for an option".to_owned());
+        }
+        match copy.kind {
+            SessionKind::Subagent => return Err("it is a sub-agent's conversation; resume its parent".to_owned()),
+            SessionKind::Exec if prompt.is_none() => {
+                return Err(
+                    "it was made without a terminal, so gptme would only print it and end; go on with one prompt, \
+                     as `--prompt` takes it"
+                        .to_owned(),
+                );
+            }
+            _ => {}
+        }
+        let words: &[&str] = if prompt.is_some() { &["gptme", "-n"] } else { &["gptme"] };
+        let mut argv: Vec<String> =
+            words.iter().copied().chain(["--resume", "--name", id]).map(str::to_owned).collect();
+        if let Some(dir) = moved_to(copy) {
+            let dir = dir.to_str().ok_or("its directory is not UTF-8, so it cannot be named to gptme")?;
+            argv.extend(["-w".to_owned(), dir.to_owned()]);
+        }
+        Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn needs_own_dir(&self) -> bool {
+        true
+    }
+
+    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+        match moved_to(copy).or_else(|| workspace(copy)).filter(|workspace| !workspace.is_dir()) {
+            Some(gone) => Err(format!(
+                "its workspace {} is gone, so gptme would only add an error to it; if it is here now, run `rejoin move {} {}` \
+                 first",
+                gone.display(),
+                shell::word(&gone.to_string_lossy()),
+                shell::word(&dir.to_string_lossy())
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        name == ".lock"
+    }
+}
+
+/// Makes the place of a conversation; a directory without one is none of it.
+fn place(store: &Arc<Store>, id: &str) -> Option<Located> {
+    let dir = store.root.join(id);
+    is_there(&reader::conversation(&dir)).then(|| Located::new(store, id, dir))
+}
+
+/// Returns the workspace that its settings name; a fork takes the directory that it is first resumed in.
+fn workspace(copy: &Copy) -> Option<&Path> {
+    copy.last_dir.as_ref().filter(|dir| dir.source != "system-prompt").map(|dir| dir.value.as_path())
+}
+
+/// Returns where it is started, if gptme has to be told because its settings lead it elsewhere.
+fn moved_to(copy: &Copy) -> Option<&Path> {
+    let launch = copy.launch_dir.as_ref()?;
+    let leads_elsewhere = launch.source == "workspace" || workspace(copy).is_some_and(|own| *own != launch.value);
+    leads_elsewhere.then_some(launch.value.as_path())
+}
+
+/// Returns who holds the lock of a conversation.
+fn liveness(lock: Lock, path: &Path) -> Liveness {
+    if let Lock::HeldBy(pid) = lock {
+        return Liveness::Live { pid };
+    }
+    let pid = fsio::read_bounded(path, MAX_LOCK).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    match pid.and_then(|pid| pid.trim().parse().ok()).filter(|pid| process::exists(*pid)) {
+        Some(pid) => Liveness::Live { pid },
+        None => Liveness::Maybe { why: "its lock is held by a process that rejoin cannot see".to_owned() },
+    }
+}

@@ -1,0 +1,194 @@
+//! The files of a gptme conversation: its messages, its settings, and what is known of a sub-agent.
+//!
+//! Facts: gptme 0.35.1, measured; sub-agents and local times by its code.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+
+use crate::format::json::{Flag, Text, local_instant, record};
+use crate::format::toml;
+use crate::session::{Message, Role};
+
+/// What stands before the directory in a message that the program begins with.
+const DIRECTORY: &str = "**Working Directory:** ";
+/// How a message begins that is the user's, but that nobody typed.
+const INJECTED: &str = "<system>";
+
+/// A line of `conversation.jsonl`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Record<'a> {
+    role: Text<'a>,
+    content: Text<'a>,
+    timestamp: Text<'a>,
+    call_id: Text<'a>,
+    hide: Flag,
+}
+
+impl<'a> Record<'a> {
+    /// Reads a line.
+    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
+        record(line)
+    }
+
+    /// Returns what a person typed.
+    pub(super) fn prompt(&self) -> Option<&str> {
+        self.said_by("user").filter(|text| !text.starts_with(INJECTED))
+    }
+
+    /// Returns whether the model says or calls something.
+    pub(super) fn is_reply(&self) -> bool {
+        self.said_by("assistant").is_some()
+    }
+
+    fn said_by(&self, role: &str) -> Option<&str> {
+        self.content.filled().filter(|_| self.role.get() == Some(role))
+    }
+
+    /// Returns when it was written: a time without a zone is a local one.
+    pub(super) fn at(&self, zone: &TimeZone) -> Option<Timestamp> {
+        self.timestamp.get().and_then(|text| local_instant(text, zone))
+    }
+
+    /// Returns where the conversation began; a fork has copied that from another one.
+    pub(super) fn dir(&self) -> Option<PathBuf> {
+        let text = self.said_by("system")?;
+        let dir = text.lines().find_map(|line| line.strip_prefix(DIRECTORY))?;
+        Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute())
+    }
+
+    /// Puts the record in words; what the program begins with is hidden.
+    pub(super) fn message(&self) -> Option<Message> {
+        let content = self.content.filled().filter(|_| !self.hide.0)?;
+        let (role, text) = match self.role.get()? {
+            "user" if self.prompt().is_some() => (Role::User, content.to_owned()),
+            "assistant" => (Role::Assistant, content.to_owned()),
+            "system" if self.call_id.filled().is_some() => (Role::Tool, format!("→ {content}")),
+            _ => (Role::System, content.to_owned()),
+        };
+        Some(Message { role, text, at: None })
+    }
+}
+
+/// What `config.toml` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Config {
+    /// Where it works; `~` is not replaced yet.
+    pub workspace: Option<PathBuf>,
+    /// The title that it was given.
+    pub name: Option<String>,
+    /// The model that answers.
+    pub model: Option<String>,
+    /// Whether it was made for a terminal.
+    pub is_interactive: Option<bool>,
+}
+
+impl Config {
+    /// Reads the file.
+    pub(super) fn parse(settings: &str) -> Self {
+        let text = |key| toml::text(settings, "chat", key);
+        let flag = toml::value(settings, "chat", "interactive").and_then(|value| value.split([' ', '#']).next());
+        Self {
+            workspace: text("workspace").map(PathBuf::from),
+            name: text("name"),
+            model: text("model"),
+            is_interactive: flag.and_then(|flag| flag.parse().ok()),
+        }
+    }
+}
+
+/// Returns which conversation had a sub-agent made, by `subagent-meta.json`.
+pub(super) fn parent(meta: &[u8]) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
+    struct Meta<'a> {
+        parent_logdir: Text<'a>,
+    }
+    let meta: Meta<'_> = record(meta)?;
+    Path::new(meta.parent_logdir.filled()?).file_name()?.to_str().map(str::to_owned)
+}
+
+/// Returns whether a name can be an id, by gptme's own rule; hidden directories are none of its own.
+pub(super) fn is_id(name: &str) -> bool {
+    let is_fine = |c: char| !c.is_control() && c != '/' && c != '\\';
+    !name.is_empty() && name.len() <= 255 && name.trim() == name && !name.starts_with('.') && name.chars().all(is_fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Record<'_> {
+        Record::parse(line.as_bytes()).expect("a record")
+    }
+
+    #[test]
+    fn what_nobody_typed_is_no_prompt_and_what_is_hidden_is_not_shown() {
+        let cases = [
+            (r#"{"role":"user","content":"a\nb"}"#, true, false, Some((Role::User, "a\nb"))),
+            (
+                r#"{"role":"user","content":"<system>No tool call"}"#,
+                false,
+                false,
+                Some((Role::System, "<system>No tool call")),
+            ),
+            (r#"{"role":"assistant","content":"Done."}"#, false, true, Some((Role::Assistant, "Done."))),
+            (r#"{"role":"assistant","content":" "}"#, false, false, None),
+            (r#"{"role":"system","content":"You are","hide":true}"#, false, false, None),
+            (r#"{"role":"system","content":"a b","call_id":"c"}"#, false, false, Some((Role::Tool, "→ a b"))),
+            (r#"{"role":"system","content":"error: generic"}"#, false, false, Some((Role::System, "error: generic"))),
+            (r#"{"role":7,"content":[]}"#, false, false, None),
+        ];
+        for (line, is_prompt, is_reply, shown) in cases {
+            let record = parsed(line);
+            let message = record.message().map(|message| (message.role, message.text));
+            assert_eq!((record.prompt().is_some(), record.is_reply()), (is_prompt, is_reply), "{line}");
+            assert_eq!(message, shown.map(|(role, text)| (role, text.to_owned())), "{line}");
+        }
+        assert!(Record::parse(b"[]").is_none() && Record::parse(b"{\"role\":").is_none());
+    }
+
+    #[test]
+    fn a_time_without_a_zone_is_local() {
+        let zone = TimeZone::fixed(jiff::tz::offset(9));
+        let at = |text: &str| {
+            let line = format!(r#"{{"timestamp":"{text}"}}"#);
+            parsed(&line).at(&zone).map(|at| at.to_string())
+        };
+        assert_eq!(at("2026-02-01T10:00:00.5").as_deref(), Some("2026-02-01T01:00:00.5Z"));
+        assert_eq!(at("2026-02-01T10:00:00+00:00").as_deref(), Some("2026-02-01T10:00:00Z"));
+        assert_eq!(at("soon"), None);
+    }
+
+    #[test]
+    fn settings_tell_workspace_title_model_and_whether_it_is_for_a_terminal() {
+        let settings = "[chat]\nmodel = \"m\"\ntools = [\"a\", \"b\"]\ninteractive = false\nworkspace = \"~/my app\"\nname = \"A\"\n\n[env]\n";
+        let expected = Config {
+            workspace: Some("~/my app".into()),
+            name: Some("A".to_owned()),
+            model: Some("m".to_owned()),
+            is_interactive: Some(false),
+        };
+        assert_eq!(Config::parse(settings), expected);
+        assert_eq!(Config::parse("[chat]\ninteractive = true").is_interactive, Some(true));
+        assert_eq!(Config::parse("[chat]\ninteractive = \"no\"\nname = 7"), Config::default());
+    }
+
+    #[test]
+    fn ids_are_names_of_their_own_and_a_sub_agent_names_its_parent() {
+        for id in ["2026-02-01-a-b-c", "my own", "ü", "a.b", "-x"] {
+            assert!(is_id(id), "{id}");
+        }
+        for other in ["", ".", "..", ".lock", "a/b", "a\\b", " a", "a ", "a\nb", &"a".repeat(256)] {
+            assert!(!is_id(other), "{other:?}");
+        }
+        assert_eq!(
+            parent(br#"{"parent_logdir":"/home/me/logs/2026-02-01-a-b-c"}"#).as_deref(),
+            Some("2026-02-01-a-b-c")
+        );
+        assert_eq!((parent(b"{}"), parent(b"{"), parent(br#"{"parent_logdir":7}"#)), (None, None, None));
+    }
+}
