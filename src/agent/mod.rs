@@ -20,15 +20,19 @@ use relocation::{Act, DirMove, Relocation};
 use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
 
 pub(crate) mod about;
+mod aider;
 pub(crate) mod amplifier;
 pub(crate) mod cat;
 pub(crate) mod claude;
+mod cline;
 mod codex;
 pub(crate) mod command;
 mod context;
+mod r#continue;
 mod copilot;
 mod crush;
 mod database;
+mod document;
 mod found;
 mod gemini;
 mod goose;
@@ -38,7 +42,11 @@ pub(crate) mod jido;
 mod kilo;
 mod kimi;
 pub(crate) mod leo;
+mod letta;
 mod listing;
+mod nanocoder;
+mod omp;
+mod open_file;
 mod opencode;
 mod openhands;
 mod pi;
@@ -54,6 +62,7 @@ pub(crate) use context::{Depth, LiveRecord, ReadContext, StoreNotes};
 pub(crate) use found::Found;
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
+use open_file::mark_writers;
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
 
 /// Returns what belongs to a copy, as [`Agent::belongings`] does.
@@ -73,6 +82,11 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Returns whether its sessions can be in any working directory, and it has run in this home.
     fn lies_anywhere(&self, _env: &Env) -> bool {
+        false
+    }
+
+    /// Returns whether all of its sessions are files of the directories that they are of, so that no store holds any.
+    fn keeps_in_projects(&self) -> bool {
         false
     }
 

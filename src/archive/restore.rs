@@ -17,7 +17,7 @@ use crate::change::apply::run::{self, Outcome};
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::plan::change::{About, Change, Item, Step};
 use crate::error::{Exit, PathError, Refusal};
-use crate::session::{Located, Store};
+use crate::session::Store;
 use crate::system::disk::{self, Disk, For};
 use crate::system::env::Env;
 
@@ -221,8 +221,9 @@ pub(crate) fn check_places(
         let unpacked = Unpacked::of_store(manifest, at, is_copy, archive, env)?;
         let root = unpacked.root();
         let store = Arc::new(Store { root: root.to_owned(), ..store.clone() });
-        let places: Vec<Located> =
-            agent.locate(&store).places.into_iter().filter(|place| place.id == manifest.id).collect();
+        let mut places = agent.locate(&store).places;
+        // A file of a project has its path for an id, which is another one here.
+        places.retain(|place| place.id == manifest.id || agent.keeps_in_projects());
         if let Some(copy) = copies.iter().find(|copy| places.iter().all(|place| *place.path != root.join(copy))) {
             return Err(refuse(copy));
         }

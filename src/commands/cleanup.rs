@@ -145,7 +145,7 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let filter = super::place_filter(&args.place, env);
     // Every agent is read, because the fuses compare with all there is.
     let showing = ui.watch("Reading");
-    let mut summaries = Summaries::read(env, &[], &filter, policy.max_total.is_some(), showing.watcher());
+    let mut summaries = Summaries::read(env, &[], &filter, policy.max_total.is_some(), Vec::new(), showing.watcher());
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let (families, guards) =
         summaries.decide(&policy, &pins, &args.exclude, |summaries, families| match args.archive {

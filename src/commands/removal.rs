@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
 
-use crate::agent;
+use crate::agent::{self, Agent};
 use crate::change::apply::run::Outcome;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
@@ -75,12 +75,23 @@ pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> R
     Ok(purged)
 }
 
+/// Returns those copies that are files of their directories: a look at the stores does not find them.
+fn in_projects(named: &[impl Borrow<Session>]) -> Vec<Located> {
+    let lies_there = |place: &&Located| agent::by_kind(place.agent()).is_some_and(Agent::keeps_in_projects);
+    let places = named.iter().flat_map(|session| &session.borrow().copies).map(|copy| &copy.place);
+    let mut places: Vec<Located> = places.filter(lies_there).cloned().collect();
+    places.sort_by(|a, b| a.path.cmp(&b.path));
+    places.dedup_by(|a, b| a.path == b.path);
+    places
+}
+
 /// Plans the removal of all of these sessions, or of none.
 pub(super) fn plan(named: &[impl Borrow<Session>], env: &Env) -> anyhow::Result<Change> {
     let pins = Pins::read(env)?;
     let agents: BTreeSet<_> = named.iter().map(|session| session.borrow().agent).collect();
     let agents: Vec<_> = agents.into_iter().collect();
-    let mut summaries = Summaries::read(env, &agents, &Filter::default(), false, Watcher::default());
+    let mut summaries =
+        Summaries::read(env, &agents, &Filter::default(), false, in_projects(named), Watcher::default());
     let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
     let mut roots = Vec::new();
     for session in named.iter().map(Borrow::borrow) {

@@ -18,12 +18,18 @@ macro_rules! agents {
                 Qwen qwen "Qwen Code";
                 Copilot copilot "Copilot CLI";
                 Pi pi "Pi";
+                Omp omp "oh-my-pi";
                 Vibe vibe "Vibe";
                 Kimi kimi "Kimi CLI";
+                Cline cline "Cline CLI";
+                Continue r#continue "Continue CLI";
+                Nanocoder nanocoder "Nanocoder";
+                Letta letta "Letta Code";
                 OpenHands openhands "OpenHands";
                 Gptme gptme "gptme";
                 Hermes hermes "Hermes";
                 Goose goose "Goose";
+                Aider aider "Aider";
                 Crush crush "Crush";
             }
             pointers {
@@ -59,10 +65,12 @@ macro_rules! kinds {
 
             /// Returns the name that is typed and printed.
             pub(crate) fn name(self) -> &'static str {
-                match self {
+                let name = match self {
                     $(Self::$kind => stringify!($name),)*
                     $(Self::$pointer => stringify!($pointer_name),)*
-                }
+                };
+                // A module that is called like a word of the language is written so.
+                name.trim_start_matches("r#")
             }
 
             /// Returns whose sessions it stands for: its own, or those that its pointers name.

@@ -132,9 +132,10 @@ fn the_home_that_is_measured_holds_sessions_of_every_agent() {
         bench.split("Agent { name: \"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0)).collect();
     let unknown: Vec<_> = measured.iter().filter(|name| !names().contains(name)).collect();
     assert!(unknown.is_empty(), "benches/home.rs names {unknown:?}");
-    // Crush keeps its sessions inside of projects, Leo none at all.
-    let is_left_out =
-        |name: &str| ["crush", "leo"].contains(&name) || root.join("src/agent").join(name).join("sample").is_dir();
+    // Aider and Crush keep their sessions inside of projects, Leo none at all.
+    let is_left_out = |name: &str| {
+        ["aider", "crush", "leo"].contains(&name) || root.join("src/agent").join(name).join("sample").is_dir()
+    };
     let missing: Vec<_> = names().iter().filter(|name| !measured.contains(name) && !is_left_out(name)).collect();
     assert!(missing.is_empty(), "benches/home.rs writes no sessions of {missing:?}");
 }

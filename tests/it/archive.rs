@@ -56,7 +56,7 @@ pub(crate) fn wipe(world: &World) {
             false => std::fs::remove_file(path).expect("a file that goes"),
         }
     }
-    for name in ["gptme", "opencode"] {
+    for name in ["gptme", "nanocoder", "opencode"] {
         let _ = std::fs::remove_dir_all(world.home().join(".local/share").join(name));
     }
 }
@@ -85,7 +85,7 @@ fn assert_sound(world: &World, when: &str) {
 
 /// Archives the one session of a world, wipes the stores and brings it back.
 #[track_caller]
-fn comes_back(world: &World, session: &str, entries_at_least: usize) {
+pub(crate) fn comes_back(world: &World, session: &str, entries_at_least: usize) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
         age_tree(&entry.expect("an entry").path());
     }

@@ -11,13 +11,16 @@ mod worktree;
 mod world;
 
 mod agents;
+mod aider;
 mod archive;
 mod backfill;
 mod bad_input;
 mod choosing;
 mod cleanup;
 mod cleanup_archive;
+mod cline;
 mod codex;
+mod r#continue;
 mod copilot;
 mod cron;
 #[cfg(feature = "sqlite")]
@@ -49,6 +52,7 @@ mod jido;
 mod kilo;
 mod kimi;
 mod launches;
+mod letta;
 mod letter;
 mod list;
 mod listing;
@@ -56,6 +60,8 @@ mod listing;
 mod mac_disk;
 mod move_agents;
 mod move_faults;
+mod nanocoder;
+mod omp;
 #[cfg(feature = "sqlite")]
 mod opencode;
 mod openhands;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 
-use crate::contract::Backfill;
 use crate::contract::changes::{Purge, PurgeKind, RunList, RunState, TrashList, Undo, UndoKind, UndoResult};
+use crate::contract::{Backfill, Details};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{Amplifier, Claude, age_tree, id};
 use crate::picture::{Picture, differences, picture_of_stores};
@@ -33,6 +33,20 @@ fn stores(world: &World) -> Picture {
 pub(crate) fn assert_same(before: &Picture, after: &Picture, when: &str) {
     let differences = differences(before, after);
     assert!(differences.is_empty(), "{when}:\n{}", differences.join("\n"));
+}
+
+/// Deletes a session and takes that back: not a byte, a mode or a time may differ.
+#[track_caller]
+pub(crate) fn goes_and_comes_back(world: &World, session: &str) {
+    let before = crate::archive::stores(world);
+    let path =
+        PathBuf::from(&world.rejoin(["show", session, "--json"]).code(0).json::<Details>().session.copies[0].path);
+    assert!(path.symlink_metadata().is_ok());
+    world.rejoin(["delete", session, "--yes"]).code(0);
+    assert!(path.symlink_metadata().is_err(), "{} is still there", path.display());
+    world.rejoin(["show", session]).code(5);
+    world.rejoin(["undo"]).code(0);
+    assert_same(&before, &crate::archive::stores(world), session);
 }
 
 /// The state after a backfill that nothing disturbed.

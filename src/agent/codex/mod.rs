@@ -19,7 +19,10 @@ use ends::Ends;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::claude::is_session_id;
-use super::{Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there};
+use super::{
+    Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there,
+    mark_writers,
+};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
@@ -255,18 +258,7 @@ impl Agent for Codex {
 
     fn verify_all(&self, copies: &mut [&mut Copy], _env: &Env) {
         // Older versions take no lock; that they have the file open is all there is.
-        let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.to_path_buf()).collect();
-        let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
-        for copy in copies.iter_mut().filter(|copy| copy.liveness == Liveness::Idle) {
-            match writers.as_ref().map(|writers| writers.get(&*copy.place.path)) {
-                Some(Some(pid)) => copy.liveness = Liveness::Live { pid: *pid },
-                Some(None) => {}
-                None => {
-                    let why = "this system does not tell which processes have its file open".to_owned();
-                    copy.liveness = Liveness::Maybe { why };
-                }
-            }
-        }
+        mark_writers(copies);
     }
 }
 

@@ -8,7 +8,6 @@
 pub(super) mod records;
 
 pub(super) mod about;
-mod document;
 mod projects;
 mod reader;
 mod relocation;
@@ -25,6 +24,8 @@ use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
+use crate::format::document::{Field, Shape};
+use crate::format::json::{Text, inner};
 use crate::format::jsonl::Jsonl;
 use crate::format::shell;
 use crate::session::evidence;
@@ -34,13 +35,16 @@ use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, 
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
-use document::{Field, each_field, each_field_in};
 use projects::{hash, registry, slug};
 use reader::{fill, read_document, read_lines, show, whole};
 use records::{message, record};
 
 /// How much of a document is searched for its id, which comes first.
 const MAX_ID: u64 = 4 * 1024;
+
+/// The older generation of its sessions (0.25.0).
+const DOCUMENT: Shape =
+    Shape { list: "messages", members: &["sessionId", "startTime", "lastUpdated", "summary", "kind"] };
 
 /// The agent.
 pub(super) struct Gemini;
@@ -140,11 +144,11 @@ impl Agent for Gemini {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if is_document(&copy.place) {
             let (file, _) = fsio::open_regular(&copy.place.path)?;
-            each_field(file, &mut |field| match field {
+            DOCUMENT.each(file, &mut |field| match field {
                 Field::Message(raw) => {
                     message(raw).into_iter().flat_map(|message| message.in_words()).try_for_each(&mut *see)
                 }
-                Field::Text(..) => ControlFlow::Continue(()),
+                Field::Member(..) => ControlFlow::Continue(()),
             });
             return Ok(());
         }
@@ -305,9 +309,9 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
         let (file, _) = fsio::open_regular(path)?;
         let mut start = Vec::new();
         file.take(MAX_ID).read_to_end(&mut start).map_err(|error| PathError::new("read", path, error))?;
-        each_field_in(&start, &mut |field| {
-            if let Field::Text("sessionId", value) = field {
-                id = Some(value.to_owned());
+        DOCUMENT.each_in(&start, &mut |field| {
+            if let Field::Member("sessionId", value) = field {
+                id = inner::<Text<'_>>(Some(value)).get().map(str::to_owned);
             }
             if id.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });

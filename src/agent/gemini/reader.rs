@@ -6,11 +6,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::is_document;
-use crate::agent::gemini::document::{Field, each_field, each_field_in};
+use super::{DOCUMENT, is_document};
 use crate::agent::gemini::records::{Conversation, Entry, Place, message, record};
 use crate::error::PathError;
-use crate::format::json::Text;
+use crate::format::document::Field;
+use crate::format::json::{Text, inner};
 use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
 use crate::system::fsio;
@@ -69,8 +69,8 @@ pub(super) fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathEr
         ControlFlow::Continue(())
     };
     let is_read = match is_small {
-        true => each_field_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
-        false => each_field(file.take(MAX_HEAD), &mut see),
+        true => DOCUMENT.each_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
+        false => DOCUMENT.each(file.take(MAX_HEAD), &mut see),
     };
     if !is_small {
         Jsonl::open(&path)?.lines_backward(|line, _| {
@@ -94,7 +94,11 @@ pub(super) fn summary_line(line: &[u8]) -> Option<String> {
 
 pub(super) fn take_field(sum: &mut Conversation, field: &Field<'_>) {
     match field {
-        Field::Text(key, value) => sum.take_field(key, value),
+        Field::Member(key, value) => {
+            if let Some(value) = inner::<Text<'_>>(Some(value)).get() {
+                sum.take_field(key, value);
+            }
+        }
         Field::Message(raw) => match message(raw) {
             Some(message) => sum.take_message(&message, Place::default()),
             None => sum.has_bad_lines = true,
@@ -107,7 +111,7 @@ pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
     let mut sum = Conversation::default();
     if is_document(place) {
         let (file, _) = fsio::open_regular(&place.path)?;
-        each_field(file, &mut |field| {
+        DOCUMENT.each(file, &mut |field| {
             take_field(&mut sum, &field);
             ControlFlow::Continue(())
         });

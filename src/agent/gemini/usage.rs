@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 
 use serde::Deserialize;
 
-use crate::agent::gemini::document::{Field, each_field};
-use crate::agent::gemini::is_document;
+use crate::agent::gemini::{DOCUMENT, is_document};
 use crate::error::PathError;
+use crate::format::document::Field;
 use crate::format::jsonl::each_line_with;
 use crate::session::Located;
 use crate::session::usage::Tokens;
@@ -39,7 +39,7 @@ pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
     };
     if is_document(place) {
         let (file, _) = fsio::open_regular(&place.path)?;
-        each_field(file, &mut |field| {
+        DOCUMENT.each(file, &mut |field| {
             if let Field::Message(raw) = field {
                 see(raw.get().as_bytes());
             }

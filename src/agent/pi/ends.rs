@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use memchr::memmem;
 
-use super::Pi;
-use crate::agent::Agent as _;
-use crate::agent::pi::records::{Record, id_of_file};
+use crate::agent::pi::records::{Record, id_of_file, is_session_id};
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
 /// How far from the end the name is searched for, and how much of the end is read at once.
@@ -15,9 +13,23 @@ pub(super) const TAIL: usize = 64 * 1024;
 /// How many records near the end are read for the newest time.
 const LAST_RECORDS: u32 = 6;
 
+/// In what the programs that write these records differ.
+pub(in crate::agent) struct Dialect {
+    /// The program's name.
+    pub name: &'static str,
+    /// Whether a line with the title comes before the header.
+    pub has_title_line: bool,
+    /// What a file without a header means.
+    pub headless: &'static str,
+    /// Where a person finds the branches of a session that a resume does not go on with.
+    pub branches: &'static str,
+    /// Whether sessions of a directory are filed under a project.
+    pub is_filed_under: fn(&str, &Path) -> bool,
+}
+
 /// What the two ends of a file tell.
-#[derive(Default)]
 pub(super) struct Ends {
+    dialect: &'static Dialect,
     pub(super) is_whole: bool,
     has_first_line: bool,
     header: Option<Header>,
@@ -40,9 +52,31 @@ struct Header {
 }
 
 impl Ends {
+    pub(super) fn new(dialect: &'static Dialect) -> Self {
+        Self {
+            dialect,
+            is_whole: false,
+            has_first_line: false,
+            header: None,
+            prompt: None,
+            has_reply: false,
+            newest: None,
+            name: None,
+            model: None,
+            is_torn: false,
+            records_from_end: 0,
+            bytes_from_end: 0,
+        }
+    }
+
     pub(super) fn see_from_start(&mut self, line: &[u8]) -> bool {
         let is_first = !std::mem::replace(&mut self.has_first_line, true);
         let Some(record) = Record::parse(line) else { return false };
+        if let Some(title) = record.title_line().filter(|_| is_first && self.dialect.has_title_line) {
+            self.name = Some(title.to_owned());
+            self.has_first_line = false;
+            return false;
+        }
         if is_first && record.is_header() {
             self.header = Some(Header {
                 id: record.id.get().unwrap_or_default().to_owned(),
@@ -83,22 +117,25 @@ impl Ends {
         copy.mark_if(self.is_torn, Health::TornTranscript);
         let forked_from = self.header.as_ref().and_then(|header| header.forked_from.as_deref());
         copy.kind = match forked_from {
+            _ if copy.place.is_subagent => SessionKind::Subagent,
             _ if is_empty => SessionKind::Empty,
             Some(_) => SessionKind::Fork,
             None => SessionKind::Main,
         };
-        // The parent is a path. The home may have moved since, so only the file's name counts.
-        let parent = forked_from.and_then(|path| Path::new(path).file_name()?.to_str());
-        copy.parent_id = parent.and_then(id_of_file).map(str::to_owned);
+        // The parent is a path or an id. The home may have moved since, so of a path only the file's name counts.
+        let of_path = forked_from.and_then(|path| id_of_file(Path::new(path).file_name()?.to_str()?));
+        let parent = of_path.or(forked_from.filter(|id| self.dialect.has_title_line && is_session_id(id)));
+        copy.parent_id = parent.map(str::to_owned).or_else(|| copy.parent_id.take());
         match &self.header {
             None if self.has_first_line || self.is_whole => {
                 copy.health.insert(Health::InvalidContent);
-                copy.notes.push("its first line is not a session header, so Pi would start the file over".to_owned());
+                copy.notes.push(self.dialect.headless.to_owned());
             }
             Some(header) if header.id != copy.place.id => {
                 copy.health.insert(Health::InvalidContent);
+                let name = self.dialect.name;
                 copy.notes
-                    .push(format!("its header says that its id is {}, and Pi knows it only by that id", header.id));
+                    .push(format!("its header says that its id is {}, and {name} knows it only by that id", header.id));
             }
             _ => {}
         }
@@ -108,16 +145,18 @@ impl Ends {
             copy.last_dir = copy.start_dir.clone();
             if let Some(dir) = header.cwd {
                 let project = copy.place.project.as_deref();
-                let counts = project.is_none_or(|project| Pi.is_filed_under(project, &dir));
+                let counts = project.is_none_or(|project| (self.dialect.is_filed_under)(project, &dir));
                 copy.evidence.push(Evidence { dir, source: "header", detail: "its header".to_owned(), counts });
             }
         }
-        copy.title = self.name.filter(|name| !name.is_empty()).map(|name| Fact::new(name, "session_info"));
+        let source = if self.dialect.has_title_line { "title" } else { "session_info" };
+        copy.title = self.name.filter(|name| !name.is_empty()).map(|name| Fact::new(name, source));
         copy.first_prompt =
             self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
         copy.model = self.model.map(|model| Fact::new(model, "transcript"));
         copy.active_at = self.newest.map(|at| Fact::new(at, "transcript")).or_else(|| copy.active_at.take());
-        let why = |age| format!("its last record was written {age} s ago, and Pi keeps no lock");
+        let name = self.dialect.name;
+        let why = |age| format!("its last record was written {age} s ago, and {name} keeps no lock");
         copy.judge_by_age(self.newest, now, why);
     }
 }

@@ -6,32 +6,40 @@ pub(super) mod records;
 
 pub(super) mod about;
 mod ends;
-mod relocation;
+pub(super) mod reader;
+pub(super) mod relocation;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ends::{Ends, TAIL};
+pub(super) use ends::Dialect;
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument};
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::json::text_in;
-use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
-use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
-use records::{Branch, Record, id_of_file, is_session_id, is_slug_of};
+use records::{id_of_file, is_session_id, is_slug_of, slug};
 
 /// The variable of a directory that holds sessions without projects.
 const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 const MAX_SETTINGS: u64 = 1024 * 1024;
+
+const DIALECT: Dialect = Dialect {
+    name: "Pi",
+    has_title_line: false,
+    headless: "its first line is not a session header, so Pi would start the file over",
+    branches: "use /tree in Pi to go there",
+    is_filed_under: |project, dir| Pi.is_filed_under(project, dir),
+};
 
 /// The agent.
 pub(super) struct Pi;
@@ -66,54 +74,13 @@ impl Agent for Pi {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
-        let mut copy = Copy::new(place);
-        (copy.size_bytes, copy.transcript_bytes) = (file.len(), file.len());
-        copy.active_at = file.modified().map(|at| Fact::new(at, "mtime"));
-
-        let mut ends = Ends::default();
-        ends.is_whole = file.lines_forward(|line| ends.see_from_start(line))?;
-        file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended))?;
-        ends.fill(&mut copy, context.env.now);
+        let mut copy = reader::read(place, &DIALECT, context)?;
         self.decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let branch = Branch::read(&copy.place.path)?;
-        let (mut prompts, mut replies, mut elsewhere) = (0_u64, 0_u64, 0_u64);
-        let (mut at, mut has_bad_lines, mut name) = (0, false, None);
-        each_line(&copy.place.path, &mut |line| {
-            match line.and_then(Record::parse) {
-                Some(record) => {
-                    let (is_prompt, is_reply) = (record.prompt().is_some(), record.is_reply());
-                    if branch.has(at) {
-                        prompts += u64::from(is_prompt);
-                        replies += u64::from(is_reply);
-                    } else {
-                        elsewhere += u64::from(is_prompt || is_reply);
-                    }
-                    name = record.session_name().map(str::to_owned).or(name.take());
-                }
-                None => has_bad_lines = true,
-            }
-            at += 1;
-            ControlFlow::Continue(())
-        })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        if elsewhere > 0 {
-            copy.notes.push(format!("{elsewhere} more messages are on other branches; use /tree in Pi to go there"));
-        }
-        copy.note_bad_lines(has_bad_lines);
-        // What lies between the two windows of a glance may name the session.
-        if let Some(name) = name {
-            copy.title = Some(name).filter(|name| !name.is_empty()).map(|name| Fact::new(name, "session_info"));
-        }
-        if copy.kind != SessionKind::Fork {
-            let is_empty = prompts + replies + elsewhere == 0;
-            copy.kind = if is_empty { SessionKind::Empty } else { SessionKind::Main };
-        }
-        Ok(())
+        reader::count(copy, &DIALECT)
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
@@ -121,24 +88,17 @@ impl Agent for Pi {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        let branch = Branch::read(&copy.place.path)?;
-        let mut at = 0;
-        each_line(&copy.place.path, &mut |line| {
-            let is_shown = branch.has(at);
-            at += 1;
-            let record = line.filter(|_| is_shown).and_then(Record::parse);
-            record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
-        })
+        reader::messages(&copy.place.path, see)
     }
 
     fn relocation<'a>(
         &'a self,
-        store: &'a Store,
+        _store: &'a Store,
         _moves: &'a [DirMove],
         _mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(store))
+        Ok(relocation::relocation(slug))
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
@@ -161,15 +121,8 @@ impl Agent for Pi {
         if !is_session_id(&copy.place.id) {
             return Err("its id could be taken for an option".to_owned());
         }
-        let mut last = Vec::new();
-        if let Some(prompt) = prompt {
-            last.push("-p".to_owned());
-            // A word that begins with `@` would be the name of a file to attach.
-            let prompt = if prompt.starts_with('@') { format!(" {prompt}") } else { prompt.to_owned() };
-            last.extend(as_last_argument(Some(&prompt)));
-        }
         let argv = ["pi", "--session", &copy.place.id].map(str::to_owned).to_vec();
-        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+        Ok(Command { argv, last: prompt_words(prompt), unset: Vec::new(), then_type: None })
     }
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
@@ -179,6 +132,14 @@ impl Agent for Pi {
     fn asks_elsewhere(&self) -> bool {
         true
     }
+}
+
+/// Returns the words that have one prompt answered without a terminal.
+pub(super) fn prompt_words(prompt: Option<&str>) -> Vec<String> {
+    let Some(prompt) = prompt else { return Vec::new() };
+    // A word that begins with `@` would be the name of a file to attach.
+    let prompt = if prompt.starts_with('@') { format!(" {prompt}") } else { prompt.to_owned() };
+    std::iter::once("-p".to_owned()).chain(as_last_argument(Some(&prompt))).collect()
 }
 
 /// Returns the directory for all sessions that Pi's settings name.

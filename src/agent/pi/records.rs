@@ -33,6 +33,7 @@ pub(crate) struct Record<'a> {
     /// The file that the session was forked from, in the header.
     pub parent_session: Text<'a>,
     name: Text<'a>,
+    title: Text<'a>,
     summary: Text<'a>,
     display: Flag,
     content: Option<&'a RawValue>,
@@ -43,6 +44,7 @@ pub(crate) struct Record<'a> {
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Body<'a> {
     role: Text<'a>,
+    attribution: Text<'a>,
     model: Text<'a>,
     stop_reason: Text<'a>,
     error_message: Text<'a>,
@@ -74,10 +76,17 @@ impl Record<'_> {
         (self.kind.get() == Some("session_info")).then(|| self.name.get().unwrap_or_default().trim())
     }
 
-    /// Returns the text that a person typed, if this is one; an image alone is an empty text.
+    /// Returns the title that a line before the header holds, as oh-my-pi writes it; empty where there is none.
+    pub(crate) fn title_line(&self) -> Option<&str> {
+        (self.kind.get() == Some("title")).then(|| self.title.get().unwrap_or_default().trim())
+    }
+
+    /// Returns the text that a person typed, if this is one; an image alone is an empty text. The task that oh-my-pi gives to
+    /// a sub-agent is none.
     pub(crate) fn prompt(&self) -> Option<String> {
         let body = self.body()?;
-        (body.role.get() == Some("user")).then(|| plain_text(body.content))
+        let is_typed = body.role.get() == Some("user") && body.attribution.get() != Some("agent");
+        is_typed.then(|| plain_text(body.content))
     }
 
     /// Returns whether it is an answer that says or calls something, and no error of the API.

@@ -4,29 +4,45 @@
 //! Measured on 0.87.1: the header decides, and from any other directory Pi asks to fork. What a fork says of the file that
 //! it came from is left as it is; Pi only draws it.
 
-use crate::agent::pi::records::{Record, slug};
-use crate::agent::relocation::{Act, Moved, Relocation, text};
-use crate::format::edit::json_string;
-use crate::format::jsonl::Jsonl;
-use crate::session::Store;
+use std::path::Path;
 
-pub(super) fn relocation(store: &Store) -> Relocation<'_> {
-    Relocation::of_each(|copy, to| {
+use crate::agent::pi::records::Record;
+use crate::agent::relocation::{Act, Moved, Relocation, text};
+use crate::error::PathError;
+use crate::format::edit::{Edit, json_string};
+use crate::format::jsonl::Jsonl;
+
+/// Says what is done for each session; `project_of` names the project of a directory.
+pub(in crate::agent) fn relocation<'a>(project_of: impl Fn(&str) -> String + Sync + 'a) -> Relocation<'a> {
+    Relocation::of_each(move |copy, to| {
         let (place, to) = (&copy.place, text(to)?);
-        let mut edit = None;
-        let mut file = Jsonl::open(&place.path).map_err(|error| error.to_string())?;
-        file.lines_forward(|line| {
-            let is_header = Record::parse(line).is_some_and(|record| record.is_header());
-            let line = str::from_utf8(line).ok().filter(|_| is_header);
-            edit = line.and_then(|line| json_string(line, &["cwd"], |_| Some(to.to_owned())));
-            true
-        })
-        .map_err(|error| error.to_string())?;
-        let edit = edit.ok_or("its first line is not a header that names a directory")?;
-        let target = match (&place.project, place.path.file_name()) {
-            (Some(_), Some(name)) => store.root.join(slug(to)).join(name),
+        let edit = header_edit(&place.path, to).map_err(|error| error.to_string())?;
+        let edit = edit.ok_or("it does not begin with a header that names a directory")?;
+        let project = place.project.as_ref().map(|_| project_of(to));
+        let sessions = |path: &Path| path.ancestors().nth(2).unwrap_or(path).to_owned();
+        let target = match (project, place.path.file_name()) {
+            (Some(project), Some(name)) => sessions(&place.path).join(project).join(name),
             _ => place.path.to_path_buf(),
         };
-        Ok(Moved::by(vec![Act::Edit { from: place.path.to_path_buf(), to: target, edits: vec![edit] }]))
+        // What lies beside it is found by its name.
+        let side_dir = place.side_dir.clone().filter(|_| target != *place.path);
+        let beside = side_dir.map(|from| Act::Move { to: target.with_extension(""), from });
+        let edit = Act::Edit { from: place.path.to_path_buf(), to: target, edits: vec![edit] };
+        Ok(Moved::by(beside.into_iter().chain([edit]).collect()))
     })
+}
+
+/// Makes the edit that puts a directory into the header of a file, before which a line may hold the title.
+fn header_edit(path: &Path, to: &str) -> Result<Option<Edit>, PathError> {
+    let mut lines = Jsonl::open(path)?.into_lines()?;
+    while let Some(line) = lines.next_line()? {
+        let record = line.bytes.and_then(Record::parse);
+        if record.as_ref().is_some_and(|record| record.title_line().is_some()) {
+            continue;
+        }
+        let text = line.bytes.filter(|_| record.is_some_and(|record| record.is_header()));
+        let edit = text.and_then(|text| json_string(str::from_utf8(text).ok()?, &["cwd"], |_| Some(to.to_owned())));
+        return Ok(edit.map(|edit| edit.moved(line.start)));
+    }
+    Ok(None)
 }

@@ -23,7 +23,7 @@ use crate::change::pins::Pins;
 use crate::change::plan::retention::{Candidate, Family, Guard, Policy, decide, guards};
 use crate::scan::{self, Wanted};
 use crate::session::select::{Filter, Selector};
-use crate::session::{AgentKind, Liveness, Problem, SessionKind};
+use crate::session::{AgentKind, Liveness, Located, Problem, SessionKind};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 use inspection::{Inspection, Resolved};
@@ -54,12 +54,21 @@ pub(crate) struct Summaries {
 impl Summaries {
     /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `sizes`
     /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
-    /// `watcher` receives how many copies were read, and later how many sessions were inspected.
-    pub(crate) fn read(env: &Env, agents: &[AgentKind], filter: &Filter, sizes: bool, watcher: Watcher) -> Self {
+    /// `named` are copies that lie in no store; `watcher` receives how many copies were read, and later how many sessions were
+    /// inspected.
+    pub(crate) fn read(
+        env: &Env,
+        agents: &[AgentKind],
+        filter: &Filter,
+        sizes: bool,
+        named: Vec<Located>,
+        watcher: Watcher,
+    ) -> Self {
         let recorded: Vec<AgentKind> =
             agent::all().iter().filter(|agent| agent.cwd_records().is_some()).map(|agent| agent.kind()).collect();
         let recorded_dirs: Mutex<BTreeSet<(AgentKind, PathBuf)>> = Mutex::default();
-        let places = scan::locate(env, agents).watched(watcher.clone());
+        let mut places = scan::locate(env, agents).watched(watcher.clone());
+        places.places.extend(named);
         let (mut copies, problems) = places.digest(env, Wanted { sizes, ..Wanted::GLANCE }, |copy| {
             let agent = copy.place.agent();
             let dir = copy.launch_dir.as_ref().filter(|_| recorded.contains(&agent));

@@ -174,8 +174,8 @@ fn by_text(
     let is_title = |at: &usize| scan.sessions[*at].label().is_some_and(|label| label.trim() == text.trim());
     let path = env.absolute(Path::new(text));
     if !titled.iter().all(is_title) || titled.is_empty() {
-        // A part of a title is weaker than a path that is there.
-        if agent.is_none() && path.exists() {
+        // A part of a title is weaker than a path that is there, which is all the id that some agents have.
+        if (agent.is_none() || text.starts_with('/')) && path.exists() {
             return by_path(&path, filter, wanted, env, ui);
         }
     }

@@ -24,7 +24,11 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
     let Ok(path) = path.canonicalize() else {
         return Err(Refusal::new(Exit::NotFound, "not-found", format!("{} does not exist", path.display())).into());
     };
-    let places = scan::locate(env, &filter.agents);
+    let mut places = scan::locate(env, &filter.agents);
+    if !places.places.iter().any(|place| holds(place, &path)) {
+        // Some agents have no other id than the path.
+        places = scan::locate_id(env, &filter.agents, &path.to_string_lossy());
+    }
     // A sub-agent's file lies in the directory of the session that made it, so the deepest place is meant.
     let holding = places.places.iter().filter(|place| holds(place, &path));
     let named = holding.max_by_key(|place| place.path.components().count()).cloned();

@@ -123,7 +123,11 @@ fn roots(
         let recorded = manifest.stores.first().map(|root| root.0.display().to_string()).unwrap_or_default();
         let message = format!("{} does not look in {recorded}, where the session was stored", manifest.agent);
         let usual = stores.iter().find(|store| store.is_default).map(|store| store.root.display().to_string());
-        let usual = usual.unwrap_or_else(|| env.home.display().to_string());
+        let usual = match usual {
+            _ if agent.keeps_in_projects() => recorded,
+            Some(usual) => usual,
+            None => env.home.display().to_string(),
+        };
         let hint = format!("restore it with `{}`", command_line::again(env, &[], &["--to-store", &usual]));
         return Err(Refusal::new(Exit::Refused, "unknown-store", message).hint(hint));
     };

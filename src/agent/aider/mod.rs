@@ -1,0 +1,266 @@
+//! Aider: `.aider.chat.history.md` at the root of each project, in which every start of the program goes on. There are no ids, so
+//! the path is the id; and nothing names the files, so they are looked for where people work.
+//!
+//! Facts: measured on 0.86.2.
+
+pub(super) mod about;
+mod origin;
+mod records;
+
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::command::as_option;
+use super::{Agent, Command, Found, ReadContext, is_there};
+use crate::agent::relocation::{DirMove, Relocation};
+use crate::error::PathError;
+use crate::format::json::local_instant;
+use crate::format::jsonl::{Jsonl, Line};
+use crate::format::shell;
+use crate::session::evidence;
+use crate::session::mapping::Mapping;
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
+use crate::system::env::Env;
+use records::{History, Piece};
+
+const HISTORY: &str = ".aider.chat.history.md";
+/// What was typed, for the arrow keys.
+const INPUTS: &str = ".aider.input.history";
+/// Variables that lead the program to another file.
+const ELSEWHERE: [&str; 2] = ["AIDER_CHAT_HISTORY_FILE", "AIDER_INPUT_HISTORY_FILE"];
+/// How much of the beginning is searched for the first prompt.
+const MAX_HEAD: u64 = 1024 * 1024;
+/// So many empty lines in a row are shown as they are.
+const MAX_EMPTY: u64 = 1024;
+/// How much of the end is searched for the model.
+const TAIL: usize = 64 * 1024;
+
+/// The agent.
+pub(super) struct Aider;
+
+impl Agent for Aider {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        // No session is in it; that it is there says that Aider has run here.
+        vec![Store::usual(AgentKind::Aider, env.home.join(".aider"))]
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        // A project is a store when one is restored.
+        let mut found = Found::default();
+        in_project(&store.root, &mut found);
+        found
+    }
+
+    fn locate_id(&self, _store: &Arc<Store>, id: &str) -> Found {
+        let path = Path::new(id);
+        let dir = path.parent().filter(|_| path.is_absolute() && path.file_name() == Some(OsStr::new(HISTORY)));
+        let mut found = Found::default();
+        dir.into_iter().for_each(|dir| in_project(dir, &mut found));
+        found
+    }
+
+    fn keeps_in_projects(&self) -> bool {
+        true
+    }
+
+    fn lies_anywhere(&self, env: &Env) -> bool {
+        self.stores(env).iter().any(|store| store.root.is_dir())
+    }
+
+    fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
+        let mut found = Found::default();
+        let mut dirs: BTreeSet<&Path> = BTreeSet::new();
+        for dir in asked.iter().copied().chain(worked_in.iter().map(Path::new)) {
+            dirs.insert(dir);
+            // It lies at the root of the repository; above a home, none belongs to its owner.
+            dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
+        }
+        dirs.into_iter().filter(|dir| dir.is_absolute()).for_each(|dir| in_project(dir, &mut found));
+        found
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let file = Jsonl::open(&place.path)?.with_tail(TAIL);
+        let mut copy = Copy::new(place);
+        let modified = file.modified();
+        let inputs = copy.place.store.root.join(INPUTS).symlink_metadata();
+        copy.transcript_bytes = file.len();
+        copy.size_bytes = file.len() + inputs.ok().filter(|it| it.is_file()).map_or(0, |it| it.len());
+        let (mut history, mut start) = (History::default(), Beginning::default());
+        let (mut lines, mut number) = (file.lines_within(MAX_HEAD)?, 0);
+        while start.prompt.is_none()
+            && let Some(line) = lines.next_line()?
+        {
+            feed(&mut history, &line, &mut number, &mut |piece| start.see(piece));
+        }
+        history.end(&mut |piece| start.see(piece));
+        // The program says at each start which model answers.
+        let (mut model, mut bytes) = (None, 0);
+        file.lines_backward(|line, _| {
+            bytes += line.len();
+            model = last_model(line);
+            model.is_some() || bytes >= TAIL
+        })?;
+        copy.model = model.or(start.model).map(|model| Fact::new(model, "transcript"));
+        copy.first_prompt = start.prompt.map(|prompt| Fact::new(prompt, "transcript"));
+        let made = start.at.and_then(|at| local_instant(&at, &context.env.zone));
+        copy.created_at = made.map(|at| Fact::new(at, "transcript"));
+        if copy.transcript_bytes <= MAX_HEAD && copy.first_prompt.is_none() {
+            copy.kind = SessionKind::Empty;
+            copy.health.insert(Health::EmptySession);
+        }
+        copy.set_active_by_file(modified);
+        let why = |age| format!("it was written {age} s ago, and Aider keeps no lock");
+        copy.judge_by_age(modified, context.env.now, why);
+        let dir = copy.place.store.root.clone();
+        copy.mark_if(!origin::is_untracked(&dir, HISTORY), Health::Planted);
+        copy.last_dir = Some(Fact::new(dir.clone(), "session"));
+        let detail = "the directory of its file".to_owned();
+        copy.evidence.push(Evidence { dir, source: "session", detail, counts: true });
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut replies) = (0, 0);
+        each_piece(&copy.place.path, &mut |piece| {
+            prompts += u64::from(matches!(piece, Piece::Prompt(_)));
+            replies += u64::from(matches!(piece, Piece::Answer(_)));
+            ControlFlow::Continue(())
+        })?;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        Ok(())
+    }
+
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![place.path.to_path_buf()]
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        let inputs = place.store.root.join(INPUTS);
+        let own = [place.path.to_path_buf()].into_iter().chain(Some(inputs).filter(|path| is_there(path)));
+        Ok(Belongings { own: own.collect(), shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        each_piece(&copy.place.path, &mut |piece| {
+            let (role, text) = match piece {
+                Piece::Prompt(text) => (Role::User, text),
+                Piece::Answer(text) => (Role::Assistant, text),
+                Piece::Output(text) => (Role::System, text),
+                Piece::Start(_) | Piece::Model(_) => return ControlFlow::Continue(()),
+            };
+            see(Message { role, text, at: None })
+        })
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _moves: &'a [DirMove],
+        _mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        let why = "Aider keeps it in the project's directory, and it goes where that goes";
+        Ok(Relocation::of_each(move |_, _| Err(why.to_owned())))
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+        // Where in the project it was started is not recorded.
+        copy.start_dir = None;
+    }
+
+    fn command(&self, _copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let argv = ["aider", "--restore-chat-history"].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: as_option(prompt, "--message", "--message"), unset: Vec::new(), then_type: None })
+    }
+
+    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+        let own = &copy.place.store.root;
+        let is_own = own == dir || own.canonicalize().is_ok_and(|own| dir.canonicalize().is_ok_and(|dir| own == dir));
+        if is_own {
+            return Ok(());
+        }
+        let path = copy.place.path.to_string_lossy();
+        Err(format!(
+            "Aider would take the history of that directory; `aider --restore-chat-history --chat-history-file {}` takes this one \
+             there, and works on the files there",
+            shell::word(&path)
+        ))
+    }
+
+    fn needs_own_dir(&self) -> bool {
+        true
+    }
+}
+
+/// What the beginning of a history tells.
+#[derive(Default)]
+struct Beginning {
+    at: Option<String>,
+    prompt: Option<String>,
+    model: Option<String>,
+}
+
+impl Beginning {
+    fn see(&mut self, piece: Piece) {
+        match piece {
+            Piece::Start(at) => self.at = self.at.take().or(Some(at)),
+            Piece::Prompt(prompt) => self.prompt = self.prompt.take().or(Some(prompt)),
+            Piece::Model(model) => self.model = Some(model),
+            Piece::Answer(_) | Piece::Output(_) => {}
+        }
+    }
+}
+
+/// Reads the model in a line of the program's own.
+fn last_model(line: &[u8]) -> Option<String> {
+    let line = str::from_utf8(line).ok()?.strip_prefix("> Model: ")?.strip_suffix("  ")?;
+    Some(line.split(" with ").next().unwrap_or(line).to_owned())
+}
+
+/// Shows the pieces of a history until `see` breaks. A line that is too long to look into belongs to none.
+fn each_piece(path: &Path, see: &mut dyn FnMut(Piece) -> ControlFlow<()>) -> Result<(), PathError> {
+    let (mut history, mut pieces, mut number) = (History::default(), Vec::new(), 0);
+    let mut lines = Jsonl::open(path)?.into_lines()?;
+    while let Some(line) = lines.next_line()? {
+        feed(&mut history, &line, &mut number, &mut |piece| pieces.push(piece));
+        if pieces.drain(..).try_for_each(&mut *see).is_break() {
+            return Ok(());
+        }
+    }
+    history.end(&mut |piece| pieces.push(piece));
+    // Nothing comes after it that could be broken off.
+    let _ = pieces.into_iter().try_for_each(see);
+    Ok(())
+}
+
+/// Hands on a line, and the empty ones that were passed over before it.
+fn feed(history: &mut History, line: &Line<'_>, number: &mut u64, see: &mut dyn FnMut(Piece)) {
+    let empty = line.number - *number - 1;
+    *number = line.number;
+    (0..empty.min(MAX_EMPTY)).for_each(|_| history.line("", see));
+    history.line(&String::from_utf8_lossy(line.bytes.unwrap_or_default()), see);
+}
+
+/// Finds the history of a directory. Each is a store of its own: nothing else of Aider's lies beside it.
+fn in_project(dir: &Path, found: &mut Found) {
+    let path = dir.join(HISTORY);
+    let Ok(metadata) = path.symlink_metadata() else { return };
+    let Some(id) = path.to_str().map(str::to_owned) else {
+        return found.problem(&path, "its path is not UTF-8, so it cannot be an id");
+    };
+    if !metadata.is_file() {
+        return found.problem(&path, "it is not a regular file");
+    }
+    let store = Store { unset: ELSEWHERE.to_vec(), ..Store::usual(AgentKind::Aider, dir) };
+    found.places.push(Located::new(&Arc::new(store), id, path));
+}

@@ -1,0 +1,57 @@
+//! Whether a history was written here, or came with the directory that it lies in.
+//!
+//! Nothing outside of a project names its history, so git has to tell: Aider writes it to the root of a work tree and keeps it
+//! out of what is tracked (measured on 0.86.2), and neither a clone nor a checkout brings a file that is not tracked.
+
+use std::path::{Path, PathBuf};
+
+use memchr::memmem;
+
+use crate::system::fsio;
+
+/// More than this lists millions of files.
+const MAX_INDEX: u64 = 256 * 1024 * 1024;
+/// A `.git` that is a file holds one path.
+const MAX_LINK: u64 = 16 * 1024;
+
+/// Returns whether a file lies at the root of a git work tree that does not track it. What cannot be told is `false`.
+pub(super) fn is_untracked(dir: &Path, name: &str) -> bool {
+    let Some(git_dir) = git_dir(dir) else { return false };
+    match fsio::read_if_present(&git_dir.join("index"), MAX_INDEX) {
+        Ok(Some(index)) => lists_all(&index) && memmem::find(&index, name.as_bytes()).is_none(),
+        // Nothing was ever added.
+        Ok(None) => git_dir.join("HEAD").is_file(),
+        Err(_) => false,
+    }
+}
+
+/// Returns the directory that git keeps for a work tree, which may be elsewhere.
+fn git_dir(dir: &Path) -> Option<PathBuf> {
+    let path = dir.join(".git");
+    let kind = path.symlink_metadata().ok()?.file_type();
+    if kind.is_dir() {
+        return Some(path);
+    }
+    let text = String::from_utf8(fsio::read_if_present(&path, MAX_LINK).ok()??).ok()?;
+    Some(dir.join(text.strip_prefix("gitdir:")?.trim()))
+}
+
+/// Returns whether an index names every file in full: version 4 cuts names, and a split one has them in another file.
+fn lists_all(index: &[u8]) -> bool {
+    let is_plain = index.starts_with(b"DIRC\0\0\0\x02") || index.starts_with(b"DIRC\0\0\0\x03");
+    // The extension's name, and the first bytes of its length.
+    is_plain && memmem::find(index, b"link\0\0").is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_index_that_names_every_file_in_full_says_what_is_tracked() {
+        assert!(lists_all(b"DIRC\0\0\0\x02\0\0\0\x01....README.md\0"));
+        for other in [&b""[..], b"DIRC", b"DIRC\0\0\0\x04\0\0\0\x01", b"DIRC\0\0\0\x02..link\0\0\0\x1c"] {
+            assert!(!lists_all(other), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The Markdown of a history: starts of the program, prompts, answers, and what the program said.
+//!
+//! Facts: measured on Aider 0.86.2. Every line of a prompt and of the program's own words ends in two blanks, which tells most of
+//! them from lines of an answer, which are there as they came: `####` and `>` begin those, too.
+
+/// What stands between the program's name and the time in the first line of a start.
+const START: &str = "# aider chat started at ";
+/// The program's first own line of a start. What comes before is its command line, with the raw lines of `--message`.
+const VERSION: &str = "> Aider v";
+const BLANKS: &str = "  ";
+/// A text is cut here, so that a file without an end of anything is never held whole.
+const MAX_TEXT: usize = 4 * 1024 * 1024;
+
+/// A piece of a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// The program was started, at a local time.
+    Start(String),
+    /// The model that answers from here on.
+    Model(String),
+    /// A person typed this.
+    Prompt(String),
+    /// The model said this.
+    Answer(String),
+    /// The program said this.
+    Output(String),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Block {
+    #[default]
+    None,
+    Prompt,
+    Answer,
+    Output,
+    /// Words of the program that hold raw line ends, until one ends in two blanks.
+    OpenOutput,
+}
+
+/// Takes a history apart, line by line.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    has_begun: bool,
+    is_command_line: bool,
+    /// Whether what the program says is what it says at each start.
+    is_head: bool,
+    block: Block,
+    text: String,
+}
+
+impl History {
+    /// Takes the next line, without its end.
+    pub(super) fn line(&mut self, line: &str, see: &mut dyn FnMut(Piece)) {
+        self.is_head &= line.starts_with('>');
+        if let Some(at) = line.strip_prefix(START).filter(|at| at.starts_with(|c: char| c.is_ascii_digit())) {
+            self.end(see);
+            (self.has_begun, self.is_command_line) = (true, true);
+            see(Piece::Start(at.trim().to_owned()));
+        } else if !self.has_begun || self.is_command_line {
+            self.is_head = line.starts_with(VERSION) && line.ends_with(BLANKS);
+            self.is_command_line &= !self.is_head;
+        } else if self.block == Block::OpenOutput {
+            self.add(line.trim_end());
+            if line.ends_with(BLANKS) {
+                self.block = Block::Output;
+            }
+        } else if let Some(prompt) = line.strip_prefix("#### ").and_then(|prompt| prompt.strip_suffix(BLANKS)) {
+            self.take_up(Block::Prompt, see);
+            self.add(prompt);
+        } else if let Some(said) = line.strip_prefix('>').filter(|_| line.ends_with(BLANKS)) {
+            self.take_up(Block::Output, see);
+            self.output(said.trim(), see);
+        } else if let Some(said) = line.strip_prefix("> ").filter(|_| self.block == Block::Output) {
+            self.add(said);
+            self.block = Block::OpenOutput;
+        } else if !line.trim().is_empty() || self.block == Block::Answer {
+            self.take_up(Block::Answer, see);
+            self.add(line);
+        } else if self.block == Block::Prompt {
+            self.end(see);
+        }
+        if self.text.len() > MAX_TEXT {
+            self.end(see);
+        }
+    }
+
+    /// Ends what was begun.
+    pub(super) fn end(&mut self, see: &mut dyn FnMut(Piece)) {
+        let text = std::mem::take(&mut self.text);
+        match std::mem::take(&mut self.block) {
+            Block::Prompt => see(Piece::Prompt(text)),
+            _ if text.trim().is_empty() => {}
+            Block::Answer => see(Piece::Answer(text.trim().to_owned())),
+            Block::Output | Block::OpenOutput => see(Piece::Output(text.trim().to_owned())),
+            Block::None => {}
+        }
+    }
+
+    fn output(&mut self, said: &str, see: &mut dyn FnMut(Piece)) {
+        if let Some(model) = said.strip_prefix("Model: ") {
+            see(Piece::Model(model.split(" with ").next().unwrap_or(model).to_owned()));
+        }
+        // Costs are said after each answer.
+        if !self.is_head && !said.starts_with("Tokens: ") && !said.is_empty() {
+            self.add(said);
+        }
+    }
+
+    fn take_up(&mut self, block: Block, see: &mut dyn FnMut(Piece)) {
+        if self.block != block {
+            self.end(see);
+            self.block = block;
+        }
+    }
+
+    fn add(&mut self, line: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<Piece> {
+        let (mut history, mut pieces) = (History::default(), Vec::new());
+        for line in text.lines() {
+            history.line(line, &mut |piece| pieces.push(piece));
+        }
+        history.end(&mut |piece| pieces.push(piece));
+        pieces
+    }
+
+    fn talk(text: &str) -> Vec<Piece> {
+        let all =
+            pieces(&format!("\n# aider chat started at 2026-02-01 10:00:00\n\n> aider  \n> Aider v0.86.2  \n\n{text}"));
+        all.into_iter().skip(1).collect()
+    }
+
+    fn prompt(text: &str) -> Piece {
+        Piece::Prompt(text.to_owned())
+    }
+
+    fn answer(text: &str) -> Piece {
+        Piece::Answer(text.to_owned())
+    }
+
+    #[test]
+    fn a_prompt_of_many_lines_is_put_together_as_it_was() {
+        let text = "#### one \ttwo   \n####   \n#### #### four  \n\nDone.\n\n```\n  x\n```\n\n> Tokens: 5 sent, 3 received.  \n";
+        assert_eq!(talk(text), [prompt("one \ttwo \n\n#### four"), answer("Done.\n\n```\n  x\n```")]);
+    }
+
+    #[test]
+    fn lines_of_an_answer_are_no_prompts_and_nothing_that_the_program_said() {
+        let text =
+            "#### a  \n\nSteps:\n#### first\n> quoted\nend\n\n> Tokens: 5 sent, 3 received.  \n> Applied edit to x  \n";
+        let output = Piece::Output("Applied edit to x".to_owned());
+        assert_eq!(talk(text), [prompt("a"), answer("Steps:\n#### first\n> quoted\nend"), output]);
+    }
+
+    #[test]
+    fn the_command_line_of_a_start_holds_no_prompt() {
+        let text = "\n# aider chat started at 2026-02-01 10:00:00\n\n> aider --message x\n#### y  \n# z\n> q  \n> Aider v0.86.2  \n\
+                    > Model: p/model-x with whole edit format  \n\n#### x  \n\n# aider chat started at 2026-02-02 11:00:00\n\n> aider  \n";
+        let start = |at: &str| Piece::Start(at.to_owned());
+        let expected = [
+            start("2026-02-01 10:00:00"),
+            Piece::Model("p/model-x".to_owned()),
+            prompt("x"),
+            start("2026-02-02 11:00:00"),
+        ];
+        assert_eq!(pieces(text), expected);
+    }
+
+    #[test]
+    fn words_of_the_program_may_hold_raw_lines() {
+        let text = "#### a  \n\nok\n\n> Tokens: 1 sent.  \n> Commit 12ab fix\nraw\n#### raw\nend  \n\n#### b  \n";
+        let output = Piece::Output("Commit 12ab fix\nraw\n#### raw\nend".to_owned());
+        assert_eq!(talk(text), [prompt("a"), answer("ok"), output, prompt("b")]);
+    }
+
+    #[test]
+    fn what_is_no_history_has_no_pieces() {
+        for other in
+            ["", "#### a  \n\nb\n", "# aider chat started at noon\n> Aider v1  \n#### a  \n", "\u{0}\u{fffd}\n"]
+        {
+            assert_eq!(pieces(other), [], "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What docs/agents.md says about Cline.
+
+use crate::agent::about::About;
+
+pub(crate) const ABOUT: About = About {
+    title: "Cline CLI",
+    sessions: "`~/.cline/data/sessions/<id>/` with `<id>.json` and `<id>.messages.json`, sub-agents as `agent_….messages.json` in \
+        the same folder; the same in `$CLINE_DATA_DIR` or `$CLINE_DIR/data`",
+    launch_dir: "`cwd` of `<id>.json`, which is the first directory and never changes",
+    elsewhere: "it goes on with the session in the caller's directory, which it does not record; of an id that it does not know \
+        it shows an error and stays open",
+    starts: "`cline --id ID` in the session's directory; not with `--prompt`, because it resumes in a terminal only and ignores a \
+        text there; not if `messages_path` in `<id>.json` leads elsewhere",
+    in_use: "its hub keeps no mark of one session: `status` running or idle while the process in `pid` is there means maybe, and so \
+        does a change of the last two minutes",
+    deletes: "nothing",
+    writes: "nothing; the row in its `sessions.db` stays when a folder goes, and `cline history delete --session-id ID` \
+        removes both",
+    facts: "measured on 3.0.65; `$CLINE_DIR` by its code",
+};

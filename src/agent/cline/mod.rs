@@ -1,0 +1,270 @@
+//! Cline CLI: `<data>/sessions/<id>/` with `<id>.json` about the session and `<id>.messages.json`, its conversation;
+//! sub-agents as `agent_….messages.json` in the folder of their parent.
+//!
+//! Facts: measured on 3.0.65. Its `sessions.db` says the same once more and is not read: a list is made from the folders.
+
+pub(super) mod about;
+mod records;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Agent, Command, Found, ReadContext};
+use crate::agent::document::{Document, Sum};
+use crate::agent::pi::records::is_session_id;
+use crate::agent::stores;
+use crate::error::PathError;
+use crate::format::content::is_beginning_of;
+use crate::session::evidence;
+use crate::session::{
+    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind,
+    Store,
+};
+use crate::system::env::Env;
+use crate::system::fsio;
+use crate::system::process;
+use records::{LEAD, Meta, SUBAGENT};
+
+const DATA_DIR: &str = "CLINE_DATA_DIR";
+const MESSAGES: &str = ".messages.json";
+/// A prompt and what the program was told stand in it, too.
+const MAX_META: u64 = 16 * 1024 * 1024;
+
+/// The agent.
+pub(super) struct Cline;
+
+impl Agent for Cline {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let usual = env.home.join(".cline/data");
+        let mut stores = stores::by_variable(AgentKind::Cline, DATA_DIR, &usual, env, Path::to_owned);
+        let named = env.agent_variable("CLINE_DIR").map(|dir| env.absolute(Path::new(dir)));
+        if let Some(dir) = named.filter(|dir| dir.join("data") != usual) {
+            let is_default = stores.len() == 1;
+            let unset = vec![DATA_DIR];
+            stores.iter_mut().filter(|_| is_default).for_each(|store| store.is_default = false);
+            stores.push(Store {
+                is_default,
+                unset,
+                ..Store::named(AgentKind::Cline, dir.join("data"), "CLINE_DIR", &dir)
+            });
+        }
+        for store in stores.iter_mut().filter(|store| store.set.is_empty()) {
+            store.unset.push("CLINE_DIR");
+        }
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("sessions")) {
+            let name = entry.file_name();
+            if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_session_id(name)) {
+                in_folder(store, id, &entry.path(), &mut found);
+            }
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let mut found = Found::default();
+        // A sub-agent's id begins with its parent's.
+        let parent = id.split_once("__").map_or(id, |(parent, _)| parent);
+        for folder in [id, parent].into_iter().filter(|id| is_session_id(id)) {
+            let path = store.root.join("sessions").join(folder);
+            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                in_folder(store, folder, &path, &mut found);
+            }
+        }
+        found.places.retain(|place| place.id == id);
+        found.places.dedup_by(|a, b| a.path == b.path);
+        found
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        let bytes = match fsio::read_if_present(&meta_path(&copy.place), MAX_META) {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(error) => {
+                copy.notes.push(format!("{} cannot be read: {}", error.path.display(), error.reason()));
+                Vec::new()
+            }
+        };
+        let meta = Meta::parse(&bytes);
+        // Written right after the other, so both are there unless somebody took one away.
+        copy.mark_if(meta.is_none(), Health::InvalidContent);
+        let meta = meta.unwrap_or_default();
+        let sum = unless_gone(document(&copy.place).glance(&messages_path(&copy.place)))?;
+        copy.size_bytes = match copy.place.is_subagent {
+            true => sum.bytes,
+            false => context.tree_size(Some(&copy.place.path)),
+        };
+        fill(&mut copy, &meta);
+        sum.fill(&mut copy);
+        let updated = sum.text("updated_at").instant().max(sum.newest);
+        copy.active_at = updated.or_else(|| meta.started_at()).map(|at| Fact::new(at, "transcript"));
+        copy.set_active_by_file(sum.modified);
+        copy.liveness = liveness(&meta);
+        let why = |age| format!("it was written {age} s ago, and Cline CLI keeps no lock");
+        copy.judge_by_age(updated.max(sum.modified), context.env.now, why);
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let mut sum = unless_gone(document(&copy.place).whole(&messages_path(&copy.place)))?;
+        // It was typed, although nothing but the other file says so.
+        let is_only_announced = sum.prompts + sum.replies == 0 && copy.first_prompt.is_some();
+        sum.prompts += u64::from(is_only_announced);
+        sum.fill_counts(copy);
+        Ok(())
+    }
+
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        document(&a.place).compare(&messages_path(&a.place), &messages_path(&b.place))
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![messages_path(place), meta_path(place)]
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        let mut has_any = false;
+        document(&copy.place).messages(&messages_path(&copy.place), &mut |message| {
+            has_any = true;
+            see(message)
+        })?;
+        if let (false, Some(prompt)) = (has_any, &copy.first_prompt) {
+            let at = copy.created_at.as_ref().map(|at| at.value);
+            // There is nothing to break off after it.
+            let _ = see(Message { role: Role::User, text: prompt.value.clone(), at });
+        }
+        Ok(())
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if copy.kind == SessionKind::Subagent {
+            return Err("it is a sub-agent's session; resume its parent session".to_owned());
+        }
+        if prompt.is_some() {
+            let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
+            return Err(why.to_owned());
+        }
+        let argv = ["cline", "--id", &copy.place.id].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: Vec::new(), unset: Vec::new(), then_type: None })
+    }
+
+    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+        let meta_path = meta_path(&copy.place);
+        let bytes = fsio::read_if_present(&meta_path, MAX_META).map_err(|error| error.reason())?;
+        // Of an id that it does not know, the program shows an error and stays open.
+        let bytes = bytes.ok_or_else(|| format!("{} is gone", meta_path.display()))?;
+        let meta =
+            Meta::parse(&bytes).ok_or_else(|| format!("{} is not what Cline CLI writes", meta_path.display()))?;
+        let Some(named) = meta.messages_path.filled().map(Path::new) else { return Ok(()) };
+        let own = messages_path(&copy.place);
+        if named == own || named.canonicalize().is_ok_and(|named| own.canonicalize().is_ok_and(|own| own == named)) {
+            return Ok(());
+        }
+        Err(format!(
+            "Cline CLI takes its conversation from {}, not from {}; change messages_path in {} and in its row of sessions.db",
+            named.display(),
+            own.display(),
+            meta_path.display()
+        ))
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        // It has the status and the costs.
+        name.ends_with(".json") && !name.ends_with(MESSAGES)
+    }
+}
+
+/// Puts what the first file says into a copy.
+fn fill(copy: &mut Copy, meta: &Meta<'_>) {
+    let of_session = |text: String| Fact::new(text, "session");
+    if !copy.place.is_subagent {
+        if let Some(id) = meta.session_id.filled().filter(|id| *id != copy.place.id) {
+            copy.health.insert(Health::InvalidContent);
+            copy.notes.push(format!("its file says that its id is {id}"));
+        }
+        copy.first_prompt = meta.prompt().map(of_session);
+        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+        // Until somebody renames it, the title is the first line of the prompt.
+        copy.title = meta.said("title").filter(|title| !is_beginning_of(title, prompt)).map(of_session);
+        copy.created_at = meta.started_at().map(|at| Fact::new(at, "session"));
+        copy.git_branch = meta.branch().map(of_session);
+        copy.model = meta.model.filled().map(str::to_owned).map(of_session);
+    }
+    if let Some(dir) = meta.cwd.filled().map(PathBuf::from).filter(|dir| dir.is_absolute()) {
+        copy.start_dir = Some(Fact::new(dir.clone(), "session"));
+        let detail = "cwd of its file".to_owned();
+        copy.evidence.push(Evidence { dir, source: "session", detail, counts: true });
+    }
+}
+
+/// Tells by the status and the process. A hub runs all sessions that are open, so that it is there proves nothing of one.
+fn liveness(meta: &Meta<'_>) -> Liveness {
+    let status = meta.status.get().filter(|status| matches!(*status, "running" | "idle"));
+    match (status, meta.pid()) {
+        (Some(status), Some(pid)) if process::exists(pid) => Liveness::Maybe {
+            why: format!("its status is {status}, and process {pid} is there, which Cline CLI noted for it"),
+        },
+        _ => Liveness::Idle,
+    }
+}
+
+/// Finds a session in its folder, and its sub-agents.
+fn in_folder(store: &Arc<Store>, id: &str, folder: &Path, found: &mut Found) {
+    let mut is_session = false;
+    for (entry, kind) in found.entries(folder) {
+        let (name, path) = (entry.file_name(), entry.path());
+        let Some(name) = name.to_str() else { continue };
+        let stem = name.strip_suffix(MESSAGES);
+        if stem == Some(id) || name.strip_suffix(".json") == Some(id) {
+            is_session = true;
+        } else if let Some(agent) = stem.filter(|stem| kind.is_file() && stem.starts_with("agent_")) {
+            let place = Located::new(store, format!("{id}__{agent}"), path);
+            found.places.push(Located { parent_id: Some(id.to_owned()), is_subagent: true, ..place });
+        }
+    }
+    if is_session {
+        found.places.push(Located::new(store, id, folder));
+    }
+}
+
+/// Takes a conversation that is gone for an empty one that is damaged: what the other file says is worth listing.
+fn unless_gone(sum: Result<Sum, PathError>) -> Result<Sum, PathError> {
+    match sum {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Sum::gone()),
+        sum => sum,
+    }
+}
+
+fn document(place: &Located) -> &'static Document {
+    if place.is_subagent { &SUBAGENT } else { &LEAD }
+}
+
+fn messages_path(place: &Located) -> PathBuf {
+    if place.is_subagent { place.path.to_path_buf() } else { place.path.join(format!("{}{MESSAGES}", place.id)) }
+}
+
+/// Returns the file about a session; a sub-agent has only that of its parent.
+fn meta_path(place: &Located) -> PathBuf {
+    match (place.path.parent(), &place.parent_id) {
+        (Some(folder), Some(parent)) if place.is_subagent => folder.join(format!("{parent}.json")),
+        _ => place.path.join(format!("{}.json", place.id)),
+    }
+}

@@ -1,0 +1,161 @@
+//! The two files of a session: what is known about it, and its conversation.
+//!
+//! Facts: measured on Cline CLI 3.0.65.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::agent::document::{Document, compact};
+use crate::format::content::{Block, blocks, call};
+use crate::format::document::Shape;
+use crate::format::json::{Text, epoch, member, members, record, text_in};
+use crate::format::turn::Turn;
+use crate::session::Role;
+
+/// What `<id>.json` says of a session.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Meta<'a> {
+    pub session_id: Text<'a>,
+    started_at: Text<'a>,
+    pub status: Text<'a>,
+    pid: Option<&'a RawValue>,
+    pub cwd: Text<'a>,
+    pub model: Text<'a>,
+    prompt: Text<'a>,
+    /// Where the conversation is; the program goes by this, not by where the file lies.
+    pub messages_path: Text<'a>,
+    metadata: Option<&'a RawValue>,
+}
+
+impl<'a> Meta<'a> {
+    /// Reads the file; `None` when it is no object.
+    pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        record(bytes)
+    }
+
+    pub(super) fn started_at(&self) -> Option<Timestamp> {
+        self.started_at.instant()
+    }
+
+    /// Returns the process that runs it: the hub's, or the client's if there was no hub yet.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.pid?.get().parse().ok()
+    }
+
+    /// Returns what is said of it under a name beside the rest.
+    pub(super) fn said(&self, name: &str) -> Option<String> {
+        text_in(self.metadata, name).filled().map(str::to_owned)
+    }
+
+    /// Returns the branch at its start.
+    pub(super) fn branch(&self) -> Option<String> {
+        text_in(member(self.metadata, "git"), "branch").filled().map(str::to_owned)
+    }
+
+    /// Returns the first prompt. Killed in the first reply, a session has it nowhere else.
+    pub(super) fn prompt(&self) -> Option<String> {
+        self.said("prompt").or_else(|| {
+            let prompt = self.prompt.filled()?;
+            Some(typed(prompt).unwrap_or(prompt).to_owned())
+        })
+    }
+}
+
+const SHAPE: Shape = Shape { list: "messages", members: &["updated_at"] };
+
+/// The conversation of a session.
+pub(super) const LEAD: Document = Document { shape: SHAPE, turn: |raw| turn(raw, false) };
+/// The conversation of a sub-agent, whose task is not marked as typed.
+pub(super) const SUBAGENT: Document = Document { shape: SHAPE, turn: |raw| turn(raw, true) };
+
+/// Returns what a person typed, without the mark around it.
+fn typed(text: &str) -> Option<&str> {
+    let (_, rest) = text.trim_start().strip_prefix("<user_input")?.split_once('>')?;
+    Some(rest.trim_end().strip_suffix("</user_input>").unwrap_or(rest))
+}
+
+fn turn(raw: &RawValue, is_subagent: bool) -> Option<Turn> {
+    let [role, content, ts, model_info, metadata] =
+        members(Some(raw), ["role", "content", "ts", "modelInfo", "metadata"]);
+    let role: Text<'_> = serde_json::from_str(role?.get()).ok()?;
+    let at = epoch(ts, 1000);
+    // An error of the API is shown as an answer.
+    let is_shown_only = member(metadata, "displayOnly").is_some_and(|flag| flag.get() == "true");
+    let mut turn = match role.get()? {
+        "user" => Turn::new(Role::User, at),
+        "assistant" if !is_shown_only => Turn::new(Role::Assistant, at),
+        _ => Turn::new(Role::System, at),
+    };
+    if turn.role == Role::Assistant {
+        turn.model = text_in(model_info, "id").filled().map(str::to_owned);
+    }
+    for block in blocks(content) {
+        match (turn.role, block) {
+            (Role::User, Block::Text(text)) => match typed(&text) {
+                Some(prompt) => turn.say(prompt),
+                None if is_subagent => turn.say(text),
+                // Nothing else that stands there was typed.
+                None => turn.tool(text),
+            },
+            (_, Block::Text(text)) => turn.say(text),
+            (_, Block::ToolCall { name, arguments }) => turn.tool(call(Some(&name), Some(&compact(&arguments)))),
+            (_, block) => turn.messages.extend(block.message(Role::Tool, at)),
+        }
+    }
+    Some(turn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, is_subagent: bool) -> Option<Turn> {
+        turn(&RawValue::from_string(text.to_owned()).expect("JSON"), is_subagent)
+    }
+
+    #[test]
+    fn only_what_is_marked_was_typed_but_for_the_task_of_a_sub_agent() {
+        let wrapped = r#"{"role":"user","content":[{"type":"text","text":"<user_input mode=\"act\">a <b> c</user_input>"}],"ts":1769940000000}"#;
+        let said = read(wrapped, false).expect("a message");
+        assert_eq!(said.prompt(), Some("a <b> c"));
+        assert_eq!(said.at, "2026-02-01T10:00:00Z".parse().ok());
+        let bare = r#"{"role":"user","content":[{"type":"text","text":"look around"}]}"#;
+        assert_eq!(read(bare, false).expect("a message").prompt(), None);
+        assert_eq!(read(bare, true).expect("a message").prompt(), Some("look around"));
+        let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a b"}]}"#;
+        let said = read(result, true).expect("a message");
+        assert_eq!((said.prompt(), said.messages[0].text.as_str()), (None, "→ a b"));
+    }
+
+    #[test]
+    fn an_error_is_no_reply_and_a_call_is_one() {
+        let reply = |text: &str| read(text, false).is_some_and(|turn| turn.is_reply());
+        assert!(reply(r#"{"role":"assistant","content":[{"type":"tool_use","name":"run_commands","input":{}}]}"#));
+        assert!(reply(r#"{"role":"assistant","content":"plain","modelInfo":{"id":"m"}}"#));
+        for other in [
+            r#"{"role":"assistant","content":[{"type":"text","text":"400"}],"metadata":{"displayOnly":true}}"#,
+            r#"{"role":"assistant","content":[]}"#,
+            r#"{"role":7,"content":"x"}"#,
+            r#"{"content":"x"}"#,
+            "[]",
+            "null",
+        ] {
+            assert!(!reply(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_prompt_is_taken_from_where_it_is_not_marked_first() {
+        let prompt = |text: &str| Meta::parse(text.as_bytes()).and_then(|meta| meta.prompt());
+        assert_eq!(prompt(r#"{"prompt":"x","metadata":{"prompt":"y"}}"#).as_deref(), Some("y"));
+        assert_eq!(
+            prompt(r#"{"prompt":"<user_input mode=\"plan\">x</user_input>","metadata":7}"#).as_deref(),
+            Some("x")
+        );
+        assert_eq!(prompt(r#"{"prompt":"raw"}"#).as_deref(), Some("raw"));
+        assert_eq!(prompt(r#"{"prompt":["x"]}"#), None);
+        assert_eq!(prompt("[]"), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! What the agents have in common that keep a session as one JSON document with a list of messages.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+
+use crate::error::PathError;
+use crate::format::compare::compare_lists;
+use crate::format::document::{Field, Shape};
+use crate::format::json::{Text, inner};
+use crate::format::turn::Turn;
+use crate::session::{Comparison, Copy, Fact, Health, Message, SessionKind};
+use crate::system::fsio;
+
+/// A file up to this size is read whole for a list; of a larger one the beginning has to do.
+const SMALL: u64 = 64 * 1024;
+/// How much of the beginning that is.
+const MAX_HEAD: u64 = 1024 * 1024;
+
+/// Returns JSON on one line, as it is read best among words.
+pub(super) fn compact(json: &str) -> String {
+    serde_json::from_str::<serde_json::Value>(json).map_or_else(|_| json.to_owned(), |value| value.to_string())
+}
+
+/// How an agent writes its documents.
+pub(super) struct Document {
+    /// What is wanted of them.
+    pub shape: Shape,
+    /// Reads a message; `None` when it is none.
+    pub turn: fn(&RawValue) -> Option<Turn>,
+}
+
+/// What the messages of a document add up to.
+#[derive(Default)]
+pub(super) struct Sum {
+    members: BTreeMap<String, Box<RawValue>>,
+    pub first_prompt: Option<String>,
+    pub prompts: u64,
+    pub replies: u64,
+    /// The model that answered last, of those that were seen.
+    pub model: Option<String>,
+    pub newest: Option<Timestamp>,
+    /// Whether every message was seen.
+    pub is_whole: bool,
+    /// Whether it ends in its middle, or is no such document.
+    pub is_broken: bool,
+    has_bad_messages: bool,
+    pub bytes: u64,
+    pub modified: Option<Timestamp>,
+}
+
+impl Sum {
+    /// Makes the sum of a document that is not there.
+    pub(super) fn gone() -> Self {
+        Self { is_whole: true, is_broken: true, ..Self::default() }
+    }
+
+    /// Returns a member that should be a text.
+    pub(super) fn text(&self, key: &str) -> Text<'_> {
+        inner(self.member(key))
+    }
+
+    /// Returns a member.
+    pub(super) fn member(&self, key: &str) -> Option<&RawValue> {
+        self.members.get(key).map(AsRef::as_ref)
+    }
+
+    fn see(&mut self, field: &Field<'_>, document: &Document) {
+        match field {
+            Field::Member(key, value) => {
+                self.members.insert((*key).to_owned(), (*value).to_owned());
+            }
+            Field::Message(raw) => match (document.turn)(raw) {
+                Some(turn) => {
+                    self.prompts += u64::from(turn.prompt().is_some());
+                    self.replies += u64::from(turn.is_reply());
+                    self.first_prompt = self.first_prompt.take().or_else(|| turn.prompt().map(str::to_owned));
+                    self.newest = self.newest.max(turn.at);
+                    self.model = turn.model.or_else(|| self.model.take());
+                }
+                None => self.has_bad_messages = true,
+            },
+        }
+    }
+
+    /// Puts what a list shows of the conversation into a copy.
+    pub(super) fn fill(&self, copy: &mut Copy) {
+        copy.transcript_bytes = self.bytes;
+        let transcript = |text: &String| Fact::new(text.clone(), "transcript");
+        copy.first_prompt = copy.first_prompt.take().or_else(|| self.first_prompt.as_ref().map(transcript));
+        copy.model = self.model.as_ref().map(transcript).or_else(|| copy.model.take());
+        copy.mark_if(self.is_broken, Health::InvalidContent);
+        self.judge_emptiness(copy);
+    }
+
+    /// Puts the counts into a copy.
+    pub(super) fn fill_counts(&self, copy: &mut Copy) {
+        (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
+        copy.note_bad_lines(self.has_bad_messages);
+        self.fill(copy);
+    }
+
+    fn judge_emptiness(&self, copy: &mut Copy) {
+        let is_empty = self.is_whole && copy.first_prompt.is_none() && self.prompts + self.replies == 0;
+        if is_empty {
+            copy.health.insert(Health::EmptySession);
+        }
+        if matches!(copy.kind, SessionKind::Main | SessionKind::Empty) {
+            copy.kind = if is_empty { SessionKind::Empty } else { SessionKind::Main };
+        }
+    }
+}
+
+impl Document {
+    /// Reads what a list needs: a small document whole, of a larger one the beginning.
+    pub(super) fn glance(&self, path: &Path) -> Result<Sum, PathError> {
+        let (file, metadata) = fsio::open_regular(path)?;
+        let modified = metadata.modified().ok().and_then(|at| at.try_into().ok());
+        let mut sum = Sum { bytes: metadata.len(), modified, ..Sum::default() };
+        if metadata.len() <= SMALL {
+            let bytes = fsio::read_opened(file, &metadata, path, SMALL)?;
+            sum.is_broken = !self.shape.each_in(&bytes, &mut |field| {
+                sum.see(&field, self);
+                ControlFlow::Continue(())
+            });
+            sum.is_whole = true;
+            return Ok(sum);
+        }
+        self.shape.each(file.take(MAX_HEAD), &mut |field| {
+            sum.see(&field, self);
+            let is_enough = sum.first_prompt.is_some() && sum.replies > 0;
+            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        Ok(sum)
+    }
+
+    /// Adds up a whole document.
+    pub(super) fn whole(&self, path: &Path) -> Result<Sum, PathError> {
+        let (file, metadata) = fsio::open_regular(path)?;
+        let mut sum = Sum { bytes: metadata.len(), is_whole: true, ..Sum::default() };
+        sum.is_broken = !self.shape.each(file, &mut |field| {
+            sum.see(&field, self);
+            ControlFlow::Continue(())
+        });
+        Ok(sum)
+    }
+
+    /// Shows the messages of a document until `see` breaks.
+    pub(super) fn messages(
+        &self,
+        path: &Path,
+        see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        let (file, _) = fsio::open_regular(path)?;
+        self.shape.each(file, &mut |field| match field {
+            Field::Message(raw) => (self.turn)(raw).into_iter().flat_map(|turn| turn.messages).try_for_each(&mut *see),
+            Field::Member(..) => ControlFlow::Continue(()),
+        });
+        Ok(())
+    }
+
+    /// Compares the messages of two documents; `None` where one cannot be read.
+    pub(super) fn compare(&self, a: &Path, b: &Path) -> Option<Comparison> {
+        Some(compare_lists(&self.digests(a)?, &self.digests(b)?))
+    }
+
+    fn digests(&self, path: &Path) -> Option<Vec<u64>> {
+        let (file, _) = fsio::open_regular(path).ok()?;
+        let mut digests = Vec::new();
+        self.shape.each(file, &mut |field| {
+            if let Field::Message(raw) = field {
+                let mut hasher = DefaultHasher::new();
+                raw.get().hash(&mut hasher);
+                digests.push(hasher.finish());
+            }
+            ControlFlow::Continue(())
+        });
+        Some(digests)
+    }
+}

@@ -1,0 +1,18 @@
+//! What docs/agents.md says about Letta Code.
+
+use crate::agent::about::About;
+
+pub(crate) const ABOUT: About = About {
+    title: "Letta Code",
+    sessions: "those of its local backend: `~/.letta/lc-local-backend/conversations/<id in base64>/`, or below \
+        `$LETTA_LOCAL_BACKEND_DIR` alone if that is set, because an id such as `local-conv-1` is another one's in each; what is on a \
+        server is not on this machine",
+    launch_dir: "the last directory that it was told of, in the text that it puts before a prompt at each start",
+    elsewhere: "it goes on with the session in the caller's directory",
+    starts: "`letta --backend local --conversation ID`, with `-p TEXT` for one prompt; not if the agent that the conversation \
+        belongs to is gone",
+    in_use: "it keeps no lock: a change of the last two minutes means maybe",
+    deletes: "nothing",
+    writes: "nothing",
+    facts: "measured on 0.25.9; `$LETTA_LOCAL_BACKEND_DIR` by its code",
+};

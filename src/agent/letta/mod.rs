@@ -1,0 +1,282 @@
+//! Letta Code, as far as its local backend goes: `<backend>/conversations/<id in base64>/` with messages.jsonl,
+//! conversation.json and manifest.json. Each conversation belongs to an agent, which all directories share.
+//!
+//! Facts: measured on 0.25.9. It numbers conversations in each home anew, and invents the times in its records.
+
+pub(super) mod about;
+mod records;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::{Agent, Command, Found, ReadContext, is_there};
+use crate::agent::pi::records::is_session_id;
+use crate::error::PathError;
+use crate::format::json::record;
+use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::evidence;
+use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::{Conversation, DIRECTORY, Line, Manifest, Start};
+
+const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
+/// It lists the ids of all messages.
+const MAX_META: u64 = 16 * 1024 * 1024;
+/// How far back the last start is searched for.
+const MAX_SEARCH: u64 = 16 * 1024 * 1024;
+/// How much of the end is read at once.
+const TAIL: usize = 64 * 1024;
+
+/// The agent.
+pub(super) struct Letta;
+
+impl Agent for Letta {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        // Never two: the same id would mean two conversations.
+        vec![match env.agent_variable(BACKEND).map(|dir| env.absolute(Path::new(dir))) {
+            Some(dir) => Store::named(AgentKind::Letta, &dir, BACKEND, &dir),
+            None => Store {
+                unset: vec![BACKEND],
+                ..Store::usual(AgentKind::Letta, env.home.join(".letta/lc-local-backend"))
+            },
+        }]
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("conversations")) {
+            let name = entry.file_name();
+            // The other folders hold the conversation that each agent begins with, which stays empty.
+            let id = name.to_str().filter(|_| kind.is_dir()).and_then(id_of_folder);
+            found.places.extend(id.map(|id| Located::new(store, id, entry.path())));
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let path = store.root.join("conversations").join(encoded("conversation", id));
+        let is_dir = is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let places = is_dir.then(|| Located::new(store, id, path)).into_iter().collect();
+        Found { places, problems: Vec::new() }
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        let mut ends = Ends::default();
+        let mut modified = None;
+        if let Some(file) = Jsonl::open_if_present(&messages_path(&copy.place))? {
+            modified = file.modified();
+            copy.transcript_bytes = file.len();
+            ends.read(file, &copy.place)?;
+        } else {
+            copy.health.insert(Health::InvalidContent);
+            copy.notes.push("its messages.jsonl is gone".to_owned());
+            ends.is_whole = true;
+        }
+        copy.size_bytes = context.tree_size(Some(&copy.place.path));
+        copy.set_active_by_file(modified);
+        let why = |age| format!("it was written {age} s ago, and Letta Code keeps no lock");
+        copy.judge_by_age(modified, context.env.now, why);
+        ends.fill(&mut copy);
+        if let Some(bytes) = beside(&mut copy, "manifest.json") {
+            let manifest: Manifest<'_> = record(&bytes).unwrap_or_default();
+            copy.created_at = manifest.created_at.instant().map(|at| Fact::new(at, "manifest"));
+        }
+        if let Some(bytes) = beside(&mut copy, "conversation.json") {
+            let conversation: Conversation<'_> = record(&bytes).unwrap_or_default();
+            copy.title = conversation.summary.filled().map(|title| Fact::new(title.to_owned(), "conversation"));
+            if conversation.archived.0 {
+                copy.kind = SessionKind::Archived;
+            }
+        }
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut replies, mut has_bad_lines) = (0_u64, 0_u64, false);
+        let path = messages_path(&copy.place);
+        if is_there(&path) {
+            each_line(&path, &mut |line| {
+                match line.and_then(Line::parse) {
+                    Some(line) => {
+                        prompts += u64::from(line.prompt().is_some());
+                        replies += u64::from(line.is_reply());
+                    }
+                    None => has_bad_lines = true,
+                }
+                ControlFlow::Continue(())
+            })?;
+        }
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        copy.note_bad_lines(has_bad_lines);
+        if copy.kind == SessionKind::Empty && prompts + replies > 0 {
+            copy.kind = SessionKind::Main;
+        }
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(messages_path(place))
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
+    }
+
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // Its memory is a repository that all conversations change, and no part of one of them.
+        agent_path(place).into_iter().filter(|path| is_there(path)).collect()
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        let path = messages_path(&copy.place);
+        if !is_there(&path) {
+            return Ok(());
+        }
+        each_line(&path, &mut |line| {
+            let line = line.and_then(Line::parse);
+            line.into_iter().flat_map(|line| line.messages()).try_for_each(&mut *see)
+        })
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let argv = ["letta", "--backend", "local", "--conversation", &copy.place.id].map(str::to_owned).to_vec();
+        // A text that looks like an option would be taken for one.
+        let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
+        let last = prompt.into_iter().flat_map(|prompt| ["-p".to_owned(), text(prompt)]).collect();
+        Ok(Command { argv, last, unset: Vec::new(), then_type: None })
+    }
+
+    fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
+        match agent_path(&copy.place).filter(|path| !is_there(path)) {
+            Some(gone) => Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display())),
+            None => Ok(()),
+        }
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        name == "conversation.json"
+    }
+}
+
+/// What the two ends of messages.jsonl tell.
+#[derive(Default)]
+struct Ends {
+    is_whole: bool,
+    prompt: Option<String>,
+    has_reply: bool,
+    first: Option<Start>,
+    last: Option<Start>,
+    model: Option<String>,
+    is_torn: bool,
+}
+
+impl Ends {
+    fn read(&mut self, file: Jsonl, place: &Located) -> Result<(), PathError> {
+        let mut file = file.with_tail(TAIL);
+        self.is_whole = file.lines_forward(|line| {
+            let Some(line) = Line::parse(line) else { return false };
+            self.first = self.first.take().or_else(|| line.start());
+            self.prompt = self.prompt.take().or_else(|| line.prompt());
+            self.has_reply |= line.is_reply();
+            self.prompt.is_some() && self.first.is_some()
+        })?;
+        let mut bytes = 0;
+        file.lines_backward(|line, is_ended| {
+            bytes += line.len();
+            match Line::parse(line) {
+                Some(line) => {
+                    self.last = self.last.take().or_else(|| line.start());
+                    self.model = self.model.take().or_else(|| line.model().map(str::to_owned));
+                    self.has_reply |= line.is_reply();
+                }
+                None => self.is_torn |= !is_ended,
+            }
+            (self.last.is_some() && self.model.is_some()) || bytes >= TAIL
+        })?;
+        if self.last.is_none() {
+            let line = Jsonl::open(&messages_path(place))?.last_line_with(DIRECTORY.as_bytes(), MAX_SEARCH)?;
+            self.last = line.and_then(|line| Line::parse(&line).and_then(|line| line.start()));
+        }
+        Ok(())
+    }
+
+    fn fill(self, copy: &mut Copy) {
+        let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
+        copy.mark_if(is_empty, Health::EmptySession);
+        copy.mark_if(self.is_torn, Health::TornTranscript);
+        if is_empty {
+            copy.kind = SessionKind::Empty;
+        }
+        copy.first_prompt = self.prompt.map(|prompt| Fact::new(prompt, "transcript"));
+        copy.model = self.model.map(|model| Fact::new(model, "transcript"));
+        let first = self.first.or_else(|| self.last.clone());
+        let last = self.last.or_else(|| first.clone());
+        copy.start_dir = first.map(|start| Fact::new(start.dir, "transcript"));
+        let Some(last) = last else { return };
+        copy.git_branch = last.branch.map(|branch| Fact::new(branch, "transcript"));
+        copy.last_dir = Some(Fact::new(last.dir.clone(), "transcript"));
+        let detail = "the text before its last prompts".to_owned();
+        copy.evidence.push(Evidence { dir: last.dir, source: "transcript", detail, counts: true });
+    }
+}
+
+/// Reads a small file of a session. What cannot be read is said, and hides nothing else of it.
+fn beside(copy: &mut Copy, name: &str) -> Option<Vec<u8>> {
+    match fsio::read_if_present(&copy.place.path.join(name), MAX_META) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            copy.notes.push(format!("{} cannot be read: {}", error.path.display(), error.reason()));
+            None
+        }
+    }
+}
+
+/// Returns the file of the agent that a conversation belongs to, where it names one.
+fn agent_path(place: &Located) -> Option<PathBuf> {
+    let bytes = fsio::read_if_present(&place.path.join("conversation.json"), MAX_META).ok()??;
+    let conversation: Conversation<'_> = record(&bytes)?;
+    let name = URL_SAFE_NO_PAD.encode(conversation.agent_id.filled()?);
+    Some(place.store.root.join("agents").join(format!("{name}.json")))
+}
+
+fn messages_path(place: &Located) -> PathBuf {
+    place.path.join("messages.jsonl")
+}
+
+/// Names a folder as the program does.
+fn encoded(kind: &str, id: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{kind}:{id}"))
+}
+
+/// Returns the id of the conversation that a folder is named after.
+fn id_of_folder(name: &str) -> Option<String> {
+    let name = String::from_utf8(URL_SAFE_NO_PAD.decode(name).ok()?).ok()?;
+    name.strip_prefix("conversation:").filter(|id| is_session_id(id)).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_after_the_id_in_base64() {
+        assert_eq!(encoded("conversation", "local-conv-1"), "Y29udmVyc2F0aW9uOmxvY2FsLWNvbnYtMQ");
+        assert_eq!(id_of_folder("Y29udmVyc2F0aW9uOmxvY2FsLWNvbnYtMQ").as_deref(), Some("local-conv-1"));
+        let others =
+            [encoded("default", "agent-local-1"), encoded("conversation", "../x"), encoded("conversation", "--help")];
+        for other in others.iter().map(String::as_str).chain(["", "x", "local-conv-1"]) {
+            assert_eq!(id_of_folder(other), None, "{other}");
+        }
+    }
+}

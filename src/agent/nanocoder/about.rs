@@ -1,0 +1,18 @@
+//! What docs/agents.md says about Nanocoder.
+
+use crate::agent::about::About;
+
+pub(crate) const ABOUT: About = About {
+    title: "Nanocoder",
+    sessions: "`~/.local/share/nanocoder/sessions/<id>.json` (macOS: `~/Library/Application Support/nanocoder`); the same below \
+        `$NANOCODER_DATA_DIR` or `$XDG_DATA_HOME/nanocoder`; most conversations are there twice, once with the first prompt alone",
+    launch_dir: "`workingDirectory`",
+    elsewhere: "`/resume ID`, typed in it, goes on with the session in the directory that it was started in",
+    starts: "`nanocoder` in the session's directory, and says what to type there: `/resume ID`; it has no command line for that, so \
+        not with `--prompt`",
+    in_use: "it keeps no lock: a change of the last two minutes means maybe",
+    deletes: "at each start, what was not resumed for 30 days (`nanocoder.sessions.retentionDays` in \
+        `~/.config/nanocoder/nanocoder-preferences.json`), and at each new session all but the newest 100",
+    writes: "nothing; the entry in `sessions.json` stays when a session goes",
+    facts: "measured on 1.25.2; the settings by its code",
+};

@@ -1,0 +1,172 @@
+//! Nanocoder: `<data>/sessions/<id>.json`, one document a session, and an index that it makes anew by itself.
+//!
+//! Facts: measured on 1.25.2; settings by its code.
+
+pub(super) mod about;
+mod records;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::claude::is_session_id;
+use super::{Agent, Command, Found, ReadContext};
+use crate::agent::upkeep::Retention;
+use crate::error::PathError;
+use crate::format::content::is_beginning_of;
+use crate::session::evidence;
+use crate::session::{AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Located, Message, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::DOCUMENT;
+
+const DATA_DIR: &str = "NANOCODER_DATA_DIR";
+const STANDARD: &str = "XDG_DATA_HOME";
+/// Where the number of days is set that it keeps sessions for, and how many there are by default.
+const DAYS: &str = "nanocoder.sessions.retentionDays";
+const DEFAULT_DAYS: i64 = 30;
+const MAX_SETTINGS: u64 = 1024 * 1024;
+
+/// The agent.
+pub(super) struct Nanocoder;
+
+impl Agent for Nanocoder {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let usual = match cfg!(target_os = "macos") {
+            true => env.home.join("Library/Application Support/nanocoder"),
+            false => env.home.join(".local/share/nanocoder"),
+        };
+        let named = |name: &'static str, below: &str| {
+            let dir = env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)))?;
+            let root = dir.join(below);
+            Some(Store::named(AgentKind::Nanocoder, root, name, &dir)).filter(|store| store.root != usual)
+        };
+        // The first that is set leads it.
+        let chosen = named(DATA_DIR, "");
+        let standard = named(STANDARD, "nanocoder").map(|store| Store {
+            is_default: chosen.is_none(),
+            unset: vec![DATA_DIR],
+            ..store
+        });
+        let usual = Store {
+            is_default: chosen.is_none() && standard.is_none(),
+            unset: vec![DATA_DIR, STANDARD],
+            ..Store::usual(AgentKind::Nanocoder, &usual)
+        };
+        chosen.into_iter().chain(standard).chain([usual]).collect()
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        let mut found = Found::default();
+        for (entry, kind) in found.entries(&store.root.join("sessions")) {
+            let (name, path) = (entry.file_name(), entry.path());
+            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
+            let Some(id) = id.filter(|id| is_session_id(id)) else { continue };
+            if kind.is_file() {
+                found.places.push(Located::new(store, id, path));
+            } else {
+                found.problem(&path, "it is not a regular file");
+            }
+        }
+        found
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        let path = store.root.join("sessions").join(format!("{id}.json"));
+        let is_file = is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        let places = is_file.then(|| Located::new(store, id, path)).into_iter().collect();
+        Found { places, problems: Vec::new() }
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let sum = DOCUMENT.glance(&place.path)?;
+        let mut copy = Copy::new(place);
+        copy.size_bytes = sum.bytes;
+        sum.fill(&mut copy);
+        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+        // It is the beginning of the last prompt, and says something where that is not the first.
+        let title = sum.text("title").filled().filter(|title| !is_beginning_of(title, prompt)).map(str::to_owned);
+        copy.title = title.map(|title| Fact::new(title, "session"));
+        copy.model = sum.text("model").filled().map(|model| Fact::new(model.to_owned(), "session"));
+        copy.created_at = sum.text("createdAt").instant().map(|at| Fact::new(at, "session"));
+        // It deletes by the last resume, which a later save does not change.
+        copy.modified_at = sum.text("lastAccessedAt").instant();
+        copy.set_active_by_file(sum.modified);
+        let why = |age| format!("it was written {age} s ago, and Nanocoder keeps no lock");
+        copy.judge_by_age(sum.modified, context.env.now, why);
+        if let Some(dir) = sum.text("workingDirectory").filled().map(PathBuf::from).filter(|dir| dir.is_absolute()) {
+            copy.start_dir = Some(Fact::new(dir.clone(), "session"));
+            copy.last_dir = copy.start_dir.clone();
+            let detail = "its workingDirectory".to_owned();
+            copy.evidence.push(Evidence { dir, source: "session", detail, counts: true });
+        }
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        DOCUMENT.whole(&copy.place.path)?.fill_counts(copy);
+        Ok(())
+    }
+
+    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
+        None
+    }
+
+    fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
+        DOCUMENT.compare(&a.place.path, &b.place.path)
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![place.path.to_path_buf()]
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        DOCUMENT.messages(&copy.place.path, see)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if prompt.is_some() {
+            return Err("Nanocoder resumes only by what is typed in it; resume it without --prompt".to_owned());
+        }
+        let then_type = Some(format!("/resume {}", copy.place.id));
+        Ok(Command { argv: vec!["nanocoder".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
+    }
+
+    fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
+        // A store that it is not led to by itself is not swept either.
+        store.is_default.then(|| retention(env))
+    }
+}
+
+/// Reads for how many days it keeps a session. A file of the same name in the directory that it is started in goes before.
+fn retention(env: &Env) -> Retention {
+    let usual = match cfg!(target_os = "macos") {
+        true => env.home.join("Library/Preferences/nanocoder"),
+        false => match env.agent_variable("XDG_CONFIG_HOME") {
+            Some(dir) => env.absolute(Path::new(dir)).join("nanocoder"),
+            None => env.home.join(".config/nanocoder"),
+        },
+    };
+    let dir = env.agent_variable("NANOCODER_CONFIG_DIR").map_or(usual, |dir| env.absolute(Path::new(dir)));
+    let path = dir.join("nanocoder-preferences.json");
+    // What cannot be read sets nothing, for the program as well.
+    let bytes = fsio::read_if_present(&path, MAX_SETTINGS).ok().flatten().unwrap_or_default();
+    let settings: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let set = settings.pointer("/nanocoder/sessions/retentionDays").and_then(Value::as_f64);
+    // Less than a day is a day; a fraction is cut, so that nothing is thought to stay longer than it does.
+    #[expect(clippy::cast_possible_truncation, reason = "days beyond the calendar are cut to the most there are")]
+    let days = set.map_or(DEFAULT_DAYS, |days| days.clamp(1.0, 1e6) as i64);
+    Retention { period: SignedDuration::from_hours(24 * days), setting: (path, DAYS), is_set: set.is_some() }
+}

@@ -1,0 +1,68 @@
+//! A session's file: what is known of it, then its messages, which have no times.
+//!
+//! Facts: measured on Nanocoder 1.25.2; calls of tools by its code.
+
+use serde_json::value::RawValue;
+
+use crate::agent::document::{Document, compact};
+use crate::format::content::call;
+use crate::format::document::Shape;
+use crate::format::json::{Text, inner, list, member, members};
+use crate::format::turn::Turn;
+use crate::session::Role;
+
+const MEMBERS: &[&str] = &["title", "createdAt", "lastAccessedAt", "model", "workingDirectory"];
+
+/// The conversation of a session.
+pub(super) const DOCUMENT: Document = Document { shape: Shape { list: "messages", members: MEMBERS }, turn };
+
+fn turn(raw: &RawValue) -> Option<Turn> {
+    let [role, content, calls] = members(Some(raw), ["role", "content", "tool_calls"]);
+    let role: Text<'_> = serde_json::from_str(role?.get()).ok()?;
+    let said: Text<'_> = inner(content);
+    let said = said.get().unwrap_or_default();
+    let mut turn = Turn::new(
+        match role.get()? {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "tool" => Role::Tool,
+            _ => Role::System,
+        },
+        None,
+    );
+    if turn.role == Role::Tool {
+        turn.tool(format!("→ {said}"));
+        return Some(turn);
+    }
+    turn.say(said);
+    for function in list(calls).into_iter().map(|raw| member(Some(raw), "function")) {
+        let [name, arguments] = members(function, ["name", "arguments"]);
+        turn.tool(call(inner::<Text<'_>>(name).filled(), arguments.map(|raw| compact(raw.get())).as_deref()));
+    }
+    Some(turn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Turn> {
+        turn(&RawValue::from_string(text.to_owned()).expect("JSON"))
+    }
+
+    #[test]
+    fn prompts_replies_and_tools_are_told_apart() {
+        assert_eq!(read(r#"{"role":"user","content":"a\nb"}"#).expect("a message").prompt(), Some("a\nb"));
+        let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"ls","arguments":{ "path": "." }}}]}"#;
+        let said = read(call).expect("a message");
+        assert!(said.is_reply());
+        assert_eq!(said.messages[0].text, r#"ls {"path":"."}"#);
+        let result = read(r#"{"role":"tool","name":"ls","content":"a b"}"#).expect("a message");
+        assert_eq!((result.is_reply(), result.messages[0].text.as_str()), (false, "→ a b"));
+        assert!(!read(r#"{"role":"assistant","content":" "}"#).expect("a message").is_reply());
+        assert!(!read(r#"{"role":"system","content":"x"}"#).expect("a message").is_reply());
+        for none in ["7", "{}", r#"{"role":7,"content":"x"}"#] {
+            assert!(read(none).is_none(), "{none}");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! oh-my-pi: `<agent dir>/sessions/<project>/<time>_<id>.jsonl`, Pi's records below a line with the title; sub-agents and
+//! cut outputs in a folder of the same name, archived sessions packed in `<agent dir>/archive/sessions`.
+//!
+//! Facts: measured on 18.2.3; what says so by its code.
+
+pub(super) mod about;
+mod projects;
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use super::{Agent, Command, Found, ReadContext, is_there, mark_writers};
+use crate::agent::pi::records::{Record, id_of_file, is_session_id};
+use crate::agent::pi::{Dialect, prompt_words, reader, relocation};
+use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::upkeep::{self, Link};
+use crate::error::PathError;
+use crate::format::jsonl::{Jsonl, each_line};
+use crate::session::evidence;
+use crate::session::mapping::Mapping;
+use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use projects::{is_filed_under, project_of};
+
+/// The variables that lead the program elsewhere, by its code.
+const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
+const CONFIG_DIR: &str = "PI_CONFIG_DIR";
+const PROFILE: &str = "OMP_PROFILE";
+const ELSEWHERE: [&str; 4] = [AGENT_DIR, CONFIG_DIR, PROFILE, "PI_PROFILE"];
+/// What an archived session is called beyond a name of its own.
+const PACKED: &str = ".gz";
+/// How an image is named in a record; its file is named after the digest.
+const BLOB: &[u8] = b"blob:sha256:";
+const DIGEST: usize = 64;
+
+const DIALECT: Dialect = Dialect {
+    name: "oh-my-pi",
+    has_title_line: true,
+    headless: "it does not begin with the header of a session",
+    branches: "oh-my-pi's tree leads there",
+    is_filed_under,
+};
+
+/// The agent.
+pub(super) struct Omp;
+
+impl Agent for Omp {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        let without = |set: &str| ELSEWHERE.into_iter().filter(|name| *name != set).collect::<Vec<_>>();
+        let mut stores: Vec<Store> = Vec::new();
+        if let Some(dir) = env.agent_variable(AGENT_DIR).map(|dir| env.absolute(Path::new(dir))) {
+            stores.push(Store { unset: without(AGENT_DIR), ..Store::named(AgentKind::Omp, &dir, AGENT_DIR, &dir) });
+        }
+        if let Some(name) = env.agent_variable(CONFIG_DIR).map(Path::new) {
+            let root = env.home.join(name).join("agent");
+            stores.push(Store { unset: without(CONFIG_DIR), ..Store::named(AgentKind::Omp, root, CONFIG_DIR, name) });
+        }
+        let chosen = env.agent_variable(PROFILE).or_else(|| env.agent_variable("PI_PROFILE")).map(ToOwned::to_owned);
+        let base = env.home.join(".omp");
+        for (entry, _) in Found::default().entries(&base.join("profiles")).into_iter().filter(|(_, kind)| kind.is_dir())
+        {
+            let name = entry.file_name();
+            let store = Store::named(AgentKind::Omp, entry.path().join("agent"), PROFILE, Path::new(&name));
+            stores.push(Store { unset: without(PROFILE), is_default: chosen.as_ref() == Some(&name), ..store });
+        }
+        let is_default = !stores.iter().any(|store| store.is_default);
+        // It is used once it exists; then the program needs no variable to find it.
+        let data = env.agent_variable("XDG_DATA_HOME").map(|dir| env.absolute(Path::new(dir)).join("omp"));
+        let roots = data.into_iter().chain([base.join("agent")]);
+        stores.extend(roots.map(|root| Store {
+            is_default,
+            unset: ELSEWHERE.to_vec(),
+            ..Store::usual(AgentKind::Omp, root)
+        }));
+        let mut known = HashSet::new();
+        stores.retain(|store| known.insert(store.root.clone()));
+        stores
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        walk(store, |_| true)
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        if is_session_id(id) { walk(store, |other| other == id) } else { Found::default() }
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = if is_packed(&place.path) { packed(place)? } else { reader::read(place, &DIALECT, context)? };
+        copy.size_bytes += context.tree_size(copy.place.side_dir.as_deref());
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        if is_packed(&copy.place.path) { Ok(()) } else { reader::count(copy, &DIALECT) }
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        (!is_packed(&place.path)).then(|| place.path.to_path_buf())
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        // What a sub-agent answered lies beside it.
+        let answer = Some(place.path.with_extension("md")).filter(|path| place.is_subagent && is_there(path));
+        let own = std::iter::once(place.path.to_path_buf()).chain(place.side_dir.clone()).chain(answer).collect();
+        Ok(Belongings { own, shared: Vec::new() })
+    }
+
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        let mut digests = BTreeSet::new();
+        if let Some(path) = self.transcript(place) {
+            // A file that cannot be read names no image; elsewhere it is a problem.
+            let _ = each_line(&path, &mut |line| {
+                let line = line.unwrap_or_default();
+                let named = memmem::find_iter(line, BLOB).filter_map(|at| line.get(at + BLOB.len()..)?.get(..DIGEST));
+                digests.extend(named.filter_map(|digest| str::from_utf8(digest).ok()).map(str::to_owned));
+                ControlFlow::Continue(())
+            });
+        }
+        digests.retain(|digest| digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let blobs = place.store.root.join("blobs");
+        digests.into_iter().map(|digest| blobs.join(digest)).filter(|path| is_there(path)).collect()
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        if is_packed(&copy.place.path) { Ok(()) } else { reader::messages(&copy.place.path, see) }
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _moves: &'a [DirMove],
+        _mapping: &'a Mapping,
+        env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        // Without it the program asks whether to move the session, and without a terminal it fails.
+        Ok(relocation::relocation(|dir| project_of(dir, &env.home, &env.temp_dir())))
+    }
+
+    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+        is_filed_under(project, dir)
+    }
+
+    fn decide_launch_dir(&self, copy: &mut Copy) {
+        evidence::decide(copy, |_| true);
+        copy.health.remove(&Health::MisfiledSession);
+        copy.mark_if(copy.launch_dir.is_some() && !copy.is_filed_right, Health::MisfiledSession);
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        match copy.kind {
+            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
+            SessionKind::Archived => {
+                return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".to_owned());
+            }
+            _ if copy.health.contains(&Health::InvalidContent) => {
+                return Err(copy.notes.first().cloned().unwrap_or_default());
+            }
+            _ => {}
+        }
+        // The beginning of an id is taken for it, too, so it is always the whole.
+        let argv = ["omp", "--resume", &copy.place.id].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: prompt_words(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn verify(&self, copy: &mut Copy, env: &Env) {
+        self.verify_all(&mut [copy], env);
+    }
+
+    fn verify_all(&self, copies: &mut [&mut Copy], _env: &Env) {
+        mark_writers(copies);
+    }
+
+    fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
+        upkeep::node(line)
+    }
+}
+
+/// Finds the files of sessions whose id is wanted, with their sub-agents.
+fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
+    // Pi obeys the same variable. What is its own has no line with a title.
+    let is_shared = store.set.contains_key(AGENT_DIR);
+    let mut all = Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
+        let entries = found.entries(dir);
+        let (dirs, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, kind)| kind.is_dir());
+        let mut folders: HashSet<String> =
+            dirs.into_iter().filter_map(|(entry, _)| entry.file_name().into_string().ok()).collect();
+        for (entry, kind) in files {
+            let (name, path) = (entry.file_name(), entry.path());
+            let Some((name, id)) = name.to_str().and_then(|name| Some((name, id_of_file(name)?))) else { continue };
+            if !kind.is_file() {
+                found.problem(&path, "it is not a regular file");
+                continue;
+            }
+            if is_shared && !begins_with_title(&path) {
+                continue;
+            }
+            let folder = folders.take(name.trim_end_matches(".jsonl"));
+            if let Some(folder) = &folder {
+                add_subagents(store, project, id, &dir.join(folder), &is_wanted, found);
+            }
+            if is_wanted(id) {
+                let side_dir = folder.map(|folder| dir.join(folder));
+                found.places.push(Located { side_dir, ..place(store, project, id, path) });
+            }
+        }
+    });
+    if !all.places.is_empty() || is_there(&store.root) {
+        all.extend(archived(store, is_wanted));
+    }
+    all
+}
+
+/// Finds the sessions that `omp gc` has packed.
+fn archived(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
+    Found::in_projects(&store.root.join("archive/sessions"), |dir, project, found| {
+        for (entry, kind) in found.entries(dir) {
+            let (name, path) = (entry.file_name(), entry.path());
+            let id = name.to_str().and_then(|name| id_of_file(name.strip_suffix(PACKED)?));
+            if let Some(id) = id.filter(|id| kind.is_file() && is_wanted(id)) {
+                let folder = path.with_extension("").with_extension("");
+                let side_dir = Some(folder).filter(|folder| folder.symlink_metadata().is_ok_and(|it| it.is_dir()));
+                found.places.push(Located { side_dir, ..place(store, project, id, path) });
+            }
+        }
+    })
+}
+
+/// Adds the sub-agents in the folder of a session. Their files are named after their work, so the header tells the id.
+fn add_subagents(
+    store: &Arc<Store>,
+    project: &Arc<str>,
+    parent: &str,
+    folder: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+    found: &mut Found,
+) {
+    for (entry, kind) in found.entries(folder) {
+        let path = entry.path();
+        if !kind.is_file() || path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        match id_in_header(&path) {
+            Ok(Some(id)) if is_wanted(&id) => {
+                let parent_id = Some(parent.to_owned());
+                found.places.push(Located { parent_id, is_subagent: true, ..place(store, project, &id, path) });
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => found.problem(&path, "there is no session id at its start"),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => found.problem(&path, error.reason()),
+        }
+    }
+}
+
+fn id_in_header(path: &Path) -> Result<Option<String>, PathError> {
+    let mut id = None;
+    Jsonl::open(path)?.lines_forward(|line| {
+        let record = Record::parse(line);
+        let header = record.as_ref().filter(|record| record.is_header());
+        id = header.and_then(|header| header.id.get()).filter(|id| is_session_id(id)).map(str::to_owned);
+        record.is_none_or(|record| record.title_line().is_none())
+    })?;
+    Ok(id)
+}
+
+fn begins_with_title(path: &Path) -> bool {
+    let mut is_title = false;
+    let seen = Jsonl::open(path).and_then(|mut file| {
+        file.lines_forward(|line| {
+            is_title = Record::parse(line).is_some_and(|record| record.title_line().is_some());
+            true
+        })
+    });
+    seen.is_ok() && is_title
+}
+
+fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {
+    Located { project: Some(Arc::clone(project)), ..Located::new(store, id, path) }
+}
+
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}
+
+/// Tells of a packed session what its name and its file tell.
+fn packed(place: Located) -> Result<Copy, PathError> {
+    let (_, metadata) = fsio::open_regular(&place.path)?;
+    let mut copy = Copy::new(place);
+    (copy.size_bytes, copy.transcript_bytes) = (metadata.len(), metadata.len());
+    copy.kind = SessionKind::Archived;
+    copy.active_at = metadata.modified().ok().and_then(|at| at.try_into().ok()).map(|at| Fact::new(at, "mtime"));
+    copy.notes.push("`omp gc` has packed it, so what was said in it is not read".to_owned());
+    Ok(copy)
+}

@@ -1,0 +1,22 @@
+//! Whether a process has a session's file open, for agents that say nothing else of who uses it.
+
+use std::path::{Path, PathBuf};
+
+use crate::session::{Copy, Liveness};
+use crate::system::process;
+
+/// Marks the copies whose file a process has open for writing; where the system does not tell, none is known to be idle.
+pub(super) fn mark_writers(copies: &mut [&mut Copy]) {
+    let paths: Vec<PathBuf> = copies.iter().map(|copy| copy.place.path.to_path_buf()).collect();
+    let writers = process::writers(&paths.iter().map(PathBuf::as_path).collect::<Vec<&Path>>());
+    for copy in copies.iter_mut().filter(|copy| copy.liveness == Liveness::Idle) {
+        match writers.as_ref().map(|writers| writers.get(&*copy.place.path)) {
+            Some(Some(pid)) => copy.liveness = Liveness::Live { pid: *pid },
+            Some(None) => {}
+            None => {
+                let why = "this system does not tell which processes have its file open".to_owned();
+                copy.liveness = Liveness::Maybe { why };
+            }
+        }
+    }
+}

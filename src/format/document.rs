@@ -1,0 +1,140 @@
+//! A file that is one JSON object, with a list in it that holds a conversation: read piece by piece, one message in memory
+//! at a time.
+
+use std::fmt;
+use std::io::{BufReader, Read};
+use std::ops::ControlFlow;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// What is wanted of a document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// The key of the list.
+    pub list: &'static str,
+    /// The keys of the other members; what has another key is passed over.
+    pub members: &'static [&'static str],
+}
+
+/// A piece of a document.
+#[derive(Debug)]
+pub(crate) enum Field<'a> {
+    /// A member, with its key.
+    Member(&'a str, &'a RawValue),
+    /// The next element of the list.
+    Message(&'a RawValue),
+}
+
+impl Shape {
+    /// Shows the pieces of a document in order until `see` breaks.
+    ///
+    /// Returns whether the document was read to its end, or broken off by `see`; `false` means that it is cut off,
+    /// or is none.
+    pub(crate) fn each(&self, reader: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+        let reader = BufReader::with_capacity(64 * 1024, reader);
+        self.walk(&mut serde_json::Deserializer::from_reader(reader), see)
+    }
+
+    /// Shows them as [`Shape::each`] does, of a document that was read whole; that is faster.
+    pub(crate) fn each_in(&self, document: &[u8], see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+        self.walk(&mut serde_json::Deserializer::from_slice(document), see)
+    }
+
+    fn walk<'de, D: Deserializer<'de>>(self, document: D, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+        let mut walk = Walk { shape: self, see, is_stopped: false };
+        let read = document.deserialize_map(Members(&mut walk));
+        read.is_ok() || walk.is_stopped
+    }
+}
+
+struct Walk<'s> {
+    shape: Shape,
+    see: &'s mut dyn FnMut(Field<'_>) -> ControlFlow<()>,
+    is_stopped: bool,
+}
+
+impl Walk<'_> {
+    fn show<E: de::Error>(&mut self, field: Field<'_>) -> Result<(), E> {
+        self.is_stopped = (self.see)(field).is_break();
+        if self.is_stopped { Err(E::custom("enough was seen")) } else { Ok(()) }
+    }
+}
+
+struct Members<'w, 's>(&'w mut Walk<'s>);
+
+impl<'de> Visitor<'de> for Members<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let shape = self.0.shape;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == shape.list {
+                map.next_value_seed(Messages(self.0))?;
+            } else if shape.members.contains(&key.as_str()) {
+                let value = map.next_value::<Box<RawValue>>()?;
+                self.0.show(Field::Member(&key, &value))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Messages<'w, 's>(&'w mut Walk<'s>);
+
+impl<'de> DeserializeSeed<'de> for Messages<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
+        value.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Messages<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(message) = list.next_element::<Box<RawValue>>()? {
+            self.0.show(Field::Message(&message))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_shown_piece_by_piece_as_far_as_it_can_be_read() {
+        let shape = Shape { list: "messages", members: &["sessionId", "summary"] };
+        let text = r#"{"sessionId":"s","x":[1],"messages":[{"id":"a"},7],"summary":"T","kind":3}"#;
+        let shown = |text: &str, most: usize| {
+            let mut seen = Vec::new();
+            let is_read = shape.each(text.as_bytes(), &mut |field| {
+                seen.push(match field {
+                    Field::Member(key, value) => format!("{key}={value}"),
+                    Field::Message(raw) => raw.get().to_owned(),
+                });
+                if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            (is_read, seen)
+        };
+        let all = [r#"sessionId="s""#, r#"{"id":"a"}"#, "7", r#"summary="T""#].map(str::to_owned).to_vec();
+        assert_eq!(shown(text, 9), (true, all.clone()));
+        assert_eq!(shown(text, 1), (true, all[..1].to_vec()));
+        assert_eq!(shown(&text[..30], 9), (false, all[..1].to_vec()));
+        assert_eq!(shown("[]", 9), (false, Vec::new()));
+        assert_eq!(shown(r#"{"messages":{},"summary":"T"}"#, 9), (false, Vec::new()));
+    }
+}

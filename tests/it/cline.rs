@@ -1,0 +1,194 @@
+//! Cline CLI's sessions: two files a session, sub-agents in the folder of their parent, and a resume in a terminal only.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::archive::{APP, comes_back};
+use crate::contract::{Details, Kind, Liveness, ResumePlan, Session, SessionList};
+use crate::fixtures::put;
+use crate::undo::goes_and_comes_back;
+use crate::world::World;
+
+const ID: &str = "1769940000000_river";
+
+fn typed(text: &str) -> Value {
+    let text = format!("<user_input mode=\"act\">{text}</user_input>");
+    json!({"role": "user", "content": [{"type": "text", "text": text}], "ts": 1_769_940_000_000_u64})
+}
+
+fn reply(text: &str) -> Value {
+    let info = json!({"id": "model-c", "provider": "p"});
+    json!({"role": "assistant", "content": [{"type": "text", "text": text}], "ts": 1_769_940_060_000_u64, "modelInfo": info})
+}
+
+fn messages(list: &[Value]) -> String {
+    let document = json!({"version": 1, "updated_at": "2026-02-01T10:02:00.000Z", "messages": list});
+    serde_json::to_string_pretty(&document).expect("JSON")
+}
+
+fn folder(world: &World, id: &str) -> PathBuf {
+    world.home().join(".cline/data/sessions").join(id)
+}
+
+/// Writes a session with what its file says beside the rest.
+fn add(world: &World, id: &str, said: &Value, list: &[Value]) -> PathBuf {
+    let folder = folder(world, id);
+    let mut meta = json!({
+        "version": 1, "session_id": id, "started_at": "2026-02-01T10:00:00.000Z", "status": "completed", "pid": 4_194_305,
+        "model": "model-a", "cwd": APP, "prompt": "raw", "messages_path": folder.join(format!("{id}.messages.json")),
+    });
+    meta.as_object_mut().expect("an object").extend(said.as_object().expect("an object").clone());
+    put(&folder.join(format!("{id}.json")), serde_json::to_string_pretty(&meta).expect("JSON"));
+    put(&folder.join(format!("{id}.messages.json")), messages(list));
+    folder
+}
+
+fn add_subagent(folder: &Path) {
+    let task = json!({"role": "user", "content": [{"type": "text", "text": "count the files"}]});
+    put(&folder.join("agent_1769940001000_abcdef.messages.json"), messages(&[task, reply("three")]));
+}
+
+fn listed(world: &World) -> Vec<Session> {
+    world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions()
+}
+
+#[test]
+fn a_session_is_listed_with_what_its_two_files_say() {
+    let world = World::new();
+    let metadata = json!({"title": "Parser", "prompt": "fix the parser", "git": {"branch": "main"}});
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "name": "run_commands", "input": {"commands": ["ls"]}}]});
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "a b"}]});
+    let error =
+        json!({"role": "assistant", "content": [{"type": "text", "text": "400"}], "metadata": {"displayOnly": true}});
+    add(
+        &world,
+        ID,
+        &json!({"metadata": metadata}),
+        &[typed("fix the parser"), call, result, reply("Done."), typed("more"), error],
+    );
+    let details: Details = world.rejoin(["show", ID, "--transcript", "--json"]).code(0).json();
+    let session = details.session;
+    assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (Some("Parser"), Some("fix the parser")));
+    assert_eq!((session.prompts, session.replies), (Some(2), Some(2)), "an error of the API is no reply");
+    assert_eq!((session.launch_path(), session.launch_source()), (Some(APP), Some("session")));
+    assert_eq!((session.git_branch.as_deref(), session.model.as_deref()), (Some("main"), Some("model-c")));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:02:00Z"));
+    assert_eq!((session.kind, session.liveness, session.health), (Kind::Main, Liveness::Idle, Vec::new()));
+    let said: Vec<String> = details.messages.expect("messages").into_iter().map(|message| message.text).collect();
+    assert_eq!(said, ["fix the parser", r#"run_commands {"commands":["ls"]}"#, "→ a b", "Done.", "more", "400"]);
+}
+
+#[test]
+fn a_title_that_is_the_first_line_of_the_prompt_is_none() {
+    let world = World::new();
+    let metadata = json!({"title": "one", "prompt": "one\ntwo"});
+    add(&world, ID, &json!({"metadata": metadata}), &[typed("one\ntwo"), reply("ok")]);
+    assert_eq!(listed(&world)[0].title, None);
+}
+
+#[test]
+fn killed_in_its_first_reply_a_session_has_its_prompt_in_one_file_only() {
+    let world = World::new();
+    add(&world, ID, &json!({"prompt": "<user_input mode=\"act\">look</user_input>", "status": "cancelled"}), &[]);
+    let details: Details = world.rejoin(["show", ID, "--transcript", "--json"]).code(0).json();
+    assert_eq!((details.session.kind, details.session.first_prompt.as_deref()), (Kind::Main, Some("look")));
+    assert_eq!((details.session.prompts, details.session.replies), (Some(1), Some(0)));
+    assert_eq!(details.messages.expect("messages")[0].text, "look");
+}
+
+#[test]
+fn a_sub_agent_is_part_of_its_parents_folder() {
+    let world = World::new();
+    add_subagent(&add(&world, ID, &json!({}), &[typed("look"), reply("ok")]));
+    let sub = format!("{ID}__agent_1769940001000_abcdef");
+    let sessions = listed(&world);
+    let session = sessions.iter().find(|session| session.id == sub).expect("the sub-agent");
+    assert_eq!((session.kind, session.parent_id.as_deref()), (Kind::Subagent, Some(ID)));
+    assert_eq!((session.start_dir.as_deref(), session.replies), (Some(APP), Some(1)));
+    world.rejoin(["show", &sub]).code(0);
+    let refused = world.rejoin(["resume", &sub]).code(7);
+    assert!(refused.stderr().contains("resume its parent session"), "{}", refused.stderr());
+    goes_and_comes_back(&world, ID);
+    comes_back(&world, ID, 4);
+}
+
+#[test]
+fn it_is_resumed_in_its_directory_and_only_in_a_terminal() {
+    let world = World::new();
+    world.install("cline", "");
+    let dir = world.dir("app");
+    add(&world, ID, &json!({"cwd": dir}), &[typed("look"), reply("ok")]);
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    assert_eq!(
+        (plan.resume.argv, plan.resume.dir.as_deref()),
+        (["cline", "--id", ID].map(str::to_owned).to_vec(), dir.to_str())
+    );
+    let refused = world.rejoin(["resume", ID, "--prompt", "go on"]).code(7);
+    assert!(refused.stderr().contains("resumes in a terminal only"), "{}", refused.stderr());
+    assert!(world.launched().is_none());
+    world.rejoin(["resume", ID]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, dir);
+}
+
+#[test]
+fn a_session_whose_file_leads_to_another_conversation_is_not_resumed() {
+    let world = World::new();
+    world.install("cline", "");
+    let elsewhere = format!("/home/ana/.cline/data/sessions/{ID}/{ID}.messages.json");
+    add(&world, ID, &json!({"messages_path": elsewhere}), &[typed("look"), reply("ok")]);
+    let refused = world.rejoin(["resume", ID]).code(7);
+    assert!(refused.stderr().contains(&format!("takes its conversation from {elsewhere}")), "{}", refused.stderr());
+    assert!(world.launched().is_none());
+}
+
+#[test]
+fn a_status_proves_nothing_and_its_process_makes_it_likely() {
+    let own = std::process::id();
+    for (status, pid, expected) in [
+        ("running", own, Liveness::Maybe),
+        ("idle", own, Liveness::Maybe),
+        ("completed", own, Liveness::Idle),
+        ("running", 4_194_305, Liveness::Idle),
+    ] {
+        let world = World::new();
+        add(&world, ID, &json!({"status": status, "pid": pid}), &[typed("look"), reply("ok")]);
+        assert_eq!(listed(&world)[0].liveness, expected, "{status} {pid}");
+    }
+}
+
+#[test]
+fn a_directory_that_a_variable_names_is_a_store() {
+    let world = World::new();
+    let data = world.dir("data");
+    let folder = add(&world, ID, &json!({}), &[typed("look"), reply("ok")]);
+    std::fs::create_dir_all(data.join("sessions")).expect("a directory");
+    std::fs::rename(folder, data.join("sessions").join(ID)).expect("a move");
+    let list: SessionList = world.with("CLINE_DATA_DIR", &data).rejoin(["list", "--json"]).code(0).json();
+    assert_eq!(list.sessions.len(), 1);
+    let resume = list.sessions[0].resume.as_ref().expect("a command");
+    assert_eq!(resume.set.get("CLINE_DATA_DIR").map(String::as_str), data.to_str());
+}
+
+#[test]
+fn what_is_damaged_hides_nothing_else() {
+    let world = World::new();
+    let path = |n: u32| folder(&world, &format!("176994000000{n}_x")).join(format!("176994000000{n}_x.messages.json"));
+    for n in 1..=4 {
+        add(&world, &format!("176994000000{n}_x"), &json!({}), &[typed("look"), reply("ok")]);
+    }
+    let text = std::fs::read_to_string(path(1)).expect("a file");
+    put(&path(1), &text[..text.len() / 2]);
+    put(&path(2).with_file_name("1769940000002_x.json"), "{");
+    std::fs::remove_file(path(3)).expect("a file that goes");
+    std::fs::create_dir_all(folder(&world, "1769940000005_x")).expect("an empty folder");
+    let list: SessionList = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).json();
+    let health: Vec<_> =
+        list.sessions.iter().map(|it| (it.id.as_str(), it.health.len(), it.first_prompt.is_some())).collect();
+    for n in 1..=3 {
+        assert!(health.contains(&(&format!("176994000000{n}_x"), 1, true)) || n == 2, "{health:?}");
+    }
+    assert!(health.contains(&("1769940000002_x", 2, true)), "neither its file nor a directory: {health:?}");
+    assert!(health.contains(&("1769940000004_x", 0, true)), "{health:?}");
+    assert_eq!((health.len(), list.problems.len()), (4, 0));
+}
