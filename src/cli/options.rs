@@ -55,8 +55,8 @@ pub(crate) enum Format {
 /// Whose sessions a command considers.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct AgentArgs {
-    /// Only sessions of this agent, or of several, separated by commas (can be repeated)
-    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
+    /// Only sessions of this agent, or of several, separated by commas (can be repeated); `rejoin agents` names them
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',', hide_possible_values = true)]
     pub agent: Vec<AgentKind>,
 }
 
