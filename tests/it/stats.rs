@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixtures::{Claude, Codex, Gemini, Pi, id};
+use crate::fixtures::{Claude, Codex, Gemini, Kimi, Pi, id};
 use crate::world::World;
 
 fn numbers(world: &World, args: &[&str]) -> Value {
@@ -59,14 +59,41 @@ fn tokens_are_those_that_an_agent_records_and_no_others() {
     let world = World::new();
     let one = reply(Claude::session(id(1)).in_dir("/usr").prompt("x"), "m1", &usage(1, 10, 100, 5));
     world.add(reply(one.prompt("y"), "m2", &usage(2, 0, 200, 7)));
-    world.add(Pi::session(id(2)).in_dir("/usr").turn("x", "y"));
+    world.add(Kimi::session(id(2)).in_dir("/usr").turn("x", "y"));
     let answer = numbers(&world, &["--by", "agent"]);
     let tokens = json!({"input": 313, "cached": 300, "output": 12});
     assert_eq!(row(&answer, "agent", "claude")["tokens"], tokens);
-    assert_eq!(row(&answer, "agent", "pi")["tokens"], Value::Null);
+    assert_eq!(row(&answer, "agent", "kimi")["tokens"], Value::Null);
     assert_eq!(answer["total"]["tokens"], tokens);
     world.add(Gemini::session(id(3)).in_dir("/usr").turn("x", "y"));
     numbers(&world, &[]);
+}
+
+#[test]
+fn tokens_of_a_tree_and_of_a_database_are_added_up() {
+    let world = World::new();
+    let said = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "stopReason": "stop",
+        "usage": {"input": 10, "output": 3, "cacheRead": 20, "cacheWrite": 1}});
+    world.add(Pi::session(id(1)).in_dir("/usr").prompt("x").message(&said).message(&said));
+    assert_eq!(numbers(&world, &[])["total"]["tokens"], json!({"input": 62, "cached": 40, "output": 6}));
+    #[cfg(feature = "sqlite")]
+    {
+        use crate::fixtures::{OpenCode, opencode_id};
+        let database = world.add(OpenCode::session(opencode_id(2)).in_dir("/usr").turn("x", "y"));
+        let of_opencode = || row(&numbers(&world, &["--by", "agent"]), "agent", "opencode")["tokens"].clone();
+        assert_eq!(of_opencode(), Value::Null, "its tables are those of a version without sums");
+        let connection = rusqlite::Connection::open(database).expect("a database");
+        let columns = ["input", "output", "reasoning", "cache_read", "cache_write"];
+        for (at, column) in columns.iter().enumerate() {
+            let sql = format!(
+                "ALTER TABLE session ADD COLUMN tokens_{column} INTEGER DEFAULT {}",
+                10_i32.pow(u32::try_from(at).expect("a place"))
+            );
+            connection.execute(&sql, []).expect("a column");
+        }
+        drop(connection);
+        assert_eq!(of_opencode(), json!({"input": 11_001, "cached": 1_000, "output": 110}));
+    }
 }
 
 #[test]

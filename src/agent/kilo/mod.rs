@@ -14,6 +14,7 @@ use crate::agent::opencode::program::Program;
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
+use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
 use crate::system::env::Env;
 
@@ -59,6 +60,10 @@ impl Agent for Kilo {
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Err(PROGRAM.removes_alone(place))
+    }
+
+    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        Program::tokens(&copy.place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

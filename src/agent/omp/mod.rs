@@ -22,6 +22,7 @@ use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -126,6 +127,10 @@ impl Agent for Omp {
         digests.retain(|digest| digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let blobs = place.store.root.join("blobs");
         digests.into_iter().map(|digest| blobs.join(digest)).filter(|path| is_there(path)).collect()
+    }
+
+    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        if is_packed(&copy.place.path) { Ok(None) } else { super::pi::usage::tokens(&copy.place.path) }
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

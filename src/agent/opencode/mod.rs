@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes};
 use crate::error::PathError;
+use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
 use crate::system::env::Env;
 use program::Program;
@@ -19,6 +20,7 @@ pub(super) mod about;
 pub(super) mod program;
 mod tables;
 mod tree;
+mod usage;
 
 const PROGRAM: Program = Program {
     kind: AgentKind::OpenCode,
@@ -67,6 +69,10 @@ impl Agent for OpenCode {
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(PROGRAM.removes_alone(place)) }
+    }
+
+    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        if tree::is_in(&copy.place) { Ok(None) } else { Program::tokens(&copy.place) }
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use crate::agent::command::{Command, as_last_argument};
 use crate::agent::opencode::tables::Tables;
+use crate::agent::opencode::usage;
 use crate::agent::{Found, ReadContext, StoreNotes, database};
 use crate::error::PathError;
+use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Located, Message, Store};
 use crate::system::env::Env;
 
@@ -105,6 +107,11 @@ impl Program {
     /// Counts prompts and replies.
     pub(in crate::agent) fn count(copy: &mut Copy) -> Result<(), PathError> {
         database::count(&Tables, copy)
+    }
+
+    /// Returns what its replies took.
+    pub(in crate::agent) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
+        usage::tokens(place)
     }
 
     /// Shows every message of a session.

@@ -8,6 +8,7 @@ pub(super) mod about;
 mod ends;
 pub(super) mod reader;
 pub(super) mod relocation;
+pub(super) mod usage;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::error::PathError;
 use crate::format::json::text_in;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -85,6 +87,10 @@ impl Agent for Pi {
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
+    }
+
+    fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
+        usage::tokens(&copy.place.path)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
