@@ -170,9 +170,9 @@ pub(crate) fn short_ago(then: Option<Timestamp>, now: Timestamp) -> String {
     }
 }
 
-/// Says how many there are of something: "0 sessions", "1 session", "2 directories".
+/// Says how many there are of something: "0 sessions", "1 session", "2 directories", "3 days".
 pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
-    match one.strip_suffix('y') {
+    match one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
         _ if number == N::from(1) => format!("1 {one}"),
         Some(stem) => format!("{number} {stem}ies"),
         None => format!("{number} {one}s"),

@@ -120,13 +120,14 @@ impl Stats {
         let mut said = vec![
             text::count(*sessions, "session"),
             text::count(*prompts, "prompt"),
-            format!("{replies} {}", if *replies == 1 { "reply" } else { "replies" }),
+            text::count(*replies, "reply"),
             text::size(*size_bytes),
-            text::count(days.len() as u64, "active day"),
+            format!("{} with activity", text::count(days.len() as u64, "day")),
         ];
-        said.extend(
-            tokens.map(|it| format!("{} tokens read, {} of them from a cache", short(it.input), short(it.cached))),
-        );
+        said.extend(tokens.map(|it| match it.cached {
+            0 => format!("{} tokens read", short(it.input)),
+            cached => format!("{} tokens read ({} of them from a cache)", short(it.input), short(cached)),
+        }));
         said.extend(tokens.map(|it| format!("{} tokens written", short(it.output))));
         for line in text::flowed("In all:", &said, width) {
             writeln!(out, "{line}")?;
@@ -150,10 +151,11 @@ impl Stats {
             column("PROMPTS", shown, |tally| tally.prompts.to_string()),
             column("SIZE", shown, |tally| text::size(tally.size_bytes)),
             column("DAYS", shown, |tally| tally.days.len().to_string()),
-            column("TOKENS", shown, |tally| {
-                tally.tokens.map_or_else(String::new, |it| short(it.input.saturating_add(it.output)))
-            }),
         ];
+        if self.total.tokens.is_some() {
+            let both = |it: Tokens| short(it.input.saturating_add(it.output));
+            columns.push(column("TOKENS", shown, |tally| tally.tokens.map_or_else(String::new, both)));
+        }
         let title = by.name().to_uppercase();
         let longest = names.iter().map(|name| name.width()).max().unwrap_or(0).max(title.len());
         // What there is no room for goes, the last first; a name keeps at least so much.
