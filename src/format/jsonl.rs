@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use zstd::Decoder;
 
 use crate::error::PathError;
+use crate::session::{Message, Role};
 use crate::system::fsio;
 
 /// The first look from either end, unless more of the end is wanted.
@@ -384,6 +385,12 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> Contr
         }
     }
     Ok(())
+}
+
+/// Returns what stands for the messages of a line that is too long to look into.
+pub(crate) fn too_long() -> Message {
+    let text = format!("[a record of more than {} MiB, which is left out]", MAX_LINE >> 20);
+    Message { role: Role::System, text, at: None }
 }
 
 /// Shows the lines of a file in which some bytes are; so most need not be parsed.

@@ -295,6 +295,15 @@ fn a_message_of_seven_megabytes_is_written_whole() {
     assert_eq!(page.matches("&lt;b&gt;word&lt;/b&gt;").count(), 600_000);
 }
 
+#[test]
+fn a_record_that_is_too_long_is_not_left_out_without_a_word() {
+    let world = World::new();
+    let long = "word ".repeat(2_000_000);
+    world.add(Claude::session(id(1)).in_dir(APP).turn("go", &long).turn("on", "here"));
+    let shown = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
+    assert!(shown.contains("[a record of more than 8 MiB, which is left out]") && shown.contains("here"), "{shown}");
+}
+
 /// Asks a real browser what becomes of a page; `None` where there is none.
 fn in_a_browser(page: &Path, home: &Path) -> Option<String> {
     let run = |program: &str| {

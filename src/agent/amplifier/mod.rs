@@ -23,7 +23,7 @@ use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
-use crate::format::jsonl::each_line;
+use crate::format::jsonl::{each_line, too_long};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
@@ -176,7 +176,8 @@ impl Agent for Amplifier {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
             return each_line(&path, &mut |line| {
-                let entry = line.and_then(|line| serde_json::from_slice::<Entry<'_>>(line).ok());
+                let Some(line) = line else { return see(too_long()) };
+                let entry = serde_json::from_slice::<Entry<'_>>(line).ok();
                 entry.into_iter().flat_map(|entry| entry.messages()).try_for_each(&mut *see)
             });
         }

@@ -25,7 +25,7 @@ use super::{
 use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, DirMove, Relocation};
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line};
+use crate::format::jsonl::{Jsonl, each_line, too_long};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
@@ -242,7 +242,8 @@ impl Agent for Claude {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         each_line(&copy.place.path, &mut |line| {
-            let record = line.and_then(|line| serde_json::from_slice::<Record<'_>>(line).ok());
+            let Some(line) = line else { return see(too_long()) };
+            let record = serde_json::from_slice::<Record<'_>>(line).ok();
             let record = record.filter(|record| shows_sidechains || !record.is_sidechain.0);
             record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
         })

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::agent::stores;
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line};
+use crate::format::jsonl::{Jsonl, each_line, too_long};
 use crate::session::usage::Tokens;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
@@ -200,8 +200,14 @@ impl Agent for Codex {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(()) };
         let lacks_events = read_start(&mut file)?.lacks_events();
+        let mut is_first = true;
         each_line(&copy.place.path, &mut |line| {
-            let Some(record) = line.and_then(Record::parse) else { return ControlFlow::Continue(()) };
+            // The first line holds what is told of the session, which may be too much to be read.
+            let is_meta = std::mem::take(&mut is_first);
+            let Some(line) = line else {
+                return if is_meta { ControlFlow::Continue(()) } else { see(too_long()) };
+            };
+            let Some(record) = Record::parse(line) else { return ControlFlow::Continue(()) };
             let prompt = match record.prompt() {
                 Some(Prompt::Typed(text)) => Some(text),
                 Some(Prompt::Sent(text)) if lacks_events => Some(text),

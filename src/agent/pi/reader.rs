@@ -7,7 +7,7 @@ use super::ends::{Dialect, Ends, TAIL};
 use crate::agent::ReadContext;
 use crate::agent::pi::records::{Branch, Record};
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line};
+use crate::format::jsonl::{Jsonl, each_line, too_long};
 use crate::session::{Copy, Fact, Located, Message, SessionKind};
 
 /// Reads what a list needs.
@@ -76,7 +76,8 @@ pub(in crate::agent) fn messages(
     each_line(path, &mut |line| {
         let is_shown = branch.has(at);
         at += 1;
-        let record = line.filter(|_| is_shown).and_then(Record::parse);
+        let Some(line) = line else { return see(too_long()) };
+        let record = Some(line).filter(|_| is_shown).and_then(Record::parse);
         record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
     })
 }
