@@ -23,7 +23,7 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Which form to write; by default, the one that the name of OUT ends in, or else markdown
+    /// Which form to write; by default, the one that the name of OUT ends in, else html for a directory, else markdown
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<ExportFormat>,
 
@@ -31,7 +31,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 
-    /// Write to this file, or to a directory: one file a session, and an index
+    /// Write to this file, or to a directory: one file a session, and an index; - is standard output
     #[arg(long, short, value_name = "OUT", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
 

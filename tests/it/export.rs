@@ -38,6 +38,7 @@ fn a_session_is_written_as_markdown_unless_another_form_is_asked_for() {
     let world = World::new();
     world.add(session());
     let answer = world.rejoin(["export", &id(1)]).code(0).stderr_eq("");
+    assert_eq!(world.rejoin(["export", &id(1), "-o", "-"]).code(0).stdout(), answer.stdout());
     assert_eq!(
         answer.stdout(),
         "\

@@ -27,7 +27,8 @@ pub(super) enum Target {
 impl Target {
     /// Understands `--output`, and refuses what must not be written there.
     pub(super) fn of(args: &ExportArgs, chosen: &[Chosen], env: &Env) -> anyhow::Result<Self> {
-        let Some(output) = &args.output else { return Ok(Self::Output) };
+        let named = args.output.as_deref().filter(|output| *output != Path::new("-"));
+        let Some(output) = named else { return Ok(Self::Output) };
         let path = env.absolute(output);
         refuse_stores(&path, chosen)?;
         let names_dir = output.as_os_str().as_encoded_bytes().ends_with(b"/");
