@@ -214,3 +214,17 @@ fn a_dot_means_the_newest_session_here() {
         "{error}"
     );
 }
+
+#[test]
+fn a_slip_of_the_finger_is_told_what_comes_nearest() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(world.dir("harbour")).turn("x", "y").title("Sort the certificates"));
+    world.add(Claude::session(id(2)).in_dir(world.dir("meadow")).turn("x", "y").title("Water the lamps"));
+    for (typed, meant) in [("certficates", id(1)), ("harbuor", id(1)), ("medow", id(2)), ("00000003-aaaa", id(1))] {
+        let error = world.rejoin(["show", typed, "--json"]).code(5).error();
+        assert!(error.candidates.iter().any(|candidate| candidate.id == meant), "{typed}: {error:?}");
+        assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("come nearest")), "{error:?}");
+    }
+    let error = world.rejoin(["show", "quokka", "--json"]).code(5).error();
+    assert!(error.candidates.is_empty(), "{error:?}");
+}

@@ -3,6 +3,7 @@
 mod archived;
 mod backend;
 mod copies;
+mod nearest;
 mod path;
 mod pick;
 
@@ -13,6 +14,7 @@ pub(crate) use archived::{archived, state};
 pub(crate) use backend::options_with;
 use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
+use nearest::nearest;
 use path::by_path;
 pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_pick};
 
@@ -190,7 +192,13 @@ fn by_text(
             let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
             let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
             let refusal = Refusal::new(Exit::NotFound, "not-found", message);
-            Err(refusal.hint("run `rejoin list --all` to see every session").into())
+            let near = nearest(text, &scan.sessions);
+            if near.is_empty() {
+                return Err(refusal.hint("run `rejoin list --all` to see every session").into());
+            }
+            let candidates = near.iter().flat_map(|session| candidates(session, false, env).into_iter().take(1));
+            let hint = "these come nearest: use the id of the one that you mean, or run `rejoin list --all` to see all";
+            Err(refusal.candidates(candidates.collect()).hint(hint).into())
         }
         many => {
             let shown = many.iter().take(MAX_CANDIDATES);
