@@ -51,6 +51,18 @@ pub(crate) struct World {
     path: PathBuf,
 }
 
+/// Draws a name without vowels and digits, so that nothing that a test looks for by chance stands in it.
+fn drawn_name() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    let mut number = RandomState::new().hash_one(std::process::id());
+    let mut letter = || {
+        let letter = char::from(b"bcdfghjkmnpqrstvwxz"[usize::try_from(number % 19).expect("a place")]);
+        number /= 19;
+        letter
+    };
+    format!("world-{}", (0..12).map(|_| letter()).collect::<String>())
+}
+
 impl World {
     /// Makes a world with an empty home and no agents.
     pub(crate) fn new() -> Self {
@@ -63,7 +75,7 @@ impl World {
     }
 
     fn below(dir: &Path) -> Self {
-        let root = tempfile::Builder::new().prefix("world-").tempdir_in(dir).expect("a directory");
+        let root = tempfile::Builder::new().prefix(&drawn_name()).rand_bytes(0).tempdir_in(dir).expect("a directory");
         let path = root.path().canonicalize().expect("a path");
         for name in ["home", "bin", "elsewhere"] {
             std::fs::create_dir(path.join(name)).expect("a directory");
