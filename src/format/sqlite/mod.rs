@@ -40,6 +40,7 @@ static LOCKS: RwLock<()> = RwLock::new(());
 pub(crate) enum QueryError {
     /// The database lacks what this program needs to understand it.
     #[error("{0}, so it is of a version that rejoin does not know")]
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "nothing is opened that it could be said of"))]
     Unknown(String),
     /// Nothing can be opened.
     #[error("rejoin was built without SQLite")]
