@@ -172,7 +172,7 @@ impl Document {
     fn digests(&self, path: &Path) -> Option<Vec<u64>> {
         let (file, _) = fsio::open_regular(path).ok()?;
         let mut digests = Vec::new();
-        self.shape.each(file, &mut |field| {
+        let is_whole = self.shape.each(file, &mut |field| {
             if let Field::Message(raw) = field {
                 let mut hasher = DefaultHasher::new();
                 raw.get().hash(&mut hasher);
@@ -180,6 +180,31 @@ impl Document {
             }
             ControlFlow::Continue(())
         });
-        Some(digests)
+        // What comes after a place that cannot be read may be all that the other has not.
+        is_whole.then_some(digests)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_cannot_be_read_to_its_end_is_compared_with_none() {
+        let document = Document { shape: Shape { list: "messages", members: &[] }, turn: |_| None };
+        let dir = tempfile::tempdir().expect("a directory");
+        let whole = r#"{"messages":[{"a":1},{"b":2}],"x":1}"#;
+        let path = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).expect("a file");
+            path
+        };
+        let (a, b) = (path("a", whole), path("b", r#"{"messages":[{"a":1}]}"#));
+        assert!(document.compare(&a, &b).is_some());
+        // What is left of it looks like the beginning of the other.
+        for cut in [20, whole.len() - 1] {
+            assert!(document.compare(&a, &path("cut", &whole[..cut])).is_none(), "{cut}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::cli::StatsArgs;
 use crate::error::{Exit, PathError};
 use crate::scan::{self, Wanted};
 use crate::session::stats::{self, Measured, StatsKey};
-use crate::session::{Session, SessionKind};
+use crate::session::{CLOCK_SKEW, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::stats::{Row, Stats};
 use crate::view::ui::Ui;
@@ -58,7 +58,9 @@ fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
         let copy = &mut session.copies[0];
         failed = agent.count(copy).err();
         let mut see = |message: crate::session::Message| {
-            days.extend(message.at.map(|at| at.to_zoned(TimeZone::clone(&env.zone)).date()));
+            // A time that is still to come is no activity.
+            let at = message.at.filter(|at| *at <= env.now + CLOCK_SKEW);
+            days.extend(at.map(|at| at.to_zoned(TimeZone::clone(&env.zone)).date()));
             ControlFlow::Continue(())
         };
         failed = agent.messages(copy, &mut see).err().or(failed);
@@ -71,7 +73,8 @@ fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
     let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
     // Where no message tells its time, that of the last activity stands for all.
     if days.is_empty() {
-        days.extend(copy.active_at.as_ref().map(|at| at.value.to_zoned(TimeZone::clone(&env.zone)).date()));
+        let at = copy.active_at.as_ref().map(|at| at.value).filter(|at| *at <= env.now + CLOCK_SKEW);
+        days.extend(at.map(|at| at.to_zoned(TimeZone::clone(&env.zone)).date()));
     }
     let measured = Measured {
         is_subagent: kind == SessionKind::Subagent,

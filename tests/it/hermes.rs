@@ -136,6 +136,12 @@ fn each_profile_is_a_home_of_its_own_and_the_active_one_is_no_place_for_others()
         put(&active, name);
         world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(0);
     }
+    // What cannot be read may name any profile.
+    std::fs::remove_file(&active).expect("a file");
+    std::fs::create_dir(&active).expect("a directory");
+    let refused = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(7).stderr();
+    assert!(refused.contains("which profile is the active one cannot be told"), "{refused}");
+    std::fs::remove_dir(&active).expect("a directory");
     put(&active, "work\n");
     let refused = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("the profile work is the active one"), "{refused}");

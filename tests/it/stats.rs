@@ -139,3 +139,13 @@ fn a_terminal_of_any_width_gets_tables_that_fit() {
     let shown = world.on_terminal(80, ["stats", "--by", "project"]).code(0).stdout();
     assert!(!shown.contains("more:") && shown.contains("project-14"), "{shown}");
 }
+
+#[test]
+fn a_time_that_is_still_to_come_is_no_day_of_activity() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir("/usr").at("2100-01-01T10:00:00Z").turn("x", "y"));
+    let answer = numbers(&world, &["--by", "week"]);
+    assert_eq!((&answer["total"]["sessions"], &answer["total"]["active_days"]), (&json!(2), &json!(1)), "{answer}");
+    assert_eq!(row(&answer, "week", Value::Null)["sessions"], 1);
+}

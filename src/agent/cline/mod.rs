@@ -222,6 +222,9 @@ fn liveness(meta: &Meta<'_>) -> Liveness {
         (Some(status), Some(pid)) if process::exists(pid) => Liveness::Maybe {
             why: format!("its status is {status}, and process {pid} is there, which Cline CLI noted for it"),
         },
+        (Some(status), None) => {
+            Liveness::Maybe { why: format!("its status is {status}, and Cline CLI noted no process for it") }
+        }
         _ => Liveness::Idle,
     }
 }

@@ -163,11 +163,13 @@ impl Agent for Hermes {
     }
 
     fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
-        other_profile(&copy.place.store).map_or(Ok(()), |profile| {
-            Err(format!(
+        match other_profile(&copy.place.store) {
+            Ok(None) => Ok(()),
+            Ok(Some(profile)) => Err(format!(
                 "the profile {profile} is the active one, which does not have this session, so Hermes would not find it"
-            ))
-        })
+            )),
+            Err(error) => Err(format!("which profile is the active one cannot be told: {error}")),
+        }
     }
 
     fn warning(&self, copy: &Copy) -> Option<String> {
@@ -198,13 +200,13 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
 }
 
 /// Returns the profile that Hermes starts with instead of the usual home, if it is another.
-fn other_profile(store: &Store) -> Option<String> {
+fn other_profile(store: &Store) -> Result<Option<String>, PathError> {
     if store.set.contains_key(VARIABLE) {
-        return None;
+        return Ok(None);
     }
-    let bytes = fsio::read_if_present(&store.root.join("active_profile"), MAX_NAME).ok().flatten()?;
-    let name = String::from_utf8(bytes).ok()?.trim().to_owned();
+    let bytes = fsio::read_if_present(&store.root.join("active_profile"), MAX_NAME)?.unwrap_or_default();
+    let name = String::from_utf8_lossy(&bytes).trim().to_owned();
     // Only a profile that has a home of its own leads elsewhere.
     let is_name = !name.is_empty() && !name.contains(['/', '\0']) && !name.starts_with('.');
-    (is_name && store.root.join("profiles").join(&name).is_dir()).then_some(name)
+    Ok((is_name && store.root.join("profiles").join(&name).is_dir()).then_some(name))
 }

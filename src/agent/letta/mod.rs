@@ -100,19 +100,16 @@ impl Agent for Letta {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         let (mut prompts, mut replies, mut has_bad_lines) = (0_u64, 0_u64, false);
-        let path = messages_path(&copy.place);
-        if is_there(&path) {
-            each_line(&path, &mut |line| {
-                match line.and_then(Line::parse) {
-                    Some(line) => {
-                        prompts += u64::from(line.prompt().is_some());
-                        replies += u64::from(line.is_reply());
-                    }
-                    None => has_bad_lines = true,
+        each_line(&messages_path(&copy.place), &mut |line| {
+            match line.and_then(Line::parse) {
+                Some(line) => {
+                    prompts += u64::from(line.prompt().is_some());
+                    replies += u64::from(line.is_reply());
                 }
-                ControlFlow::Continue(())
-            })?;
-        }
+                None => has_bad_lines = true,
+            }
+            ControlFlow::Continue(())
+        })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         if copy.kind == SessionKind::Empty && prompts + replies > 0 {
@@ -131,7 +128,7 @@ impl Agent for Letta {
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         // Its memory is a repository that all conversations change, and no part of one of them.
-        agent_path(place).into_iter().filter(|path| is_there(path)).collect()
+        agent_path(place).ok().flatten().into_iter().filter(|path| is_there(path)).collect()
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -158,7 +155,9 @@ impl Agent for Letta {
     }
 
     fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
-        match agent_path(&copy.place).filter(|path| !is_there(path)) {
+        let agent =
+            agent_path(&copy.place).map_err(|error| format!("which agent it belongs to cannot be told: {error}"))?;
+        match agent.filter(|path| !is_there(path)) {
             Some(gone) => Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display())),
             None => Ok(()),
         }
@@ -243,11 +242,11 @@ fn beside(copy: &mut Copy, name: &str) -> Option<Vec<u8>> {
 }
 
 /// Returns the file of the agent that a conversation belongs to, where it names one.
-fn agent_path(place: &Located) -> Option<PathBuf> {
-    let bytes = fsio::read_if_present(&place.path.join("conversation.json"), MAX_META).ok()??;
-    let conversation: Conversation<'_> = record(&bytes)?;
-    let name = URL_SAFE_NO_PAD.encode(conversation.agent_id.filled()?);
-    Some(place.store.root.join("agents").join(format!("{name}.json")))
+fn agent_path(place: &Located) -> Result<Option<PathBuf>, PathError> {
+    let bytes = fsio::read_if_present(&place.path.join("conversation.json"), MAX_META)?.unwrap_or_default();
+    let conversation: Conversation<'_> = record(&bytes).unwrap_or_default();
+    let name = conversation.agent_id.filled().map(|id| URL_SAFE_NO_PAD.encode(id));
+    Ok(name.map(|name| place.store.root.join("agents").join(format!("{name}.json"))))
 }
 
 fn messages_path(place: &Located) -> PathBuf {

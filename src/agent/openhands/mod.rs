@@ -84,12 +84,15 @@ impl Agent for OpenHands {
     }
 
     fn compare(&self, a: &Copy, b: &Copy) -> Option<Comparison> {
-        // An event's file has a name of its own and never changes.
-        let names = |copy: &Copy| -> Option<Vec<OsString>> {
+        // An event's file has a name of its own and never changes; one that was cut off has another length.
+        let files = |copy: &Copy| -> Option<Vec<(OsString, u64)>> {
             let events = reader::events(&copy.place.path).ok()?;
-            Some(events.iter().filter_map(|path| Some(path.file_name()?.to_owned())).collect())
+            events
+                .iter()
+                .map(|path| Some((path.file_name()?.to_owned(), path.symlink_metadata().ok()?.len())))
+                .collect()
         };
-        Some(compare_lists(&names(a)?, &names(b)?))
+        Some(compare_lists(&files(a)?, &files(b)?))
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
