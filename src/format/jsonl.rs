@@ -387,6 +387,18 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> Contr
     Ok(())
 }
 
+/// Shows the messages of each line until `see` breaks, and in place of a line that is too long to look into, that it is.
+pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
+    path: &Path,
+    see: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    mut messages: impl FnMut(&[u8]) -> Option<M>,
+) -> Result<(), PathError> {
+    each_line(path, &mut |line| match line {
+        Some(line) => messages(line).into_iter().flatten().try_for_each(&mut *see),
+        None => see(too_long()),
+    })
+}
+
 /// Returns what stands for the messages of a line that is too long to look into.
 pub(crate) fn too_long() -> Message {
     let text = format!("[a record of more than {} MiB, which is left out]", MAX_LINE >> 20);

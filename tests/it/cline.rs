@@ -145,11 +145,13 @@ fn a_session_whose_file_leads_to_another_conversation_is_not_resumed() {
 #[test]
 fn a_status_proves_nothing_and_its_process_makes_it_likely() {
     let own = std::process::id();
+    let own = json!(own);
     for (status, pid, expected) in [
-        ("running", own, Liveness::Maybe),
-        ("idle", own, Liveness::Maybe),
+        ("running", json!(null), Liveness::Maybe),
+        ("running", own.clone(), Liveness::Maybe),
+        ("idle", own.clone(), Liveness::Maybe),
         ("completed", own, Liveness::Idle),
-        ("running", 4_194_305, Liveness::Idle),
+        ("running", json!(4_194_305), Liveness::Idle),
     ] {
         let world = World::new();
         add(&world, ID, &json!({"status": status, "pid": pid}), &[typed("look"), reply("ok")]);

@@ -23,7 +23,7 @@ use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
-use crate::format::jsonl::{each_line, too_long};
+use crate::format::jsonl::{each_line, each_message};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
@@ -175,19 +175,15 @@ impl Agent for Amplifier {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
-            return each_line(&path, &mut |line| {
-                let Some(line) = line else { return see(too_long()) };
-                let entry = serde_json::from_slice::<Entry<'_>>(line).ok();
-                entry.into_iter().flat_map(|entry| entry.messages()).try_for_each(&mut *see)
+            return each_message(&path, see, |line| {
+                serde_json::from_slice::<Entry<'_>>(line).ok().map(|entry| entry.messages())
             });
         }
         let mut seen = HashSet::new();
-        each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
-            let event = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok());
-            let Some((stamp, message)) = event.and_then(|event| Some((event.stamp(), event.message()?))) else {
-                return ControlFlow::Continue(());
-            };
-            if seen.insert((stamp, message.text.clone())) { see(message) } else { ControlFlow::Continue(()) }
+        each_message(&copy.place.path.join("events.jsonl"), see, |line| {
+            let event: Event<'_> = serde_json::from_slice(line).ok()?;
+            let message = event.message()?;
+            seen.insert((event.stamp(), message.text.clone())).then_some([message])
         })
     }
 

@@ -25,7 +25,7 @@ use super::{
 use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, DirMove, Relocation};
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line, too_long};
+use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
@@ -241,11 +241,9 @@ impl Agent for Claude {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
-        each_line(&copy.place.path, &mut |line| {
-            let Some(line) = line else { return see(too_long()) };
-            let record = serde_json::from_slice::<Record<'_>>(line).ok();
-            let record = record.filter(|record| shows_sidechains || !record.is_sidechain.0);
-            record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
+        each_message(&copy.place.path, see, |line| {
+            let record: Record<'_> = serde_json::from_slice(line).ok()?;
+            (shows_sidechains || !record.is_sidechain.0).then(|| record.messages())
         })
     }
 

@@ -22,7 +22,7 @@ use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line, too_long};
+use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -132,11 +132,8 @@ impl Agent for Copilot {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
-            let Some(line) = line else { return see(too_long()) };
-            let event = Event::parse(line);
-            event.into_iter().flat_map(|event| event.messages()).try_for_each(&mut *see)
-        })
+        let path = copy.place.path.join("events.jsonl");
+        each_message(&path, see, |line| Event::parse(line).map(|event| event.messages()))
     }
 
     fn relocation<'a>(

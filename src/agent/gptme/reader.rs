@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::gptme::records::{Config, Record, parent};
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line};
+use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::{Copy, Evidence, Fact, Health, Message, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -136,8 +136,5 @@ pub(super) fn count(copy: &mut Copy) -> Result<(), PathError> {
 
 /// Shows every message of a conversation.
 pub(super) fn messages(dir: &Path, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-    each_line(&conversation(dir), &mut |line| {
-        let message = line.and_then(Record::parse).and_then(|record| record.message());
-        message.map_or(ControlFlow::Continue(()), &mut *see)
-    })
+    each_message(&conversation(dir), see, |line| Record::parse(line).map(|record| record.message()))
 }

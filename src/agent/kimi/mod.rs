@@ -22,7 +22,7 @@ use crate::agent::Depth;
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
-use crate::format::jsonl::each_line;
+use crate::format::jsonl::{each_line, each_message};
 use crate::format::text;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
@@ -181,18 +181,16 @@ impl Agent for Kimi {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let files = Files::of(&copy.place);
         let mut has_any = false;
-        each_line(&files.wire, &mut |line| {
-            let record = line.and_then(|line| serde_json::from_slice::<WireRecord<'_>>(line).ok());
-            let message = record.and_then(|record| record.message());
+        each_message(&files.wire, see, |line| {
+            let message = serde_json::from_slice::<WireRecord<'_>>(line).ok().and_then(|record| record.message());
             has_any |= message.is_some();
-            message.map_or(ControlFlow::Continue(()), &mut *see)
+            message.map(|message| [message])
         })?;
         if has_any {
             return Ok(());
         }
-        each_line(&files.context, &mut |line| {
-            let record = line.and_then(|line| serde_json::from_slice::<ContextRecord<'_>>(line).ok());
-            record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
+        each_message(&files.context, see, |line| {
+            serde_json::from_slice::<ContextRecord<'_>>(line).ok().map(|record| record.messages())
         })
     }
 

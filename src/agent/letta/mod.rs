@@ -17,7 +17,7 @@ use super::{Agent, Command, Found, ReadContext, is_there};
 use crate::agent::pi::records::is_session_id;
 use crate::error::PathError;
 use crate::format::json::record;
-use crate::format::jsonl::{Jsonl, each_line};
+use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::evidence;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -132,14 +132,7 @@ impl Agent for Letta {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        let path = messages_path(&copy.place);
-        if !is_there(&path) {
-            return Ok(());
-        }
-        each_line(&path, &mut |line| {
-            let line = line.and_then(Line::parse);
-            line.into_iter().flat_map(|line| line.messages()).try_for_each(&mut *see)
-        })
+        each_message(&messages_path(&copy.place), see, |line| Line::parse(line).map(|line| line.messages()))
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {

@@ -23,7 +23,7 @@ use super::{
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
-use crate::format::jsonl::{Jsonl, each_line, too_long};
+use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
@@ -233,10 +233,9 @@ impl Agent for Qwen {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
-        each_line(&copy.place.path, &mut |line| {
-            let Some(line) = line else { return see(too_long()) };
+        each_message(&copy.place.path, see, |line| {
             let record = record(line).filter(|record| shows_sidechains || !record.is_sidechain.0);
-            record.into_iter().flat_map(|record| record.messages()).try_for_each(&mut *see)
+            record.map(|record| record.messages())
         })
     }
 

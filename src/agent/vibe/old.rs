@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::agent::vibe::records::OldMessage;
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line, too_long};
+use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
 
 pub(super) fn messages_path(place: &Located) -> PathBuf {
@@ -66,9 +66,7 @@ pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
 }
 
 pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-    each_line(&messages_path(place), &mut |line| {
-        let Some(line) = line else { return see(too_long()) };
-        let message = serde_json::from_slice::<OldMessage<'_>>(line).ok();
-        message.into_iter().flat_map(|message| message.messages()).try_for_each(&mut *see)
+    each_message(&messages_path(place), see, |line| {
+        serde_json::from_slice::<OldMessage<'_>>(line).ok().map(|message| message.messages())
     })
 }
