@@ -94,6 +94,14 @@ impl Copy {
         }
     }
 
+    /// Notes the only directory that the session records; what is no absolute path would mean another one to every caller.
+    pub(crate) fn set_dir(&mut self, dir: Option<&str>, detail: &str) {
+        let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_absolute()) else { return };
+        self.start_dir = Some(Fact::new(dir.clone(), "session"));
+        self.last_dir = self.start_dir.clone();
+        self.evidence.push(Evidence { dir, source: "session", detail: detail.to_owned(), counts: true });
+    }
+
     /// Returns the size of everything that belongs to it; `None` where nobody has counted it.
     pub(crate) fn size(&self) -> Option<u64> {
         Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)

@@ -378,6 +378,16 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// Understands the word that most agents write; another one is said by the program.
+    pub(crate) fn of(word: Option<&str>) -> Self {
+        match word {
+            Some("user") => Self::User,
+            Some("assistant") => Self::Assistant,
+            Some("tool") => Self::Tool,
+            _ => Self::System,
+        }
+    }
+
     /// Returns the word for people and for JSON.
     pub(crate) fn name(self) -> &'static str {
         self.into()

@@ -89,12 +89,7 @@ impl Entry<'_> {
     /// Puts the entry in words: what is said first, then each call.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let at = self.at();
-        let role = match self.role.get() {
-            Some("user") => Role::User,
-            Some("assistant") => Role::Assistant,
-            Some("tool") => Role::Tool,
-            _ => Role::System,
-        };
+        let role = Role::of(self.role.get());
         let mut messages = Vec::new();
         let text = plain_text(self.content);
         if !text.is_empty() {

@@ -17,7 +17,7 @@ use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::shell;
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Located, Message, Store};
+use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Health, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{DOCUMENT, made_at, title};
@@ -97,12 +97,7 @@ impl Agent for Continue {
         copy.set_active_by_file(sum.modified);
         let why = |age| format!("it was written {age} s ago, and Continue CLI keeps no lock");
         copy.judge_by_age(sum.modified, context.env.now, why);
-        if let Some(dir) = sum.text("workspaceDirectory").filled().map(PathBuf::from).filter(|dir| dir.is_absolute()) {
-            copy.start_dir = Some(Fact::new(dir.clone(), "session"));
-            copy.last_dir = copy.start_dir.clone();
-            let detail = "its workspaceDirectory".to_owned();
-            copy.evidence.push(Evidence { dir, source: "session", detail, counts: true });
-        }
+        copy.set_dir(sum.text("workspaceDirectory").filled(), "its workspaceDirectory");
         self.decide_launch_dir(&mut copy);
         Ok(copy)
     }

@@ -76,7 +76,7 @@ impl Schema for Sessions {
         };
         // The database does not say; where it lies does.
         let dir = copy.place.project.as_deref().map(str::to_owned);
-        database::set_dir(copy, dir, "the directory of its database");
+        copy.set_dir(dir.as_deref(), "the directory of its database");
     }
 
     fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {

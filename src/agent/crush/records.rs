@@ -50,12 +50,7 @@ pub(crate) fn dir_above(data_dir: &Path) -> Option<&Path> {
 
 /// Makes a turn of a row; `created` is in seconds, although the comments of the schema say otherwise.
 pub(crate) fn turn(role: &str, parts: &str, created: Option<i64>, is_summary: bool) -> Turn {
-    let role = match role {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        "tool" => Role::Tool,
-        _ => Role::System,
-    };
+    let role = Role::of(Some(role));
     let mut turn = Turn::new(role, created.and_then(instant));
     turn.counts = !is_summary;
     let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();

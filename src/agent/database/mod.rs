@@ -14,7 +14,7 @@ use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::evidence;
-use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use reader::{DAMAGED, Reader};
 pub(super) use reader::{Queries, Table, TableSql};
@@ -321,14 +321,6 @@ pub(super) fn be_empty(copy: &mut Copy) {
     if copy.kind.is_listed() {
         copy.kind = SessionKind::Empty;
     }
-}
-
-/// Notes the directory that a session records; one that is not absolute says nothing.
-pub(super) fn set_dir(copy: &mut Copy, dir: Option<String>, detail: &str) {
-    let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_absolute()) else { return };
-    copy.start_dir = Some(Fact::new(dir.clone(), "session"));
-    copy.last_dir = copy.start_dir.clone();
-    copy.evidence.push(Evidence { dir, source: "session", detail: detail.to_owned(), counts: true });
 }
 
 #[cfg(test)]

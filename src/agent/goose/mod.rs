@@ -77,7 +77,7 @@ impl Schema for Sessions {
         if copy.title.is_none() {
             copy.title = row.filled(3).map(|text| Fact::new(text, "description"));
         }
-        database::set_dir(copy, row.text(5), "working_dir in the database");
+        copy.set_dir(row.text(5).as_deref(), "working_dir in the database");
         let time = |at, source| {
             let text: String = row.text(at)?;
             local_instant(&text, &TimeZone::UTC).map(|at| Fact::new(at, source))

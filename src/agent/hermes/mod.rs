@@ -81,7 +81,7 @@ impl Schema for Sessions {
     }
 
     fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
-        database::set_dir(copy, row.text(2), "cwd in the database");
+        copy.set_dir(row.text(2).as_deref(), "cwd in the database");
         copy.title = row.filled(3).map(|title| Fact::new(title, "title"));
         copy.model = row.filled(4).map(|model| Fact::new(model, "session"));
         copy.created_at = row.int(6).and_then(instant).map(|at| Fact::new(at, "started_at"));

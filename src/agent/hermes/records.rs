@@ -44,12 +44,7 @@ pub(super) struct Columns {
 
 /// Makes a turn of a message.
 pub(super) fn turn(columns: &Columns) -> Turn {
-    let role = match columns.role.as_deref() {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("tool") => Role::Tool,
-        _ => Role::System,
-    };
+    let role = Role::of(columns.role.as_deref());
     let mut turn = Turn::new(role, columns.at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()));
     if columns.is_rewound {
         return turn;

@@ -21,15 +21,7 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     let role: Text<'_> = serde_json::from_str(role?.get()).ok()?;
     let said: Text<'_> = inner(content);
     let said = said.get().unwrap_or_default();
-    let mut turn = Turn::new(
-        match role.get()? {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "tool" => Role::Tool,
-            _ => Role::System,
-        },
-        None,
-    );
+    let mut turn = Turn::new(Role::of(Some(role.get()?)), None);
     if turn.role == Role::Tool {
         turn.tool(format!("→ {said}"));
         return Some(turn);

@@ -2,7 +2,7 @@
 //!
 //! Facts: OpenCode 1.18.33 and Kilo 7.7.9, measured; anomalyco/opencode 063e8306 for version 2.
 
-use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::opencode::records as format;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
@@ -72,7 +72,7 @@ impl Schema for Tables {
     }
 
     fn fill(&self, row: &Row<'_>, copy: &mut Copy) {
-        database::set_dir(copy, row.text(2), "directory in the database");
+        copy.set_dir(row.text(2).as_deref(), "directory in the database");
         copy.model = row.text(4).as_deref().and_then(format::model_id).map(|model| Fact::new(model, "session"));
         let [created, updated, archived] = [5, 6, 7].map(|at| row.int(at));
         describe(copy, row.filled(3), [created, updated, archived]);

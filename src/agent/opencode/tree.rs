@@ -58,7 +58,7 @@ pub(super) fn read(place: Located, context: &ReadContext<'_>) -> Result<Copy, Pa
     copy.parent_id = file.parent_id.filled().map(str::to_owned);
     copy.place.is_subagent = copy.parent_id.is_some();
     super::tables::describe(&mut copy, file.title.filled().map(str::to_owned), file.times());
-    database::set_dir(&mut copy, file.directory.get().map(str::to_owned), "directory in the session's file");
+    copy.set_dir(file.directory.get(), "directory in the session's file");
     let mut is_silent = true;
     walk(&copy.place.clone(), &mut |turn| {
         is_silent = false;
