@@ -37,6 +37,10 @@ impl Messages {
 pub(super) struct LeftOut(RefCell<Option<PathError>>);
 
 impl LeftOut {
+    pub(super) fn note(&self, error: PathError) {
+        *self.0.borrow_mut() = Some(error);
+    }
+
     pub(super) fn take(&self) -> Option<PathError> {
         self.0.take()
     }
@@ -86,7 +90,7 @@ pub(super) fn each<E: From<PathError>>(
     };
     match read {
         Err(error) if !is_any => return Err(error.into()),
-        Err(error) => *left_out.0.borrow_mut() = Some(error),
+        Err(error) => left_out.note(error),
         Ok(()) => {}
     }
     outcome

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::archive::{Archive, Snapshot};
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::commands::find;
+use crate::commands::{self, find};
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, Filter, SortKey};
@@ -23,7 +23,7 @@ pub(super) struct Chosen {
 }
 
 pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
-    let filter = super::super::filter(&args.filter, true, env);
+    let filter = commands::filter(&args.filter, true, env);
     let chosen = if args.archived { of_archive(args, &filter, env)? } else { of_stores(args, &filter, env, ui)? };
     if chosen.is_empty() {
         let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes these filters");
@@ -35,15 +35,20 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
 
 fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
     // JSON has the counts that `show` has.
-    let wanted = if args.asked_format() == Some(ExportFormat::Json) { Wanted::THOROUGH } else { Wanted::GLANCE };
+    let is_json = args.asked_format() == Some(ExportFormat::Json);
+    let wanted = if is_json { Wanted::THOROUGH } else { Wanted::GLANCE };
     let named = match args.sessions.as_slice() {
         [] => Vec::new(),
         selectors => {
-            selectors.iter().try_for_each(super::super::refuse_number)?;
+            selectors.iter().try_for_each(commands::refuse_number)?;
             let mut one = |selector| anyhow::Ok(find::one(selector, filter, wanted, env, ui)?.session()?);
             selectors.iter().map(&mut one).collect::<anyhow::Result<Vec<_>>>()?
         }
     };
+    // JSON has no sub-agents, so nothing else need be looked for.
+    if is_json && !named.is_empty() {
+        return Ok(with_subagents(named, Vec::new()));
+    }
     let agents: Vec<AgentKind> = match named.as_slice() {
         [] => filter.agents.clone(),
         named => named.iter().map(|session| session.agent).collect(),
@@ -55,7 +60,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
         scan.add_those_in_dirs(env, filter, wanted, &watcher);
     }
     drop(showing);
-    super::super::warn_of_problems(ui, &scan.problems);
+    commands::warn_of_problems(ui, &scan.problems);
     let is_subagent = |session: &Session| session.copy().kind == SessionKind::Subagent;
     let (subagents, mut others): (Vec<_>, Vec<_>) = scan.sessions.into_iter().partition(is_subagent);
     if args.sessions.is_empty() {

@@ -59,7 +59,9 @@ fn directory(
     let names = target::names(chosen, format, env);
     let index = format!("index.{}", format.ending());
     if !is_forced {
-        names.iter().chain([&index]).try_for_each(|name| target::refuse_existing(&dir.join(name), env))?;
+        // Sessions as JSON have no index.
+        let index = Some(&index).filter(|_| format != ExportFormat::Json);
+        names.iter().chain(index).try_for_each(|name| target::refuse_existing(&dir.join(name), env))?;
     }
     create_dir(dir)?;
     let (mut exit, mut entries) = (Exit::Ok, Vec::new());
@@ -107,10 +109,11 @@ struct Exporter<'a> {
 impl Exporter<'_> {
     /// Writes one session with its sub-agents; returns how many messages were said.
     fn write(&self, mut out: &mut dyn Write, one: &Chosen, left_out: &LeftOut) -> anyhow::Result<u64> {
-        let unpacked = one.archived.as_ref().map(|state| Unpacked::of(&state.manifest, self.archive, self.env));
-        let unpacked = unpacked.transpose()?;
-        let in_archive = one.archived.as_ref().zip(unpacked.as_ref());
-        let in_archive = in_archive.map(|(state, unpacked)| (state, state.manifest.copy_in(unpacked.root())));
+        let unpacked = match &one.archived {
+            Some(state) => Some((state, Unpacked::of(&state.manifest, self.archive, self.env)?)),
+            None => None,
+        };
+        let in_archive = unpacked.as_ref().map(|(state, unpacked)| (*state, state.manifest.copy_in(unpacked.root())));
         let copy = in_archive.as_ref().map_or(one.session.copy(), |(_, copy)| copy);
         match (self.format, &in_archive) {
             (ExportFormat::Markdown, _) => pages(&mut MarkdownPage::new(out, self.env), one, copy, left_out),
@@ -142,7 +145,10 @@ fn pages(page: &mut dyn Page, one: &Chosen, copy: &Copy, left_out: &LeftOut) -> 
     said(page, copy)?;
     for (at, subagent) in one.subagents.iter().enumerate() {
         page.subagent(at + 1, subagent)?;
-        said(page, subagent.copy())?;
+        // One that cannot be read hides nothing of its session.
+        if let Err(error) = said(page, subagent.copy()) {
+            left_out.note(error.downcast()?);
+        }
     }
     page.end()?;
     Ok(count)

@@ -8,7 +8,7 @@ use crate::format::text;
 use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::export::code::{escaped, highlighted};
-use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, is_safe_link, speaker, visible};
+use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, is_safe_link, speaker, visible};
 use crate::view::render::{local, table};
 
 const STYLE: &str = include_str!("page.css");
@@ -118,26 +118,6 @@ impl<W: Write> Page for HtmlPage<'_, W> {
         writeln!(self.out, "</main>\n</body>\n</html>")?;
         self.out.flush()
     }
-}
-
-/// Returns what a reader wants to know of a session, with the names of it.
-pub(super) fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
-    let copy = session.copy();
-    let said = |fact: &Option<crate::session::Fact<String>>| {
-        fact.as_ref().map(|fact| text::one_line(&fact.value).into_owned())
-    };
-    let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
-    let time = |fact: &Option<crate::session::Fact<jiff::Timestamp>>| fact.as_ref().map(|fact| local(fact.value, env));
-    let all = [
-        ("Agent", Some(session.agent.name().to_owned())),
-        ("Session", Some(text::one_line(&session.id).into_owned())),
-        ("Directory", dir.map(|dir| text::field(&dir.value.to_string_lossy()).into_owned())),
-        ("Branch", said(&copy.git_branch)),
-        ("Model", said(&copy.model)),
-        ("Started", time(&copy.created_at)),
-        ("Last active", time(&copy.active_at)),
-    ];
-    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// Writes what a model said, which is Markdown, as HTML; HTML in it is text.

@@ -8,8 +8,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use crate::format::text;
 use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
-use crate::view::render::export::html::facts;
-use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, is_safe_link, speaker, visible};
+use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, is_safe_link, speaker, visible};
 use crate::view::render::{local, table};
 
 /// Writes Markdown.

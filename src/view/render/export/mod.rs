@@ -12,7 +12,9 @@ use std::io;
 use jiff::Timestamp;
 
 use crate::format::text;
-use crate::session::{Message, Role, Session};
+use crate::session::{Fact, Message, Role, Session};
+use crate::system::env::Env;
+use crate::view::render::local;
 
 pub(crate) use html::HtmlPage;
 pub(crate) use index::{Entry, html_index, markdown_index};
@@ -81,6 +83,24 @@ impl Calls {
 /// Returns text in which nothing is hidden or out of order; lines and tabs stay.
 fn visible(said: &str) -> String {
     said.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
+}
+
+/// Returns what a reader wants to know of a session, with the names of it.
+fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
+    let copy = session.copy();
+    let said = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| text::one_line(&fact.value).into_owned());
+    let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
+    let time = |fact: &Option<Fact<Timestamp>>| fact.as_ref().map(|fact| local(fact.value, env));
+    let all = [
+        ("Agent", Some(session.agent.name().to_owned())),
+        ("Session", Some(text::one_line(&session.id).into_owned())),
+        ("Directory", dir.map(|dir| text::field(&dir.value.to_string_lossy()).into_owned())),
+        ("Branch", said(&copy.git_branch)),
+        ("Model", said(&copy.model)),
+        ("Started", time(&copy.created_at)),
+        ("Last active", time(&copy.active_at)),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// Returns who speaks, in words for a reader.
