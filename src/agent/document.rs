@@ -157,11 +157,12 @@ impl Document {
         see: &mut dyn FnMut(Message) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
         let (file, _) = fsio::open_regular(path)?;
-        self.shape.each(file, &mut |field| match field {
+        let is_whole = self.shape.each(file, &mut |field| match field {
             Field::Message(raw) => (self.turn)(raw).into_iter().flat_map(|turn| turn.messages).try_for_each(&mut *see),
             Field::Member(..) => ControlFlow::Continue(()),
         });
-        Ok(())
+        let why = "it is cut off or damaged, so messages may be missing";
+        is_whole.then_some(()).ok_or_else(|| PathError::new("read", path, std::io::Error::other(why)))
     }
 
     /// Compares the messages of two documents; `None` where one cannot be read.
@@ -202,9 +203,12 @@ mod tests {
         };
         let (a, b) = (path("a", whole), path("b", r#"{"messages":[{"a":1}]}"#));
         assert!(document.compare(&a, &b).is_some());
+        assert!(document.messages(&a, &mut |_| ControlFlow::Continue(())).is_ok());
         // What is left of it looks like the beginning of the other.
         for cut in [20, whole.len() - 1] {
-            assert!(document.compare(&a, &path("cut", &whole[..cut])).is_none(), "{cut}");
+            let cut = path("cut", &whole[..cut]);
+            assert!(document.compare(&a, &cut).is_none());
+            assert!(document.messages(&cut, &mut |_| ControlFlow::Continue(())).is_err(), "messages may be missing");
         }
     }
 }
