@@ -286,9 +286,9 @@ mod tests {
     fn a_project_is_named_after_the_hash_of_its_directory() {
         // RFC 1321 gives the first.
         assert_eq!(hash(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
-        assert!(Kimi.is_filed_under("24cb5df9e2de1ef8bf2ad59e308423ff", Path::new("/home/ana/work/repo-wt")));
-        assert!(!Kimi.is_filed_under("24cb5df9e2de1ef8bf2ad59e308423ff", Path::new("/home/ana/work/repo")));
-        assert_eq!(remote_kaos("ssh_24cb5df9e2de1ef8bf2ad59e308423ff"), Some("ssh"));
-        assert_eq!(remote_kaos("24cb5df9e2de1ef8bf2ad59e308423ff"), None);
+        assert!(Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop-wt")));
+        assert!(!Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop")));
+        assert_eq!(remote_kaos("ssh_aef0df73f1925593c2dc381597cb291d"), Some("ssh"));
+        assert_eq!(remote_kaos("aef0df73f1925593c2dc381597cb291d"), None);
     }
 }

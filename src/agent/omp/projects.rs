@@ -54,10 +54,10 @@ mod tests {
     fn a_project_is_named_after_the_way_from_the_home() {
         let (home, temp) = (Path::new("/home/ana"), Path::new("/tmp"));
         for (dir, project) in [
-            ("/home/ana/work/has space", "-work-has space"),
-            ("/home/ana/work/ünïcode-日本", "-work-ünïcode-日本"),
-            ("/home/ana/work/a-b", "-work-a-b"),
-            ("/home/ana/work/a/b", "-work-a-b"),
+            ("/home/ana/desk/two words", "-desk-two words"),
+            ("/home/ana/desk/grün-山", "-desk-grün-山"),
+            ("/home/ana/desk/a-b", "-desk-a-b"),
+            ("/home/ana/desk/a/b", "-desk-a-b"),
             ("/home/ana", "-"),
             ("/tmp/x/y", "-tmp-x-y"),
             ("/srv/app", "--srv-app--"),
@@ -71,11 +71,11 @@ mod tests {
     #[test]
     fn another_directory_is_filed_elsewhere() {
         for (dir, project) in [
-            ("/home/ana/work/repo", "-work-rep"),
-            ("/home/ana/work/repo", "-ork-repo"),
-            ("/home/ana/work/repo", "--work-repo--"),
-            ("/home/ana/work/repo", "work-repo"),
-            ("/home/ana/work/repo", ""),
+            ("/home/ana/desk/shop", "-desk-sho"),
+            ("/home/ana/desk/shop", "-esk-shop"),
+            ("/home/ana/desk/shop", "--desk-shop--"),
+            ("/home/ana/desk/shop", "desk-shop"),
+            ("/home/ana/desk/shop", ""),
         ] {
             assert!(!is_filed_under(project, Path::new(dir)), "{project}");
         }
