@@ -63,7 +63,7 @@ pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done; an empty list is success"),
     (1, "failed, or you answered no and nothing was changed"),
     (2, "wrong usage, or a removal without --yes and without a terminal to ask on"),
-    (3, "partly done: some items failed or were refused, the rest were done"),
+    (3, "partly done: some items failed or were refused, or a host did not answer; the rest were done"),
     (
         4,
         "`doctor` found an error or a warning, `archive --verify` found damage, or `cleanup --dry-run --exit-code` found something to do",

@@ -5,7 +5,6 @@
 //! their own can call [`write_session_info`] and [`read_working_dir`].
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
@@ -17,6 +16,7 @@ mod cli;
 mod commands;
 mod doctor;
 mod error;
+mod fleet;
 mod format;
 mod hook;
 mod launch;
@@ -53,9 +53,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let matches = command.try_get_matches_from_mut(&args);
     let parsed = matches.and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        Ok((cli, wants_json(&matches)))
+        Ok((cli, json_form(&matches)))
     });
-    let (cli, wants_json) = match parsed {
+    let (mut cli, json) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
             let is_wrong = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
@@ -91,8 +91,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         env
     });
     let mut ui = Ui::new(env.as_ref().ok(), cli.global.quiet, cli.global.color);
-    let home = env.as_ref().ok().and_then(Env::named_home).map(Path::to_owned);
-    let outcome = env.map_err(anyhow::Error::from).and_then(|env| dispatch(&cli.command, &env, &mut ui));
+    let elsewhere = env.as_ref().map(Env::elsewhere).unwrap_or_default();
+    let outcome = env.map_err(anyhow::Error::from).and_then(|mut env| {
+        commands::hosts::take_host(&mut cli, &mut env);
+        if cli.global.hosts.is_empty() {
+            dispatch(&cli.command, &env, &mut ui)
+        } else {
+            commands::hosts::run(&cli, json, &env, &mut ui)
+        }
+    });
     match outcome {
         Ok(exit) => exit,
         Err(error) if is_closed_pipe(&error) => Exit::Ok,
@@ -102,8 +109,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         }
         Err(error) => {
             let exit = error.downcast_ref::<Refusal>().map_or(Exit::Failure, |refusal| refusal.exit);
-            if wants_json {
-                ui.error_json(&render::json::error(&error, home.as_deref()));
+            if json.is_some() {
+                ui.error_json(&render::json::error(&error, &elsewhere));
             } else {
                 ui.error(&error);
             }
@@ -150,15 +157,18 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     }
 }
 
-/// Scripts that asked for JSON get their errors as JSON too.
-fn wants_json(mut matches: &ArgMatches) -> bool {
+/// Returns the form of JSON that a script asked for, which gets its errors as JSON too.
+fn json_form(mut matches: &ArgMatches) -> Option<Format> {
     while let Some((_, inner)) = matches.subcommand() {
         matches = inner;
     }
-    let format = matches.try_get_one::<Format>("format").ok().flatten();
+    let format = matches.try_get_one::<Format>("format").ok().flatten().copied();
     let form = matches.try_get_one::<ListForm>("format").ok().flatten();
-    let json = matches.try_get_one::<bool>("json").ok().flatten();
-    format.is_some_and(|format| *format != Format::Table)
-        || form.is_some_and(|form| matches!(form, ListForm::Json | ListForm::Ndjson))
-        || json.is_some_and(|json| *json)
+    let form = form.and_then(|form| match form {
+        ListForm::Json => Some(Format::Json),
+        ListForm::Ndjson => Some(Format::Ndjson),
+        _ => None,
+    });
+    let json = matches.try_get_one::<bool>("json").ok().flatten().filter(|json| **json);
+    json.map(|_| Format::Json).or(form).or(format.filter(|format| *format != Format::Table))
 }

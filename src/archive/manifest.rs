@@ -319,11 +319,9 @@ impl Manifest {
         let mut copy = Copy::new(Located {
             path: root.join(&at.path).into(),
             store: Arc::new(Store {
-                agent: self.agent,
-                root,
                 is_default: false,
-                set: BTreeMap::new(),
-                unset: Vec::new(),
+                host: Some(self.hostname.as_str().into()),
+                ..Store::usual(self.agent, root)
             }),
             project: facts.project.as_deref().map(Arc::from),
             id: self.id.clone(),

@@ -16,6 +16,7 @@ mod undo;
 mod values;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::ValueHint;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -65,6 +66,18 @@ pub(crate) struct Global {
     /// For containers, mounted volumes, backups and tests.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub home: Option<PathBuf>,
+
+    /// Do it on HOST through ssh: an alias, user@host or a group of the configuration (can be repeated)
+    ///
+    /// `all` is every host of the configuration, `.` this machine. docs/hosts.md says what is done on several at once.
+    #[arg(long = "host", visible_alias = "hosts", global = true, help_heading = GLOBAL, value_name = "HOST",
+          value_delimiter = ',')]
+    pub hosts: Vec<String>,
+
+    /// Give up on a host that takes longer than TIME to connect
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "TIME", default_value = "10s",
+          value_parser = humantime::parse_duration)]
+    pub connect_timeout: Duration,
 
     /// Print no notes and no warnings
     #[arg(long, short, global = true, help_heading = GLOBAL)]

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     survey.interrupted = interrupted(env, ui)?;
     let mut findings = check::all(&survey, &codes, &filter);
     for remedy in findings.iter_mut().flat_map(|finding| &mut finding.remedies) {
-        remedy.command = in_home(&remedy.command, env.named_home()).into_owned();
+        remedy.command = in_home(&remedy.command, &env.elsewhere()).into_owned();
     }
     if !args.sessions.is_empty() {
         let named = find::all_named("doctor", &args.sessions, &filter, scan::Wanted::GLANCE, env, ui)?;

@@ -11,7 +11,7 @@ use crate::error::{EXIT_CODES, Exit, Refusal};
 use crate::session::{AgentKind, Message};
 use crate::view::render::answer::document_schema;
 use crate::view::render::{
-    agents, archive, cleanup, hook, json, list, pins, relocate, save, search, stats, stores, trash, undo,
+    agents, archive, cleanup, hook, hosts, json, list, pins, relocate, save, search, stats, stores, trash, undo,
 };
 use crate::view::ui::Ui;
 
@@ -113,7 +113,7 @@ fn schema(name: &str) -> anyhow::Result<String> {
 }
 
 /// Returns each answer's name, its kinds and the fields that are its own.
-fn schemas() -> [(&'static str, &'static str, Schema); 28] {
+fn schemas() -> [(&'static str, &'static str, Schema); 29] {
     type Messages = Option<Vec<Message>>;
     [
         ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
@@ -147,6 +147,7 @@ fn schemas() -> [(&'static str, &'static str, Schema); 28] {
         ("save-outcome", "`save-outcome`.", schema_for!(save::SaveJson<'_>)),
         ("hook-change", "`hook-plan` with `--dry-run`, else `hook-outcome`.", schema_for!(hook::HookChangeJson<'_>)),
         ("hook-status", "`hook-status`.", schema_for!(hook::HookStatusJson)),
+        ("host-answers", "`host-answers`.", schema_for!(hosts::HostAnswersJson<'_>)),
         ("error", "`error`.", schema_for!(json::ErrorJson<'_>)),
     ]
 }

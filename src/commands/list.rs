@@ -158,7 +158,7 @@ pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, env: &En
             is_wide: args.wide,
             has_groups: args.group.is_some(),
         }),
-        ListForm::Csv => Layout::Csv(fields()),
+        ListForm::Csv => Layout::Csv { fields: fields(), has_head: true },
         _ => Layout::Lines(fields()),
     }
 }
@@ -199,10 +199,14 @@ pub(super) fn cut<S>(sessions: &mut Vec<S>, dir: impl Fn(&S) -> Option<PathBuf>,
     beyond_limit
 }
 
+/// Returns how many lines of a table fit the screen.
+pub(super) fn room_of_screen(env: &Env) -> Option<usize> {
+    env.height.map(|height| usize::from(height).saturating_sub(AROUND_TABLE).max(FEWEST))
+}
+
 /// Returns how many of the sessions fit the screen.
 fn screenful<S>(sessions: &[S], has_groups: bool, dir: impl Fn(&S) -> Option<PathBuf>, env: &Env) -> usize {
-    let Some(height) = env.height else { return sessions.len() };
-    let room = usize::from(height).saturating_sub(AROUND_TABLE).max(FEWEST);
+    let Some(room) = room_of_screen(env) else { return sessions.len() };
     let begins_group = |at: usize| has_groups && (at == 0 || dir(&sessions[at]) != dir(&sessions[at - 1]));
     let lines = (0..sessions.len()).scan(0, |used, at| {
         *used += 1 + usize::from(begins_group(at));

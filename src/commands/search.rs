@@ -68,7 +68,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 }
 
 /// Understands what is to be found.
-fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
+pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
     let case = match (args.case_sensitive, args.ignore_case) {
         (true, _) => Case::Exact,
         (_, true) => Case::Ignored,

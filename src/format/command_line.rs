@@ -1,29 +1,34 @@
-//! Commands for what a person types next: this very one once more, and all of them in the home that is looked at.
+//! Commands for what a person types next: this very one once more, and all of them where this run looks.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use crate::format::shell;
-use crate::system::env::Env;
+use crate::system::env::{Elsewhere, Env};
 
 /// Returns the command of this run for a shell, without some options, and with others.
+pub(crate) fn again(env: &Env, left_out: &[&str], with: &[&str]) -> String {
+    let with: Vec<String> = with.iter().map(|word| (*word).to_owned()).collect();
+    let words = without(&env.words, left_out, &with);
+    let words: Vec<_> = ["rejoin"].into_iter().chain(words.iter().map(String::as_str)).map(shell::word).collect();
+    words.join(" ")
+}
+
+/// Returns the words of a command without some options, and with others.
 ///
 /// An option to be left out with its value is named with a `=` at its end. What follows `--` is another program's.
-pub(crate) fn again(env: &Env, without: &[&str], with: &[&str]) -> String {
-    let end = env.words.iter().position(|word| word == "--").unwrap_or(env.words.len());
-    let (own, passed_on) = env.words.split_at(end);
+pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> Vec<String> {
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let (own, passed_on) = words.split_at(end);
     let mut is_value = false;
-    let own = own.iter().map(String::as_str).filter(|word| {
+    let own = own.iter().filter(|word| {
         let has_value = |option: &&&str| option.strip_suffix('=') == Some(word);
         let is_left_out = std::mem::take(&mut is_value)
-            || without.contains(word)
-            || without.iter().any(|option| option.ends_with('=') && word.starts_with(option));
-        is_value = without.iter().any(|option| has_value(&option));
+            || left_out.contains(&word.as_str())
+            || left_out.iter().any(|option| option.ends_with('=') && word.starts_with(option));
+        is_value = left_out.iter().any(|option| has_value(&option));
         !is_left_out && !is_value
     });
-    let words = own.chain(with.iter().copied()).chain(passed_on.iter().map(String::as_str));
-    let words: Vec<_> = ["rejoin"].into_iter().chain(words).map(shell::word).collect();
-    words.join(" ")
+    own.chain(with).chain(passed_on).cloned().collect()
 }
 
 /// Returns the command that does what a plan of this run says, and nothing else.
@@ -31,25 +36,39 @@ pub(crate) fn apply(env: &Env, fingerprint: &str) -> String {
     again(env, &["--dry-run", "-n", "--yes", "-y", "--exit-code"], &["--apply", fingerprint])
 }
 
-/// Gives the commands of this program in a text, which stand between backticks, the home directory that this run looks at
-/// in place of the usual one.
-pub(crate) fn all_in_home<'t>(text: &'t str, home: Option<&Path>) -> Cow<'t, str> {
-    if home.is_none() || !text.contains("`rejoin ") {
+/// Has the commands of this program in a text, which stand between backticks, look where this run looks.
+pub(crate) fn all_in_home<'t>(text: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
+    if *elsewhere == Elsewhere::default() || !text.contains("`rejoin ") {
         return Cow::Borrowed(text);
     }
     let parts = text.split('`').enumerate();
     let parts: Vec<_> =
-        parts.map(|(at, part)| if at % 2 == 1 { in_home(part, home) } else { Cow::Borrowed(part) }).collect();
+        parts.map(|(at, part)| if at % 2 == 1 { own_in_home(part, elsewhere) } else { Cow::Borrowed(part) }).collect();
     Cow::Owned(parts.join("`"))
 }
 
-/// Gives a command the home directory, if it is one of this program and does not name one.
-pub(crate) fn in_home<'t>(command: &'t str, home: Option<&Path>) -> Cow<'t, str> {
-    match (home, command.strip_prefix("rejoin ")) {
-        (Some(home), Some(rest)) if !command.contains(" --home") => {
+/// Has a command act where this run looks: one of this program on the host that is asked, and in the home that was named,
+/// unless it names one; another one in a shell of that host.
+pub(crate) fn in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
+    match &elsewhere.host {
+        Some(host) if !command.starts_with("rejoin ") => {
+            Cow::Owned(format!("ssh -t {} {}", shell::word(host), shell::word(command)))
+        }
+        _ => own_in_home(command, elsewhere),
+    }
+}
+
+fn own_in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
+    let Some(rest) = command.strip_prefix("rejoin ") else { return Cow::Borrowed(command) };
+    let command = match &elsewhere.home {
+        Some(home) if !command.contains(" --home") => {
             Cow::Owned(format!("rejoin --home {} {rest}", shell::word(&home.to_string_lossy())))
         }
         _ => Cow::Borrowed(command),
+    };
+    match (&elsewhere.host, command.strip_prefix("rejoin ")) {
+        (Some(host), Some(rest)) => Cow::Owned(format!("rejoin --host {} {rest}", shell::word(host))),
+        _ => command,
     }
 }
 
@@ -72,10 +91,24 @@ mod tests {
     #[test]
     fn commands_are_for_the_home_that_was_looked_at() {
         let text = "run `rejoin list --all`, or `git branch` and `rejoin show x --home /b`; rejoin knows";
-        assert_eq!(all_in_home(text, None), text);
+        assert_eq!(all_in_home(text, &Elsewhere::default()), text);
         let there =
             "run `rejoin --home '/a b' list --all`, or `git branch` and `rejoin show x --home /b`; rejoin knows";
-        assert_eq!(all_in_home(text, Some(Path::new("/a b"))), there);
-        assert_eq!(in_home("mkdir -p /x", Some(Path::new("/a"))), "mkdir -p /x");
+        let named = Elsewhere { home: Some("/a b".into()), host: None };
+        assert_eq!(all_in_home(text, &named), there);
+        assert_eq!(in_home("mkdir -p /x", &named), "mkdir -p /x");
+    }
+
+    #[test]
+    fn commands_of_another_host_are_run_there() {
+        let there = Elsewhere { home: None, host: Some("box".into()) };
+        assert_eq!(in_home("rejoin undo 7", &there), "rejoin --host box undo 7");
+        assert_eq!(in_home("mkdir -p '/a b'", &there), "ssh -t box \"mkdir -p '/a b'\"");
+        assert_eq!(
+            all_in_home("see `git branch` and `rejoin undo`", &there),
+            "see `git branch` and `rejoin --host box undo`"
+        );
+        let named = Elsewhere { home: Some("/a b".into()), ..there };
+        assert_eq!(in_home("rejoin undo 7", &named), "rejoin --host box --home '/a b' undo 7");
     }
 }

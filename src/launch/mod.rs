@@ -141,7 +141,8 @@ pub(crate) fn command_line(argv: &[String]) -> Option<String> {
     Some(words?.join(" "))
 }
 
-fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
+/// Says that a program could not be started.
+pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
     let exit = if error.kind() == std::io::ErrorKind::NotFound { Exit::ProgramNotFound } else { Exit::CannotRun };
     let message = format!("cannot run {}: {}", program.display(), crate::error::reason(error));
     Refusal::new(exit, "cannot-run", message)

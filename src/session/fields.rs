@@ -6,6 +6,8 @@ use clap::ValueEnum;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Field {
+    /// The machine that it lies on; nothing for this one.
+    Host,
     /// The agent that it belongs to.
     Agent,
     /// Its id.

@@ -296,6 +296,11 @@ impl Session {
         &self.copies[0]
     }
 
+    /// Returns the machine that it lies on; `None` for this one.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.copy().place.store.host.as_deref()
+    }
+
     /// Puts a copy first, as a person asked.
     pub(crate) fn put_first(&mut self, at: usize) {
         self.copies[..=at].rotate_right(1);

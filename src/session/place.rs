@@ -12,6 +12,8 @@ use crate::session::AgentKind;
 pub(crate) struct Store {
     /// The agent that it belongs to.
     pub agent: AgentKind,
+    /// The machine that it lies on; `None` for this one.
+    pub host: Option<Arc<str>>,
     /// The directory; it may be a link, nothing below it is followed.
     pub root: PathBuf,
     /// Whether the agent uses it when nobody tells it otherwise.
@@ -25,7 +27,7 @@ pub(crate) struct Store {
 impl Store {
     /// Makes the store that an agent uses when nobody tells it otherwise.
     pub(crate) fn usual(agent: AgentKind, root: impl Into<PathBuf>) -> Self {
-        Self { agent, root: root.into(), is_default: true, set: BTreeMap::new(), unset: Vec::new() }
+        Self { agent, host: None, root: root.into(), is_default: true, set: BTreeMap::new(), unset: Vec::new() }
     }
 
     /// Makes the store that a variable leads the agent to.

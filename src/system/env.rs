@@ -11,6 +11,24 @@ use jiff::tz::TimeZone;
 
 use crate::error::{Exit, Refusal};
 
+/// Names the width of a screen that the answer is for although it goes through a pipe, as `--host` has it go.
+pub(crate) const COLUMNS: &str = "REJOIN_COLUMNS";
+
+/// Asks for colours although the answer goes through a pipe, as in many other programs.
+pub(crate) const FORCE_COLORS: &str = "CLICOLOR_FORCE";
+
+/// Names the host that this run answers for, as the one that asks calls it.
+pub(crate) const HOST: &str = "REJOIN_HOST";
+
+/// Where a run looks, if not in its user's home on the machine at which they sit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Elsewhere {
+    /// The home directory that was named.
+    pub home: Option<PathBuf>,
+    /// The host, as ssh is told it from where they sit.
+    pub host: Option<String>,
+}
+
 /// What a run knows of the world outside, read once at its start.
 #[derive(Clone, Debug)]
 pub(crate) struct Env {
@@ -27,13 +45,13 @@ pub(crate) struct Env {
     pub zone: Arc<LazyLock<TimeZone>>,
     /// This machine's host name.
     pub hostname: String,
-    /// The terminal's width in columns, if standard output is one.
+    /// The width in columns of the terminal that standard output is, or is said to end at.
     pub width: Option<u16>,
     /// The terminal's height in lines, if standard output is one.
     pub height: Option<u16>,
     /// Whether standard input is a terminal.
     pub stdin_is_terminal: bool,
-    /// Whether standard output is a terminal.
+    /// Whether standard output is a terminal, or is said to end at one.
     pub stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
@@ -43,9 +61,10 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Returns the home directory that was named in place of the usual one.
-    pub(crate) fn named_home(&self) -> Option<&Path> {
-        self.foreign_home.then_some(self.home.as_path())
+    /// Returns where this run looks in place of the usual.
+    pub(crate) fn elsewhere(&self) -> Elsewhere {
+        let host = self.variable(HOST).and_then(OsStr::to_str).map(str::to_owned);
+        Elsewhere { home: self.foreign_home.then(|| self.home.clone()), host }
     }
 
     /// Reads the world; `home` is the value of `--home`.
@@ -81,6 +100,7 @@ impl Env {
         };
         let stdout = std::io::stdout();
         let size = rustix::termios::tcgetwinsize(&stdout).ok();
+        let columns = variables.get(OsStr::new(COLUMNS)).and_then(|columns| columns.to_str()?.parse().ok());
         Ok(Self {
             home,
             foreign_home,
@@ -88,10 +108,10 @@ impl Env {
             now,
             zone: Arc::new(LazyLock::new(TimeZone::system)),
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            width: size.map(|size| size.ws_col).filter(|width| *width > 0),
+            width: columns.or(size.map(|size| size.ws_col)).filter(|width| *width > 0),
             height: size.map(|size| size.ws_row).filter(|height| *height > 0),
             stdin_is_terminal: std::io::stdin().is_terminal(),
-            stdout_is_terminal: stdout.is_terminal(),
+            stdout_is_terminal: stdout.is_terminal() || columns.is_some(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             words: Vec::new(),
             variables,

@@ -365,6 +365,8 @@ CONTRIBUTING.md: cargo bench --bench list -- --quick: it takes a minute
 CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snapshots
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
+docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newest first, with a column HOST: it takes hosts
+docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive: it takes hosts
 docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/moving.md: rejoin move --detect > moves: the file is yours
 docs/moving.md: rejoin move --map /workspace=/home/ana/workspace --yes: it needs sessions from a container

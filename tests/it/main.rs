@@ -47,6 +47,7 @@ mod hook_amplifier;
 mod hook_claude;
 mod hook_install;
 mod hostile_text;
+mod hosts;
 mod jido;
 #[cfg(feature = "sqlite")]
 mod kilo;
@@ -85,6 +86,8 @@ mod security;
 mod selectors;
 mod shapes;
 mod shown;
+#[cfg(target_os = "linux")]
+mod sshd;
 mod stats;
 mod survival;
 mod terminal;

@@ -75,8 +75,7 @@ impl Agent for Claude {
             .into_iter()
             .map(|root| {
                 let is_default = root == *chosen.as_ref().unwrap_or(&default);
-                let mut store =
-                    Store { agent: AgentKind::Claude, set: BTreeMap::new(), unset: Vec::new(), is_default, root };
+                let mut store = Store { is_default, ..Store::usual(AgentKind::Claude, root) };
                 // The variable moves the client's global file too, even when it names the default place.
                 if store.root == default && chosen.as_ref() != Some(&default) {
                     store.unset = vec!["CLAUDE_CONFIG_DIR"];

@@ -191,7 +191,7 @@ impl SessionBackend {
         all.dedup_by(|a, b| a.how == b.how);
         all.push(show_it(session));
         for ready in &mut all {
-            ready.line = in_home(&ready.line, self.env.named_home()).into_owned();
+            ready.line = in_home(&ready.line, &self.env.elsewhere()).into_owned();
         }
         Refused { why: refusal.message.clone(), ready: all }
     }

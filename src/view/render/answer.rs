@@ -118,6 +118,11 @@ pub(crate) fn write_header(out: &mut impl Write, kind: &'static str) -> io::Resu
     write_object(out, kind, Nothing {})
 }
 
+/// Writes an object up to the beginning of its list, whose items are written as they come.
+pub(crate) fn begin_list(out: &mut impl Write, kind: &str, list: &str) -> io::Result<()> {
+    write!(out, r#"{{"format_version":"{FORMAT_VERSION}","kind":"{kind}","{list}":["#)
+}
+
 /// Writes the last line of such an answer.
 pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io::Result<()> {
     #[derive(Serialize)]

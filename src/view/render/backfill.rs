@@ -72,7 +72,7 @@ impl Answer for Report<'_> {
                 writeln!(
                     out,
                     "      in the directory that it belongs to: {}",
-                    in_home(&format!("rejoin backfill {} --in .", shell::word(&item.id)), env.named_home())
+                    in_home(&format!("rejoin backfill {} --in .", shell::word(&item.id)), &env.elsewhere())
                 )?;
             }
         }

@@ -328,7 +328,7 @@ fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> 
     let Some(sentence) = sentence(&summary) else { return Ok(()) };
     let undo = summary
         .run
-        .map(|run| format!(" `{}` undoes this.", in_home(&format!("rejoin undo {run}"), env.named_home())))
+        .map(|run| format!(" `{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.elsewhere())))
         .unwrap_or_default();
     writeln!(out, "rejoin cleanup: {sentence}{undo}")
 }

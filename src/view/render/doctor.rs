@@ -119,7 +119,7 @@ impl Report<'_> {
         let faint = styles.faint;
         self.head(out, styles, group)?;
         let command = format!("rejoin doctor --check {}", group[0].code.name());
-        writeln!(out, "{faint} ({}){faint:#}", in_home(&command, env.named_home()))
+        writeln!(out, "{faint} ({}){faint:#}", in_home(&command, &env.elsewhere()))
     }
 
     fn group(&self, out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) -> io::Result<()> {
@@ -136,7 +136,7 @@ impl Report<'_> {
         if group.len() > shown {
             let (more, code) = (group.len() - shown, group[0].code.name());
             let command = format!("rejoin doctor --check {code} --all-findings");
-            writeln!(out, "  {faint}and {more} more ({}){faint:#}", in_home(&command, env.named_home()))?;
+            writeln!(out, "  {faint}and {more} more ({}){faint:#}", in_home(&command, &env.elsewhere()))?;
         }
         Ok(())
     }
@@ -226,7 +226,7 @@ fn summary(report: &Report<'_>, env: &Env) -> String {
         format!("{} in {sessions}.", parts.join(", "))
     };
     if counts.repairable > 0 {
-        let command = in_home("rejoin doctor --fix", env.named_home());
+        let command = in_home("rejoin doctor --fix", &env.elsewhere());
         summary.push_str(&format!(" `{command}` fixes {} without losing anything.", counts.repairable));
     }
     if counts.read_at_both_ends > 0 {

@@ -10,6 +10,7 @@ use crate::view::render::write_lines;
 /// Returns the heading of a column.
 pub(super) fn heading(field: Field) -> &'static str {
     match field {
+        Field::Host => "HOST",
         Field::Agent => "AGENT",
         Field::Id => "ID",
         Field::Title => "TITLE",
@@ -41,6 +42,7 @@ pub(super) fn value(field: Field, session: &Session) -> String {
     let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
     let owned = |text: Option<&str>| text.unwrap_or_default().to_owned();
     match field {
+        Field::Host => owned(session.host()),
         Field::Agent => session.agent.name().to_owned(),
         Field::Id => session.id.clone(),
         Field::Title => owned(session.label()),
@@ -75,10 +77,12 @@ pub(super) fn lines(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Fiel
 }
 
 /// Writes CSV as RFC 4180 has it, with a line of names first.
-pub(super) fn csv(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Field]) -> io::Result<()> {
-    let mut names = Vec::new();
-    record(&mut names, fields.iter().map(|field| field.name().to_owned()))?;
-    out.write_all(&names)?;
+pub(super) fn csv(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Field], has_head: bool) -> io::Result<()> {
+    if has_head {
+        let mut names = Vec::new();
+        record(&mut names, fields.iter().map(|field| field.name().to_owned()))?;
+        out.write_all(&names)?;
+    }
     write_lines(out, sessions.count(), |at, line| {
         let session = sessions.at(at);
         record(line, fields.iter().map(|field| value(*field, &session)))

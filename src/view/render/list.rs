@@ -29,7 +29,12 @@ pub(crate) enum Layout {
     /// A line a session, its fields separated by tabs.
     Lines(Vec<Field>),
     /// For spreadsheets.
-    Csv(Vec<Field>),
+    Csv {
+        /// The columns.
+        fields: Vec<Field>,
+        /// Whether a line with their names comes first.
+        has_head: bool,
+    },
 }
 
 impl Layout {
@@ -48,7 +53,7 @@ impl Layout {
                 table::sessions(out, env, styles, &sessions, look)
             }
             Self::Lines(fields) => fields::lines(out, sessions, fields),
-            Self::Csv(fields) => fields::csv(out, sessions, fields),
+            Self::Csv { fields, has_head } => fields::csv(out, sessions, fields, *has_head),
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 mod fields;
 pub(crate) mod hook;
+pub(crate) mod hosts;
 pub(crate) mod json;
 pub(crate) mod list;
 pub(crate) mod pins;

@@ -73,7 +73,7 @@ impl Answer for Planned<'_> {
             program: launch::find_program(&resume.plan, env).ok().map(|program| path_text(&program)),
             worktree: resume.worktree.as_ref().map(WorktreeJson::from),
             backfill: resume.backfill.as_ref().map(|item| path_text(&item.session_dir.join(FILE_NAME))),
-            refusals: refusals.iter().map(|refusal| RefusalJson::new(refusal, env.named_home())).collect(),
+            refusals: refusals.iter().map(|refusal| RefusalJson::new(refusal, &env.elsewhere())).collect(),
         };
         ("resume-plan", fields)
     }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use crate::agent::command::Plan;
+use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::{Copy, Fact, Liveness, Message, Session};
 use crate::system::env::Env;
@@ -87,7 +88,7 @@ pub(crate) fn session(
                 )?,
                 _ if copy.is_planted() => page.warning("resume", "refused without --trust")?,
                 _ => match plan.shell_line(env) {
-                    Some(line) => page.line("resume", &text::unbroken(&line))?,
+                    Some(line) => page.line("resume", &text::unbroken(&in_home(&line, &env.elsewhere())))?,
                     None => page.warning("resume", "its command cannot be printed; `rejoin resume` runs it")?,
                 },
             }

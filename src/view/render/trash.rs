@@ -100,7 +100,7 @@ impl Answer for [Entry<'_>] {
         writeln!(
             out,
             "{count} in the trash, {size}. `{}` puts the first one back.",
-            in_home(&command, env.named_home())
+            in_home(&command, &env.elsewhere())
         )
     }
 }

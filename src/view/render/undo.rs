@@ -19,7 +19,7 @@ use crate::view::ui::Styles;
 /// Says how a run is undone.
 pub(crate) fn hint(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) -> io::Result<()> {
     let Styles { faint, .. } = styles;
-    writeln!(out, "{faint}`{}` undoes this.{faint:#}", in_home(&format!("rejoin undo {run}"), env.named_home()))
+    writeln!(out, "{faint}`{}` undoes this.{faint:#}", in_home(&format!("rejoin undo {run}"), &env.elsewhere()))
 }
 
 /// The answer of `undo` and of `trash restore`.

@@ -6,14 +6,13 @@ pub(crate) mod progress;
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Stdout, Write};
-use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::ColorWhen;
 use crate::error::{DECLINED, Refusal};
 use crate::format::{command_line, text};
-use crate::system::env::Env;
+use crate::system::env::{Elsewhere, Env, FORCE_COLORS};
 use gate::{Gate, guarded};
 use progress::{Pauses, Progress, Showing};
 
@@ -23,8 +22,8 @@ pub(crate) struct Ui {
     out: Gate<BufWriter<Stdout>>,
     quiet: bool,
     columns: usize,
-    /// The home directory that was named, for which the commands are that are printed.
-    home: Option<PathBuf>,
+    /// Where this run looks in place of the usual, so that the commands that are printed do too.
+    elsewhere: Elsewhere,
     pauses: Pauses,
     /// How things look on standard output; plain unless it wants colours.
     pub styles: Styles,
@@ -70,7 +69,9 @@ impl Ui {
             ColorWhen::Never => false,
             ColorWhen::Auto => {
                 let is_dumb = |env: &Env| env.variable("TERM").is_none_or(|term| term == "dumb");
-                is_terminal && env.is_some_and(|env| env.variable("NO_COLOR").is_none() && !is_dumb(env))
+                let is_forced = |env: &Env| env.variable(FORCE_COLORS).is_some_and(|value| value != "0");
+                let is_shown = |env: &Env| is_forced(env) || is_terminal && !is_dumb(env);
+                env.is_some_and(|env| env.variable("NO_COLOR").is_none() && is_shown(env))
             }
         };
         let styles = |colored| if colored { Styles::colored() } else { Styles::default() };
@@ -80,7 +81,7 @@ impl Ui {
             quiet,
             columns: env.and_then(|env| env.width).map_or(candidates::DEFAULT_WIDTH, usize::from),
             pauses: env.map(Pauses::from_env).unwrap_or_default(),
-            home: env.and_then(Env::named_home).map(Path::to_owned),
+            elsewhere: env.map(Env::elsewhere).unwrap_or_default(),
             styles: styles(is_colored),
             err_styles: styles(wants(io::stderr().is_terminal())),
         }
@@ -94,6 +95,12 @@ impl Ui {
     /// Returns the stream of the answer.
     pub(crate) fn data(&mut self) -> &mut impl Write {
         &mut self.out
+    }
+
+    /// Returns whether answers and what is said beside them are coloured.
+    pub(crate) fn has_colors(&self) -> bool {
+        let plain = Style::new();
+        self.styles.error != plain && self.err_styles.error != plain
     }
 
     /// Returns whether nothing but the answer is wanted.
@@ -125,17 +132,17 @@ impl Ui {
     /// Says in one line something that helps to understand the answer.
     pub(crate) fn note(&mut self, message: &str) {
         if !self.quiet {
-            self.say(format_args!("{}", text::unbroken(&self.for_home(message))));
+            self.say(format_args!("{}", text::unbroken(&self.pasteable(message))));
         }
     }
 
-    /// Returns what is said, with its commands for the home that is looked at.
-    fn for_home<'t>(&self, message: &'t str) -> Cow<'t, str> {
-        command_line::all_in_home(message, self.home.as_deref())
+    /// Returns what is said, with its commands for where this run looks.
+    fn pasteable<'t>(&self, message: &'t str) -> Cow<'t, str> {
+        command_line::all_in_home(message, &self.elsewhere)
     }
 
     fn said(&self, message: &str) -> String {
-        indented(&self.for_home(message))
+        indented(&self.pasteable(message))
     }
 
     /// Says that something is not as it should be, though the run goes on.
@@ -219,6 +226,15 @@ impl Ui {
         let words = error.render();
         let words = if has_colors { words.ansi().to_string() } else { words.to_string() };
         self.say(format_args!("{}", guarded(words.trim_end_matches('\n'), has_colors)));
+    }
+
+    /// Hands on what another host says beside its answer.
+    pub(crate) fn relay(&mut self, host: &str, words: &str) {
+        let style = self.err_styles.faint;
+        for line in words.lines() {
+            let line = guarded(line, self.err_styles.error != Style::new()).into_owned();
+            self.say(format_args!("{style}{}:{style:#} {line}", text::one_line(host)));
+        }
     }
 
     /// Prints an error as one JSON object, for scripts.

@@ -120,7 +120,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
         line("state", &format!("{state}: archived at {archived_at} on {hostname}, {files} files, {size}"))?;
     }
     let command = format!("rejoin restore {}", shell::word(&format!("{}:{}", session.agent, session.id)));
-    line("restore", &in_home(&command, env.named_home()))
+    line("restore", &in_home(&command, &env.elsewhere()))
 }
 
 /// Writes one object.

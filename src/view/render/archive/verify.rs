@@ -126,7 +126,7 @@ impl Answer for Verified<'_> {
         for (agent, id) in hurt {
             let id = text::one_line(id);
             let command = format!("rejoin archive --full {agent}:{id}");
-            let command = in_home(&command, env.named_home());
+            let command = in_home(&command, &env.elsewhere());
             writeln!(out, "{faint}`{command}` repairs what that session still has.{faint:#}")?;
         }
         let Verdict { sessions, snapshots: states, blobs, stored_bytes, unneeded, .. } = verdict;

@@ -21,6 +21,7 @@ use crate::launch::log::Launch;
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
 use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Problem, Session, SessionKind};
+use crate::system::env::Elsewhere;
 use crate::view::render::answer::{List, write_object};
 
 /// A directory that a session is launched in.
@@ -345,10 +346,10 @@ pub(crate) struct RefusalJson<'a> {
 }
 
 impl<'a> RefusalJson<'a> {
-    /// Puts a refusal into the contract's form; its commands are for this home.
-    pub(crate) fn new(refusal: &'a Refusal, home: Option<&Path>) -> Self {
+    /// Puts a refusal into the contract's form; its commands are for where this run looks.
+    pub(crate) fn new(refusal: &'a Refusal, elsewhere: &Elsewhere) -> Self {
         let Refusal { code, message, hint, .. } = refusal;
-        let hint = hint.as_deref().map(|hint| all_in_home(hint, home));
+        let hint = hint.as_deref().map(|hint| all_in_home(hint, elsewhere));
         Self { code, exit: refusal.exit.code(), message, hint }
     }
 }
@@ -412,14 +413,14 @@ pub(crate) struct ErrorJson<'a> {
 }
 
 /// Puts an error into the contract's form.
-pub(crate) fn error(error: &anyhow::Error, home: Option<&Path>) -> String {
+pub(crate) fn error(error: &anyhow::Error, elsewhere: &Elsewhere) -> String {
     let refusal = error.downcast_ref::<Refusal>();
     let message = format!("{error:#}");
     let fields = ErrorJson {
         code: refusal.map_or("failed", |refusal| refusal.code),
         exit: refusal.map_or(Exit::Failure, |refusal| refusal.exit).code(),
         message: &message,
-        hint: refusal.and_then(|refusal| Some(all_in_home(refusal.hint.as_deref()?, home))),
+        hint: refusal.and_then(|refusal| Some(all_in_home(refusal.hint.as_deref()?, elsewhere))),
         candidates: refusal.map_or(&[], |refusal| &refusal.candidates),
     };
     let mut line = Vec::new();

@@ -26,7 +26,9 @@ pub(super) fn fitted(sessions: &[Session], env: &Env, look: &Look, width: usize)
     let mut shown: Vec<Field> = look.fields.clone().unwrap_or_else(|| {
         let counts = Field::COUNTS.into_iter().filter(|_| sessions.iter().any(|it| it.copy().prompts.is_some()));
         let (marks, others) = Field::OF_TABLES.split_last().unwrap_or((&Field::Marks, &[]));
-        others.iter().copied().filter(is_shown).chain(counts).chain([*marks]).collect()
+        let is_elsewhere = |it: &Session| it.host().is_some_and(|host| host != env.hostname);
+        let host = [Field::Host].into_iter().filter(|_| sessions.iter().any(is_elsewhere));
+        host.chain(others.iter().copied().filter(is_shown)).chain(counts).chain([*marks]).collect()
     });
     let cells = shown.iter().map(|field| sessions.iter().map(|it| cell(*field, it, env, look)).collect()).collect();
     let mut columns = Columns { fields: std::mem::take(&mut shown), cells };

@@ -1,0 +1,64 @@
+//! `--host` with one host and a person at a terminal: `rejoin` runs there as if they sat there.
+
+use std::convert::Infallible;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use crate::cli::{Format, ResumeArgs};
+use crate::commands::hosts::Asking;
+use crate::error::{Exit, Refusal};
+use crate::fleet::command::to_enter;
+use crate::fleet::{Host, no_ssh, of_others};
+use crate::launch;
+use crate::system::env::{Env, Program, own_program};
+use crate::view::render::hosts::Line;
+use crate::view::ui::Ui;
+
+/// Hands the terminal to the command on the host.
+pub(super) fn run(asking: &Asking<'_>) -> anyhow::Result<Exit> {
+    match become_there(asking, &of_others(&asking.env.words, &[], &[]), true)? {}
+}
+
+/// Resumes a session on the host, or prints the line that does.
+pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let env = asking.env;
+    if !args.print {
+        let has_terminal = env.stdin_is_terminal && env.stdout_is_terminal;
+        match become_there(asking, &of_others(&env.words, &[], &[]), has_terminal)? {}
+    }
+    let words = of_others(&env.words, &["--print", "-p"], &[]);
+    let argv = argv(asking.host(), &words, args.prompt.is_none());
+    let line = launch::command_line(&argv).ok_or_else(|| {
+        let message = "the command cannot be printed: a part of it holds control characters";
+        Refusal::new(Exit::Refused, "not-printable", message)
+    })?;
+    ui.answer(Format::Table, env, &Line(line))?;
+    Ok(Exit::Ok)
+}
+
+fn argv(host: &Host, words: &[String], has_terminal: bool) -> Vec<String> {
+    match &host.destination {
+        Some(destination) => to_enter(destination, words, has_terminal),
+        None => ["rejoin".to_owned()].into_iter().chain(words.iter().cloned()).collect(),
+    }
+}
+
+/// Becomes the command on the host; returns only when that fails. Its status is then this program's.
+fn become_there(asking: &Asking<'_>, words: &[String], has_terminal: bool) -> anyhow::Result<Infallible> {
+    let host = asking.host();
+    let program = match (&host.destination, asking.env) {
+        (None, _) => own_program(),
+        (Some(_), env) => ssh(env),
+    };
+    let Some(program) = program else { return Err(no_ssh().into()) };
+    let argv = argv(host, words, has_terminal);
+    let error = Command::new(&program).arg0(&argv[0]).args(&argv[1..]).exec();
+    Err(launch::cannot_run(program.as_os_str(), &error).into())
+}
+
+fn ssh(env: &Env) -> Option<std::path::PathBuf> {
+    match env.find_program("ssh") {
+        Program::Found(program) => Some(program),
+        _ => None,
+    }
+}

@@ -1,0 +1,184 @@
+//! `rejoin list --host`
+
+use std::cmp::{Ordering, Reverse};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::cli::{Format, ListArgs, ListForm};
+use crate::commands::hosts::{Asking, conclude};
+use crate::commands::list::{room_of_screen, says_more};
+use crate::error::Exit;
+use crate::fleet::merge::Merged;
+use crate::fleet::of_others;
+use crate::fleet::row;
+use crate::fleet::rows::{Report, Rows};
+use crate::session::fields::Field;
+use crate::session::select::{self, Rank, ShortIds, SortKey};
+use crate::session::{AgentKind, Session};
+use crate::system::env::Env;
+use crate::view::render::hosts as render;
+use crate::view::render::hosts::Document;
+use crate::view::render::list::Layout;
+use crate::view::render::table::Look;
+use crate::view::ui::Ui;
+
+const KIND: &str = "session-list";
+/// What is decided here, of all rows together.
+const OURS: &[&str] = &["--limit=", "--fields=", "--wide", "-w", "--group=", "--counts"];
+/// How many sessions are put in words together.
+const PART: usize = 1024;
+
+/// A session on a host.
+struct Row {
+    host: Arc<str>,
+    line: String,
+    /// What is understood of it: a newer rejoin may know more agents.
+    session: Option<Session>,
+}
+
+/// Where a row belongs.
+#[derive(PartialEq, Eq)]
+struct Place {
+    /// What is not understood comes first, so that it is not overlooked.
+    key: Option<(Rank, AgentKind, String)>,
+    is_reversed: bool,
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self.is_reversed { Reverse(&self.key).cmp(&Reverse(&other.key)) } else { self.key.cmp(&other.key) }
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Reads the next session of a host.
+fn next(rows: &mut Rows, sort: SortKey, is_reversed: bool) -> Option<(Place, Row)> {
+    let line = rows.next()?;
+    let host = Arc::clone(rows.host());
+    let session = row::session(&line, &host).ok();
+    if session.is_none() && !row::is_object(&line) {
+        rows.give_up("it answers something that is no answer of rejoin".to_owned());
+        return None;
+    }
+    let key = session.as_ref().map(|session| (Rank::of(session, sort), session.agent, session.id.clone()));
+    Some((Place { key, is_reversed }, Row { host, line, session }))
+}
+
+pub(super) fn run(args: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let env = asking.env;
+    let limit = match args.limit {
+        Some(0) => None,
+        None if says_more(args, env) => room_of_screen(env),
+        limit => limit,
+    };
+    let with = ["--format=ndjson".to_owned()].into_iter().chain(limit.map(|limit| format!("--limit={limit}")));
+    let with: Vec<String> = with.chain(args.counts().then(|| "--counts".to_owned())).collect();
+    let mut sources = asking.rows(KIND, &of_others(&env.words, OURS, &with), ui)?;
+    let nexts = sources.iter_mut().map(|rows| || next(rows, args.sort, args.reverse)).collect();
+    let mut merged = Merged::new(nexts);
+    let shown = merged.by_ref().take(limit.unwrap_or(usize::MAX));
+    let mut rows: Box<dyn Iterator<Item = Row>> = if args.group.is_some() {
+        let mut rows: Vec<Row> = shown.collect();
+        select::put_projects_together(&mut rows, project);
+        Box::new(rows.into_iter())
+    } else {
+        Box::new(shown)
+    };
+    let form = args.format.form(env.stdout_is_terminal);
+    let counted = match form {
+        ListForm::Json | ListForm::Ndjson => objects(&mut rows, args.format.json_or_table(), ui)?,
+        ListForm::Table => table(&mut rows, args, env, ui)?,
+        ListForm::Tsv | ListForm::Csv => lines(&mut rows, args, form, env, ui)?,
+    };
+    drop(rows);
+    let beyond = merged.count();
+    let reports: Vec<Report> = sources.into_iter().map(Rows::report).collect();
+    if let Counted::Document(document) = &counted {
+        document.end(ui.data(), &reports, beyond)?;
+    }
+    ui.flush()?;
+    if let Counted::Sessions { shown, unknown } = counted {
+        if says_more(args, env) {
+            render::notes(&reports, shown, beyond).iter().for_each(|note| ui.note(note));
+        }
+        if unknown > 0 {
+            let message = "sessions of agents that this rejoin does not know are not shown; --json shows them";
+            ui.warn(&format!("{unknown} {message}"));
+        }
+    }
+    Ok(conclude(&reports, args.format.json_or_table(), ui))
+}
+
+/// What was written.
+enum Counted {
+    Document(Document),
+    Sessions { shown: usize, unknown: usize },
+}
+
+/// Returns the project of a session: a directory of its host.
+fn project(row: &Row) -> Option<PathBuf> {
+    let dir = row.session.as_ref()?.launch_dir()?;
+    Some(PathBuf::from(&*row.host).join(dir.strip_prefix("/").unwrap_or(dir)))
+}
+
+fn objects(rows: &mut dyn Iterator<Item = Row>, format: Format, ui: &mut Ui) -> anyhow::Result<Counted> {
+    let mut document = Document::begin(ui.data(), KIND, "sessions", format)?;
+    for row in rows {
+        document.row(ui.data(), &row.line, &row.host)?;
+    }
+    Ok(Counted::Document(document))
+}
+
+fn table(rows: &mut dyn Iterator<Item = Row>, args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Counted> {
+    let mut unknown = 0;
+    let known = rows.filter_map(|row| {
+        unknown += usize::from(row.session.is_none());
+        row.session
+    });
+    let sessions: Vec<Session> = known.collect();
+    let look = Look {
+        short: ShortIds::of(&sessions),
+        fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
+        is_wide: args.wide,
+        has_groups: args.group.is_some(),
+    };
+    let styles = ui.styles;
+    Layout::Table(look).write(ui.data(), env, &styles, &sessions.as_slice())?;
+    Ok(Counted::Sessions { shown: sessions.len(), unknown })
+}
+
+fn lines(
+    rows: &mut dyn Iterator<Item = Row>,
+    args: &ListArgs,
+    form: ListForm,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Counted> {
+    let counts = Field::COUNTS.into_iter().filter(|_| args.counts());
+    let usual = || [Field::Host].into_iter().chain(Field::OF_LINES).chain(counts).collect();
+    let fields: Vec<Field> = if args.fields.is_empty() { usual() } else { args.fields.clone() };
+    let (mut shown, mut unknown, mut is_first) = (0, 0, true);
+    let styles = ui.styles;
+    loop {
+        let part: Vec<Row> = rows.take(PART).collect();
+        let is_last = part.len() < PART;
+        let all = part.len();
+        let sessions: Vec<Session> = part.into_iter().filter_map(|row| row.session).collect();
+        unknown += all - sessions.len();
+        shown += sessions.len();
+        let layout = match form {
+            ListForm::Csv => Layout::Csv { fields: fields.clone(), has_head: is_first },
+            _ => Layout::Lines(fields.clone()),
+        };
+        layout.write(ui.data(), env, &styles, &sessions.as_slice())?;
+        is_first = false;
+        if is_last {
+            return Ok(Counted::Sessions { shown, unknown });
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `--host`: a command that is done on other hosts, and their answers as one.
+
+mod answers;
+mod enter;
+mod list;
+mod named;
+mod search;
+
+use crate::cli::{Cli, Command, Format};
+use crate::error::{Exit, Refusal};
+use crate::fleet::command::Manner;
+use crate::fleet::rows::{Report, Rows};
+use crate::fleet::{self, Host, destination};
+use crate::system::env::Env;
+use crate::view::ui::Ui;
+
+pub(crate) use named::take_host;
+
+/// A command that others are asked to do.
+struct Asking<'a> {
+    hosts: Vec<Host>,
+    manner: Manner,
+    env: &'a Env,
+}
+
+impl Asking<'_> {
+    /// Returns the host, where there is only one.
+    fn host(&self) -> &Host {
+        &self.hosts[0]
+    }
+
+    /// Asks every host these words, and waits until each begins to answer with rows of this kind.
+    fn rows(&self, kind: &str, words: &[String], ui: &Ui) -> Result<Vec<Rows>, Refusal> {
+        let showing = ui.watch("Asking hosts");
+        let watcher = showing.watcher();
+        watcher.begin(self.hosts.len());
+        let mut rows: Vec<Rows> =
+            fleet::ask(&self.hosts, words, self.manner, self.env)?.into_iter().map(Rows::of).collect();
+        for rows in &mut rows {
+            rows.begin(kind);
+            watcher.done(1);
+        }
+        Ok(rows)
+    }
+}
+
+/// Does a command on other hosts; `json` is the form that a script asked for.
+pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let hosts = destination::resolve(&cli.global.hosts, &super::host_groups(env)?, &env.hostname)?;
+    refuse_here(env)?;
+    let columns = env.width.filter(|_| env.stdout_is_terminal);
+    let manner = Manner { timeout: cli.global.connect_timeout, columns, has_colors: ui.has_colors() };
+    let asking = Asking { hosts, manner, env };
+    match (&cli.command, asking.hosts.as_slice()) {
+        (Command::List(args), _) if !args.archived => list::run(args, &asking, ui),
+        (Command::Search(args), _) => search::run(args, &asking, ui),
+        (Command::Resume(args), [_]) if !args.json => enter::resume(args, &asking, ui),
+        (Command::Generate(_) | Command::Help(_) | Command::Save(_) | Command::Hook(_), _) => {
+            let message = "this command is about the machine that it runs on, and takes no --host";
+            Err(Refusal::new(Exit::Usage, "usage", message).into())
+        }
+        (command, [_]) if changes(command) && json.is_none() && can_be_asked(env) => enter::run(&asking),
+        (command, hosts) if hosts.len() > 1 && !is_for_several(command) => Err(several(hosts)),
+        _ => match json {
+            Some(format) => answers::json(format, &asking, ui),
+            None => answers::text(&asking, ui),
+        },
+    }
+}
+
+/// Returns whether a command may ask before it changes something.
+fn changes(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::List(_)
+            | Command::Agents(_)
+            | Command::Show(_)
+            | Command::Search(_)
+            | Command::Stats(_)
+            | Command::Path(_)
+    )
+}
+
+/// Returns whether a command means something on several hosts at once.
+fn is_for_several(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::List(_)
+            | Command::Agents(_)
+            | Command::Show(_)
+            | Command::Search(_)
+            | Command::Stats(_)
+            | Command::Doctor(_)
+            | Command::Cleanup(_)
+            | Command::Archive(_)
+            | Command::Restore(_)
+            | Command::Move(_)
+    )
+}
+
+fn can_be_asked(env: &Env) -> bool {
+    env.stdin_is_terminal && env.stdout_is_terminal && env.stderr_is_terminal
+}
+
+fn several(hosts: &[Host]) -> anyhow::Error {
+    let message = format!("this command is for one host, and {} were named", hosts.len());
+    let first = hosts.first().map_or("NAME", |host| host.name.as_str());
+    Refusal::new(Exit::Usage, "usage", message).hint(format!("name one, as with --host {first}")).into()
+}
+
+/// The current directory is one of this machine.
+fn refuse_here(env: &Env) -> Result<(), Refusal> {
+    let mut own = env.words.iter().take_while(|word| *word != "--");
+    if own.any(|word| word == "--here") {
+        let message = "--here is a directory of this machine, and other hosts are asked";
+        return Err(Refusal::new(Exit::Usage, "usage", message).hint("name the directory there with --dir DIR"));
+    }
+    Ok(())
+}
+
+/// Says of each host what it said, and why it did not answer; returns how the run ends.
+fn conclude(reports: &[Report], format: Format, ui: &mut Ui) -> Exit {
+    for report in reports {
+        ui.relay(&report.host, &report.said);
+        if let Some(fault) = &report.fault {
+            let refusal = Refusal::new(Exit::Partial, "host-failed", format!("{}: {fault}", report.host));
+            let refusal = report.hint.iter().fold(refusal, |refusal, hint| refusal.hint(hint.clone()));
+            match format {
+                Format::Table => ui.error(&refusal.into()),
+                _ => ui.error_json(&crate::view::render::json::error(&refusal.into(), &Default::default())),
+            }
+        }
+    }
+    if reports.iter().any(|report| report.fault.is_some()) { Exit::Partial } else { Exit::Ok }
+}

@@ -1,0 +1,305 @@
+//! Asking hosts: a process each, and the lines of its answer as they come.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+
+use crate::error::{Exit, Refusal, reason};
+use crate::fleet::Host;
+use crate::fleet::command::{self, GREETING, Manner};
+use crate::system::env::{COLUMNS, Env, FORCE_COLORS, Program, own_program};
+
+/// So many hosts are being connected to at once.
+const AT_ONCE: usize = 16;
+/// How many lines are handed over together, and how many times that may wait: what is not asked for stays on its host.
+const PART: usize = 32;
+const WAITING: usize = 2;
+/// A line longer than this is no answer.
+const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+/// What a login may write before the answer begins.
+const MOST_BEFORE: usize = 1000;
+/// Of what a host says beside its answer, so much is kept.
+const MOST_SAID: u64 = 64 * 1024;
+/// The status with which ssh says that it is its own and not that of the program there.
+const SSH_FAILED: i32 = 255;
+
+/// How a host's answer ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// The status of the program; `None` if a signal ended it.
+    pub status: Option<i32>,
+    /// What it said beside its answer.
+    pub said: String,
+    /// Why there is no answer, or not a whole one.
+    pub fault: Option<String>,
+}
+
+enum Part {
+    Lines(Vec<String>),
+    End(Ended),
+}
+
+/// A host that is answering.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    /// Who.
+    pub host: Host,
+    parts: Receiver<Part>,
+    lines: VecDeque<String>,
+    ended: Option<Ended>,
+}
+
+impl std::fmt::Debug for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Lines(lines) => write!(f, "{} lines", lines.len()),
+            Self::End(ended) => ended.fmt(f),
+        }
+    }
+}
+
+impl Answering {
+    /// Returns the next line, without its end; waits for it.
+    pub(crate) fn next(&mut self) -> Option<String> {
+        loop {
+            if let Some(line) = self.lines.pop_front() {
+                return Some(line);
+            }
+            if self.ended.is_some() {
+                return None;
+            }
+            match self.parts.recv() {
+                Ok(Part::Lines(lines)) => self.lines = lines.into(),
+                Ok(Part::End(ended)) => self.ended = Some(ended),
+                Err(_) => self.ended = Some(Ended::fault("the answer was lost")),
+            }
+        }
+    }
+
+    /// Reads to the end, without keeping anything, and returns how it ended.
+    pub(crate) fn end(mut self) -> Ended {
+        while self.next().is_some() {}
+        self.ended.unwrap_or_default()
+    }
+}
+
+impl Ended {
+    fn fault(why: impl Into<String>) -> Self {
+        Self { fault: Some(why.into()), ..Self::default() }
+    }
+}
+
+/// Lets so many connect at once.
+#[derive(Debug)]
+struct Gate {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A place in the gate, which is free again when this goes away.
+struct Place(Arc<Gate>);
+
+impl Gate {
+    fn enter(self: &Arc<Self>) -> Place {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        Place(Arc::clone(self))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+/// Asks every host at once; each answers as fast as it is listened to.
+pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -> Result<Vec<Answering>, Refusal> {
+    let has_others = hosts.iter().any(|host| host.destination.is_some());
+    if has_others && !matches!(env.find_program("ssh"), Program::Found(_)) {
+        return Err(no_ssh());
+    }
+    let gate = Arc::new(Gate { free: Mutex::new(AT_ONCE), freed: Condvar::new() });
+    let ask = |host: &Host| {
+        let (to, parts) = sync_channel(WAITING);
+        let (command, greets) = command_for(host, words, manner)?;
+        let gate = Arc::clone(&gate);
+        let started = thread::Builder::new().spawn(move || converse(command, greets, &gate, &to));
+        started.map_err(|error| {
+            Refusal::new(Exit::Failure, "failed", format!("cannot ask {}: {}", host.name, reason(&error)))
+        })?;
+        Ok(Answering { host: host.clone(), parts, lines: VecDeque::new(), ended: None })
+    };
+    hosts.iter().map(ask).collect()
+}
+
+/// Says that there is no ssh.
+pub(crate) fn no_ssh() -> Refusal {
+    Refusal::new(Exit::ProgramNotFound, "program-not-found", "cannot find the program ssh")
+        .hint("install OpenSSH's client, or add its directory to PATH")
+}
+
+/// Returns the command that asks a host, and whether it greets before it answers.
+fn command_for(host: &Host, words: &[String], manner: Manner) -> Result<(Command, bool), Refusal> {
+    let mut command = match &host.destination {
+        Some(destination) => {
+            let argv = command::to_ask(destination, words, manner);
+            let mut command = Command::new(&argv[0]);
+            command.args(&argv[1..]);
+            command
+        }
+        None => {
+            let own = own_program();
+            let program = own.ok_or_else(|| Refusal::new(Exit::Failure, "failed", "cannot tell where rejoin is"))?;
+            let mut command = Command::new(program);
+            command.args(words);
+            command.env_remove(COLUMNS).env_remove(FORCE_COLORS).envs(manner.variables());
+            command
+        }
+    };
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok((command, host.destination.is_some()))
+}
+
+/// Runs a command to its end and hands on what it writes.
+fn converse(mut command: Command, greets: bool, gate: &Arc<Gate>, to: &SyncSender<Part>) {
+    let place = gate.enter();
+    let ended = match command.spawn() {
+        Err(error) => Ended::fault(format!("cannot run {}: {}", command.get_program().display(), reason(&error))),
+        Ok(mut child) => {
+            let beside = child.stderr.take().map(|stderr| thread::spawn(move || said(stderr)));
+            let heard = child.stdout.take().map(|stdout| hear(BufReader::new(stdout), greets, place, to));
+            if heard.as_ref().is_some_and(|heard| *heard == Heard::Enough) {
+                // Nobody listens, or what it says is no answer; it may go on forever.
+                let _ = child.kill();
+            }
+            let status = child.wait().ok().and_then(|status| status.code());
+            let said = beside.and_then(|thread| thread.join().ok()).unwrap_or_default();
+            let fault = fault(heard.unwrap_or(Heard::Nothing), greets, status, &said);
+            // Without an answer the status is that of ssh.
+            Ended { status: status.filter(|_| fault.is_none()), said, fault }
+        }
+    };
+    // Who asked may be gone.
+    let _ = to.send(Part::End(ended));
+}
+
+/// What was heard of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// Not even the greeting.
+    Nothing,
+    /// Everything.
+    All,
+    /// As much as anybody listened to, or more than an answer can be.
+    Enough,
+}
+
+fn hear(mut from: impl BufRead, greets: bool, place: Place, to: &SyncSender<Part>) -> Heard {
+    if greets && !(0..MOST_BEFORE).any(|_| matches!(line(&mut from), Ok(Some(line)) if line == GREETING)) {
+        return Heard::Nothing;
+    }
+    // It is connected: another one may be.
+    drop(place);
+    loop {
+        let mut lines = Vec::new();
+        let mut is_all = false;
+        while lines.len() < PART {
+            match line(&mut from) {
+                Ok(Some(line)) => lines.push(line),
+                Ok(None) => {
+                    is_all = true;
+                    break;
+                }
+                Err(()) => return Heard::Enough,
+            }
+        }
+        if to.send(Part::Lines(lines)).is_err() {
+            return Heard::Enough;
+        }
+        if is_all {
+            return Heard::All;
+        }
+    }
+}
+
+/// Reads a line; what is no text becomes some.
+fn line(from: &mut impl BufRead) -> Result<Option<String>, ()> {
+    let mut line = Vec::new();
+    let count = from.take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|_| ())?;
+    if count as u64 == LONGEST_LINE {
+        return Err(());
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    }
+    Ok((count > 0)
+        .then(|| String::from_utf8(line).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into())))
+}
+
+/// Reads all that is said beside the answer, so that nobody waits to say it, and keeps its beginning.
+fn said(mut from: impl Read) -> String {
+    let mut kept = Vec::new();
+    let _ = (&mut from).take(MOST_SAID).read_to_end(&mut kept);
+    let _ = std::io::copy(&mut from, &mut std::io::sink());
+    String::from_utf8_lossy(&kept).trim_end().to_owned()
+}
+
+/// Says why there is no answer.
+fn fault(heard: Heard, greets: bool, status: Option<i32>, said: &str) -> Option<String> {
+    let last = || said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was answered");
+    match (heard, status) {
+        (Heard::Nothing, Some(SSH_FAILED)) => Some(last().trim_start_matches("ssh: ").to_owned()),
+        (Heard::Nothing, _) => Some(format!("no shell answers there: {}", last())),
+        (Heard::All, Some(SSH_FAILED)) if greets => Some(format!("the connection was lost: {}", last())),
+        (Heard::All, Some(127)) if greets => {
+            Some("there is no rejoin on its PATH; install it there, in ~/.local/bin for example".to_owned())
+        }
+        (Heard::All, None) => Some("rejoin was ended there by a signal".to_owned()),
+        (Heard::Enough, _) => Some("it answers something that is no answer of rejoin".to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(text: &str, greets: bool) -> (Heard, Vec<String>) {
+        let gate = Arc::new(Gate { free: Mutex::new(1), freed: Condvar::new() });
+        let (to, parts) = sync_channel(64);
+        let heard = hear(text.as_bytes(), greets, gate.enter(), &to);
+        drop(to);
+        let lines = parts.iter().flat_map(|part| match part {
+            Part::Lines(lines) => lines,
+            Part::End(_) => Vec::new(),
+        });
+        assert_eq!(*gate.free.lock().expect("a lock"), 1, "the place is free again");
+        (heard, lines.collect())
+    }
+
+    #[test]
+    fn what_a_login_writes_before_the_answer_is_no_part_of_it() {
+        let text = format!("Welcome to box!\n\n{GREETING}\none\ntwo");
+        assert_eq!(heard(&text, true), (Heard::All, vec!["one".to_owned(), "two".to_owned()]));
+        assert_eq!(heard("one\n", false), (Heard::All, vec!["one".to_owned()]));
+        assert_eq!(heard("This account is not available.\n", true), (Heard::Nothing, Vec::new()));
+    }
+
+    #[test]
+    fn a_host_that_does_not_answer_says_why_in_one_line() {
+        let why = |heard, status, said| fault(heard, true, status, said).unwrap_or_default();
+        let refused = "Warning: known hosts\nssh: connect to host box port 22: Connection refused\n";
+        assert_eq!(why(Heard::Nothing, Some(255), refused), "connect to host box port 22: Connection refused");
+        assert!(why(Heard::All, Some(127), "").contains("no rejoin"));
+        assert!(why(Heard::All, Some(255), "Connection reset").contains("lost"));
+        assert_eq!(fault(Heard::All, true, Some(4), ""), None);
+    }
+}

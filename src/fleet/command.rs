@@ -1,0 +1,91 @@
+//! The command line for ssh. Nothing that was typed or read becomes code for the shell on the other side.
+
+use std::time::Duration;
+
+use crate::format::shell;
+use crate::system::env::{COLUMNS, FORCE_COLORS, HOST};
+
+/// The first line that the other host writes, so that what a login writes before it is not taken for an answer.
+pub(super) const GREETING: &str = "rejoin answers";
+/// A shell that nobody logs in to knows few directories: these are where people put programs of their own.
+const DIRS: &str = "$PATH:$HOME/.local/bin:$HOME/.cargo/bin:/usr/local/bin:/opt/homebrew/bin";
+/// How long a connection may say nothing before ssh looks whether the host is still there, and how often it looks.
+const ALIVE: [&str; 2] = ["ServerAliveInterval=15", "ServerAliveCountMax=3"];
+
+/// How another host is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// How long ssh may take to connect.
+    pub timeout: Duration,
+    /// The width of the screen that the answer is for; `None` for a pipe.
+    pub columns: Option<u16>,
+    /// Whether that screen shows colours.
+    pub has_colors: bool,
+}
+
+impl Manner {
+    /// Returns what tells a rejoin that writes to a pipe what is at its end.
+    pub(super) fn variables(self) -> Vec<(&'static str, String)> {
+        let columns = self.columns.map(|columns| (COLUMNS, columns.to_string()));
+        columns.into_iter().chain(self.has_colors.then(|| (FORCE_COLORS, "1".to_owned()))).collect()
+    }
+}
+
+/// Returns the command that asks a host, the words being those for `rejoin` there.
+pub(super) fn to_ask(destination: &str, words: &[String], manner: Manner) -> Vec<String> {
+    let timeout = format!("ConnectTimeout={}", manner.timeout.as_secs().max(1));
+    let options = ["BatchMode=yes", &timeout].into_iter().chain(ALIVE).flat_map(|option| ["-o", option]);
+    let ssh = ["ssh", "-T"].into_iter().chain(options).chain(["--", destination]);
+    let set = manner.variables().into_iter().map(|(name, value)| format!("{name}={value}; export {name}; "));
+    let remote = remote(destination, &format!("{}echo {GREETING}; ", set.collect::<String>()), words);
+    ssh.map(str::to_owned).chain(remote).collect()
+}
+
+/// Returns the command that hands the terminal to `rejoin` on a host.
+pub(crate) fn to_enter(destination: &str, words: &[String], has_terminal: bool) -> Vec<String> {
+    let ssh = ["ssh", if has_terminal { "-t" } else { "-T" }, "--", destination];
+    ssh.into_iter().map(str::to_owned).chain(remote(destination, "", words)).collect()
+}
+
+/// ssh joins its words with blanks and hands them to the login shell there, so each word is quoted for that one; the script
+/// is for `sh`, whatever that shell is.
+fn remote(destination: &str, first: &str, words: &[String]) -> Vec<String> {
+    let host = shell::word(destination);
+    let script = format!("PATH={DIRS}; {HOST}={host}; export PATH {HOST}; {first}exec \"$0\" \"$@\"");
+    let fixed = ["exec", "sh", "-c", &script, "rejoin"].map(str::to_owned);
+    fixed.iter().chain(words).map(|word| shell::word(word).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn evil_words_reach_the_other_side_as_they_are() {
+        let evil =
+            ["$(touch x)", "a'b", "a\\'b;id", "`id`", "--host", "~", "a\nb", "*", "!!", "", "é\u{202e}", "a\"$b"];
+        let words: Vec<String> = evil.map(str::to_owned).to_vec();
+        let argv = to_enter("box", &words, false);
+        let line = argv[4..].join(" ");
+        // The shell there hands them to `rejoin`; here `printf` stands in for it.
+        let line = line.replacen(" rejoin ", " printf '%s\\0' ", 1);
+        let shells = ["sh", "bash", "zsh", "fish", "dash"];
+        let is_there = |shell: &&&str| Command::new(shell).args(["-c", "true"]).status().is_ok_and(|it| it.success());
+        for shell in shells.iter().filter(is_there) {
+            let output = Command::new(shell).args(["-c", &line]).output().expect("a shell");
+            let said = String::from_utf8(output.stdout).expect("text");
+            assert_eq!(said.split_terminator('\0').collect::<Vec<_>>(), evil, "{shell}: {line}");
+        }
+    }
+
+    #[test]
+    fn ssh_asks_nobody_and_gives_up_in_time() {
+        let manner = Manner { timeout: Duration::from_secs(7), columns: Some(80), has_colors: true };
+        let argv = to_ask("ana@box", &["list".to_owned()], manner);
+        let line = argv.join(" ");
+        assert!(line.starts_with("ssh -T -o BatchMode=yes -o ConnectTimeout=7 "), "{line}");
+        assert!(line.contains(" -- ana@box exec sh -c ") && line.ends_with(" rejoin list"), "{line}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Which hosts are meant: destinations for ssh, groups of them, and this machine.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Exit, Refusal};
+
+/// The hosts of all groups together.
+const ALL: &str = "all";
+/// This machine, which takes no ssh.
+const HERE: &str = ".";
+/// No name of a host, with a user and a port, is longer.
+const LONGEST: usize = 320;
+
+/// A host that is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Host {
+    /// What people call it.
+    pub name: String,
+    /// What ssh is given; `None` for this machine.
+    pub destination: Option<String>,
+}
+
+impl Host {
+    fn here(hostname: &str) -> Self {
+        Self { name: hostname.to_owned(), destination: None }
+    }
+
+    /// Takes a word for a destination of ssh: `host`, `user@host`, an alias of the user's configuration or `ssh://…`.
+    pub(crate) fn there(word: &str) -> Result<Self, Refusal> {
+        if !is_destination(word) {
+            let message = format!("{word:?} is no host that ssh could connect to");
+            return Err(Refusal::new(Exit::Usage, "usage", message)
+                .hint("name a host as `ssh` takes it, such as `box`, `ana@box` or `ssh://ana@box:2222`"));
+        }
+        Ok(Self { name: word.to_owned(), destination: Some(word.to_owned()) })
+    }
+}
+
+/// Returns whether a word can be a destination of ssh, and nothing else to it or to a shell.
+pub(crate) fn is_destination(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%+/".contains(c);
+    let has_path = word.contains('/') && !word.starts_with("ssh://");
+    !word.is_empty() && word.len() <= LONGEST && !word.starts_with('-') && word.chars().all(is_plain) && !has_path
+}
+
+/// Returns the hosts that words stand for, each once, in the order in which they were named.
+pub(crate) fn resolve(
+    words: &[String],
+    groups: &BTreeMap<String, Vec<String>>,
+    hostname: &str,
+) -> Result<Vec<Host>, Refusal> {
+    let mut hosts: Vec<Host> = Vec::new();
+    for word in words {
+        let own = [word.clone()];
+        let members: Vec<&String> = match groups.get(word) {
+            Some(members) => members.iter().collect(),
+            None if word == ALL && groups.is_empty() => return Err(no_groups()),
+            None if word == ALL => groups.values().flatten().collect(),
+            None => own.iter().collect(),
+        };
+        for member in members {
+            let host = if member == HERE { Host::here(hostname) } else { Host::there(member)? };
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+    }
+    Ok(hosts)
+}
+
+fn no_groups() -> Refusal {
+    Refusal::new(Exit::Usage, "usage", "no hosts are configured, so `all` stands for none")
+        .hint("name them in the configuration file (`rejoin help config`), or here: --host NAME")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(words: &[&str]) -> Result<Vec<String>, String> {
+        let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let groups =
+            BTreeMap::from([("lab".to_owned(), own(&["one", "ana@two"])), ("home".to_owned(), own(&[".", "one"]))]);
+        let hosts = resolve(&own(words), &groups, "here").map_err(|refusal| refusal.to_string())?;
+        Ok(hosts.into_iter().map(|host| host.name).collect())
+    }
+
+    #[test]
+    fn a_group_stands_for_its_hosts_and_all_for_those_of_every_group() {
+        assert_eq!(resolved(&["box"]), Ok(vec!["box".to_owned()]));
+        assert_eq!(resolved(&["lab", "one"]), Ok(vec!["one".to_owned(), "ana@two".to_owned()]));
+        assert_eq!(resolved(&["all"]), Ok(["here", "one", "ana@two"].map(str::to_owned).to_vec()));
+        assert_eq!(resolved(&["."]), Ok(vec!["here".to_owned()]));
+        let none = resolve(&["all".to_owned()], &BTreeMap::new(), "here");
+        assert!(none.expect_err("a refusal").to_string().contains("no hosts are configured"));
+    }
+
+    #[test]
+    fn what_ssh_or_a_shell_would_take_for_something_else_is_no_host() {
+        for word in ["-oProxyCommand=id", "a b", "a;b", "$(id)", "a'b", "", "../x", "a\nb", "ä", "x/y", "a`id`"] {
+            assert!(Host::there(word).is_err(), "{word:?}");
+        }
+        for word in ["box", "ana@box.example", "[::1]", "ssh://ana@box:2222", "fe80::1%eth0", "10.0.0.1"] {
+            assert!(Host::there(word).is_ok(), "{word:?}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Several answers as one: the rows of all hosts in one order, without holding more than one of each.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// Rows that come in order, the first of all that sources have next.
+#[derive(Debug)]
+pub(crate) struct Merged<S, K, T> {
+    sources: Vec<S>,
+    /// The first row of each source that has one.
+    heads: BinaryHeap<Head<K, T>>,
+    is_begun: bool,
+}
+
+#[derive(Debug)]
+struct Head<K, T> {
+    key: K,
+    source: usize,
+    row: T,
+}
+
+impl<K: Ord, T> PartialEq for Head<K, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<K: Ord, T> Eq for Head<K, T> {}
+
+impl<K: Ord, T> PartialOrd for Head<K, T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<K: Ord, T> Ord for Head<K, T> {
+    /// The heap gives its greatest first, and that is the first row; of equal ones that of the first source.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key).then_with(|| other.source.cmp(&self.source))
+    }
+}
+
+impl<S: FnMut() -> Option<(K, T)>, K: Ord, T> Merged<S, K, T> {
+    /// Merges sources that each give their rows in order.
+    pub(crate) fn new(sources: Vec<S>) -> Self {
+        Self { sources, heads: BinaryHeap::new(), is_begun: false }
+    }
+
+    fn pull(&mut self, source: usize) {
+        if let Some((key, row)) = (self.sources[source])() {
+            self.heads.push(Head { key, source, row });
+        }
+    }
+}
+
+impl<S: FnMut() -> Option<(K, T)>, K: Ord, T> Iterator for Merged<S, K, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            (0..self.sources.len()).for_each(|source| self.pull(source));
+        }
+        let Head { source, row, .. } = self.heads.pop()?;
+        self.pull(source);
+        Some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_of_sorted_sources_come_sorted_and_equal_ones_in_the_order_of_the_sources(
+            mut lists in proptest::collection::vec(proptest::collection::vec(0_u8..20, 0..20), 0..6)
+        ) {
+            lists.iter_mut().for_each(|list| list.sort_unstable());
+            let numbered = lists.iter().enumerate();
+            let mut all: Vec<(u8, usize)> =
+                numbered.flat_map(|(at, list)| list.iter().map(move |key| (*key, at))).collect();
+            all.sort_unstable();
+            let sources = lists.iter().enumerate().map(|(at, list)| {
+                let mut rows = list.iter();
+                move || rows.next().map(|key| (*key, (*key, at)))
+            });
+            prop_assert_eq!(Merged::new(sources.collect()).collect::<Vec<_>>(), all);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Sessions on other hosts: `ssh` is the transport, the `rejoin` there is the only agent, and its JSON is the answer.
+
+mod ask;
+pub(crate) mod command;
+pub(crate) mod destination;
+pub(crate) mod merge;
+pub(crate) mod row;
+pub(crate) mod rows;
+mod words;
+
+pub(crate) use ask::{Answering, ask, no_ssh};
+pub(crate) use destination::Host;
+pub(crate) use words::of_others;

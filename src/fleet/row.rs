@@ -1,0 +1,157 @@
+//! The rows of another host's answer: an object a line, the host in front, and what of it says where it belongs.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::session::{AgentKind, Choice, Copy, Fact, Health, Liveness, Located, Session, SessionKind, Store};
+
+/// Where a fact of another host comes from: it told.
+const SOURCE: &str = "host";
+/// The sources of a time that a table words in another way.
+const CLOSED_AT: &str = "closed_at";
+
+/// What a listing shows of a session that lies on another host.
+#[derive(Debug, Deserialize)]
+struct Row<'a> {
+    agent: AgentKind,
+    id: String,
+    #[serde(default = "main")]
+    kind: SessionKind,
+    title: Option<String>,
+    first_prompt: Option<String>,
+    launch_dir: Option<Dir>,
+    project: Option<String>,
+    created_at: Option<Timestamp>,
+    active_at: Option<Timestamp>,
+    #[serde(borrow)]
+    active_source: Option<Cow<'a, str>>,
+    #[serde(default)]
+    size_bytes: u64,
+    prompts: Option<u64>,
+    replies: Option<u64>,
+    model: Option<String>,
+    git_branch: Option<String>,
+    #[serde(borrow)]
+    liveness: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pinned: bool,
+    /// A newer rejoin may know of other faults.
+    #[serde(default, borrow)]
+    health: Vec<Cow<'a, str>>,
+    #[serde(default)]
+    copies: Vec<Place>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Dir {
+    path: PathBuf,
+    exists: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Place {
+    path: PathBuf,
+}
+
+fn main() -> SessionKind {
+    SessionKind::Main
+}
+
+/// Reads a session from a line of `list` or `search`; the error says what is not understood.
+pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
+    let row: Row<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let store = Store { host: Some(Arc::clone(host)), ..Store::usual(row.agent, "/") };
+    let store = Arc::new(store);
+    let place = |path: &Path| Located {
+        project: row.project.as_deref().map(Arc::from),
+        is_subagent: row.kind == SessionKind::Subagent,
+        ..Located::new(&store, row.id.clone(), path)
+    };
+    let mut copies: Vec<Copy> = row.copies.iter().map(|copy| Copy::new(place(&copy.path))).collect();
+    if copies.is_empty() {
+        copies.push(Copy::new(place(Path::new(""))));
+    }
+    let fact = |value: Option<String>| value.map(|value| Fact::new(value, SOURCE));
+    let health = |code: &Cow<'_, str>| serde_json::from_value::<Health>((&**code).into()).ok();
+    let health: BTreeSet<Health> = row.health.iter().filter_map(health).collect();
+    let first = &mut copies[0];
+    first.kind = row.kind;
+    first.title = fact(row.title);
+    first.first_prompt = fact(row.first_prompt);
+    first.created_at = row.created_at.map(|at| Fact::new(at, SOURCE));
+    let is_closed = row.active_source.as_deref() == Some(CLOSED_AT);
+    first.active_at = row.active_at.map(|at| Fact::new(at, if is_closed { CLOSED_AT } else { SOURCE }));
+    first.size_bytes = row.size_bytes;
+    first.is_size_known = row.size_bytes > 0;
+    first.prompts = row.prompts;
+    first.replies = row.replies;
+    first.model = fact(row.model);
+    first.git_branch = fact(row.git_branch);
+    first.liveness = match row.liveness.as_deref() {
+        Some("live") => Liveness::Live { pid: 0 },
+        Some("maybe") => Liveness::Maybe { why: format!("{host} says so") },
+        _ => Liveness::Idle,
+    };
+    first.health.clone_from(&health);
+    let launch_dir_exists = row.launch_dir.as_ref().and_then(|dir| dir.exists);
+    first.launch_dir = row.launch_dir.map(|dir| Fact::new(dir.path, SOURCE));
+    Ok(Session {
+        agent: row.agent,
+        id: row.id,
+        copies,
+        choice: Choice::new(format!("{host} chose it"), true),
+        pointers: Vec::new(),
+        launch_dir_exists,
+        health,
+        is_pinned: row.pinned,
+        kin: None,
+    })
+}
+
+/// Returns whether a line is an object, whatever is in it.
+pub(crate) fn is_object(line: &str) -> bool {
+    line.starts_with('{') && serde_json::from_str::<&serde_json::value::RawValue>(line).is_ok()
+}
+
+/// Puts the host in front of the fields of an object that stands on a line; `None` if there is no object.
+pub(crate) fn with_host(line: &str, host: &str) -> Option<String> {
+    let fields = line.strip_prefix('{')?;
+    let is_empty = fields.trim_start().starts_with('}');
+    let host = serde_json::Value::from(host);
+    Some(format!("{{\"host\":{host}{}{fields}", if is_empty { "" } else { "," }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_what_the_host_says_of_it_and_what_it_does_not_say_is_unknown() {
+        let host: Arc<str> = "box".into();
+        let line = r#"{"agent":"claude","id":"ab","title":null,"first_prompt":"hi","launch_dir":{"path":"/p","exists":false},
+            "active_at":"2026-02-01T00:00:00Z","size_bytes":7,"health":["missing-directory","what-comes-later"],
+            "liveness":"maybe","pinned":true,"copies":[{"path":"/a"},{"path":"/b"}],"more":1}"#;
+        let session = session(line, &host).expect("a session");
+        assert_eq!(session.host(), Some("box"));
+        assert_eq!(session.label(), Some("hi"));
+        assert_eq!(session.launch_dir(), Some(Path::new("/p")));
+        assert_eq!(session.launch_dir_exists, Some(false));
+        assert_eq!(session.copies.len(), 2);
+        assert_eq!(session.health, BTreeSet::from([Health::MissingDirectory]));
+        let bare = super::session(r#"{"agent":"pi","id":"x"}"#, &host).expect("a session");
+        assert_eq!((bare.copy().size(), bare.active_at()), (None, None));
+        assert!(super::session(r#"{"agent":"of the future","id":"x"}"#, &host).is_err());
+    }
+
+    #[test]
+    fn the_host_comes_first_and_its_name_is_text() {
+        assert_eq!(with_host(r#"{"a":1}"#, "b\"x").as_deref(), Some(r#"{"host":"b\"x","a":1}"#));
+        assert_eq!(with_host("{}", "box").as_deref(), Some(r#"{"host":"box"}"#));
+        assert_eq!(with_host("[1]", "box"), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! The answer of one host, row by row: its head is checked, its summary kept.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::fleet::Answering;
+
+/// The version of the contract that this program reads; a host may have a newer minor one.
+const MAJOR: &str = "1.";
+/// How the last line of an answer begins.
+const SUMMARY: &str = r#"{"kind":"summary""#;
+
+/// A host's rows, and what is known of it in the end.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    answering: Answering,
+    name: Arc<str>,
+    is_begun: bool,
+    /// The first row, read ahead.
+    first: Option<String>,
+    summary: Option<Map<String, Value>>,
+    fault: Option<String>,
+}
+
+/// How it went with a host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Report {
+    /// Who.
+    pub host: String,
+    /// The status of the program there; `None` where there is none.
+    pub status: Option<u8>,
+    /// Why there is no answer, or not a whole one.
+    pub fault: Option<String>,
+    /// What to do about that, where the host says so.
+    pub hint: Option<String>,
+    /// What it said beside its answer.
+    pub said: String,
+    /// The last line of its answer, without its kind.
+    pub summary: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    format_version: String,
+    #[serde(default)]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct Error {
+    kind: String,
+    exit: u8,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Rows {
+    /// Takes the lines of a host for an answer in ndjson.
+    pub(crate) fn of(answering: Answering) -> Self {
+        let name = answering.host.name.as_str().into();
+        Self { answering, name, is_begun: false, first: None, summary: None, fault: None }
+    }
+
+    /// Returns whose rows they are.
+    pub(crate) fn host(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Waits until the host begins to answer an answer of this kind.
+    pub(crate) fn begin(&mut self, kind: &str) {
+        self.is_begun = true;
+        let Some(line) = self.answering.next() else { return };
+        match serde_json::from_str::<Head>(&line) {
+            Ok(head) if head.kind == kind && head.format_version.starts_with(MAJOR) => self.first = self.read(),
+            Ok(head) if head.kind == kind => {
+                let version = head.format_version;
+                self.fault = Some(format!(
+                    "its rejoin answers in format {version}, and this one reads {MAJOR}x; install the same version on both"
+                ));
+            }
+            _ => self.fault = Some("it answers something that is no answer of rejoin".to_owned()),
+        }
+    }
+
+    /// Returns the next row.
+    pub(crate) fn next(&mut self) -> Option<String> {
+        debug_assert!(self.is_begun);
+        self.first.take().or_else(|| self.read())
+    }
+
+    fn read(&mut self) -> Option<String> {
+        if self.fault.is_some() || self.summary.is_some() {
+            return None;
+        }
+        let line = self.answering.next()?;
+        if !line.starts_with(SUMMARY) {
+            return Some(line);
+        }
+        match serde_json::from_str(&line) {
+            Ok(summary) => self.summary = Some(summary),
+            Err(_) => self.fault = Some("its answer is damaged".to_owned()),
+        }
+        None
+    }
+
+    /// Notes that a row is not what it should be; nothing more is read of the host.
+    pub(crate) fn give_up(&mut self, why: String) {
+        self.fault = Some(why);
+    }
+
+    /// Returns how it went; rows that were not read are not.
+    pub(crate) fn report(self) -> Report {
+        let host = self.name.to_string();
+        if let Some(fault) = self.fault {
+            return Report { host, fault: Some(fault), ..Report::default() };
+        }
+        let has_summary = self.summary.is_some();
+        let mut summary = self.summary.unwrap_or_default();
+        summary.remove("kind");
+        let ended = self.answering.end();
+        let status = ended.status.and_then(|status| u8::try_from(status).ok());
+        let refusal = ended.said.lines().rev().find_map(refusal);
+        let said = ended.said.lines().filter(|line| self::refusal(line).is_none()).collect::<Vec<_>>().join("\n");
+        let (fault, hint) = match (ended.fault, refusal) {
+            (Some(fault), _) => (Some(fault), None),
+            (None, Some(refusal)) => (Some(refusal.message), refusal.hint),
+            (None, None) if has_summary => (None, None),
+            (None, None) => (Some(Self::last_of(&said)), None),
+        };
+        Report { host, status, fault, hint, said: if has_summary { said } else { String::new() }, summary }
+    }
+}
+
+impl Rows {
+    /// Returns the most telling line of what was said in place of an answer.
+    pub(crate) fn last_of(said: &str) -> String {
+        let mut lines = said.lines().filter(|line| !line.trim().is_empty());
+        let error = lines.clone().find(|line| line.starts_with("error: ")).or_else(|| lines.next_back());
+        let error = error.map(|line| line.trim_start_matches("error: ").to_owned());
+        error.unwrap_or_else(|| "its answer was cut off".to_owned())
+    }
+}
+
+/// Understands an error as `--format json` has it.
+fn refusal(line: &str) -> Option<Error> {
+    serde_json::from_str(line).ok().filter(|error: &Error| error.kind == "error" && error.exit > 0)
+}

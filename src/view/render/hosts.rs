@@ -1,0 +1,251 @@
+//! The answers of several hosts: their rows in one document, or one after the other.
+
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::cli::Format;
+use crate::fleet::row;
+use crate::fleet::rows::Report;
+use crate::format::json_writer::Harmless;
+use crate::format::text;
+use crate::scan::pattern::Pattern;
+use crate::system::env::Env;
+use crate::view::render::answer::{Answer, begin_list, write_header, write_summary};
+use crate::view::ui::{Styles, Ui};
+
+/// A line for a shell.
+pub(crate) struct Line(pub String);
+
+impl Answer for Line {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        ("line", &self.0)
+    }
+
+    fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
+        writeln!(out, "{}", self.0)
+    }
+}
+
+/// Writes the name of a host above its answer.
+pub(crate) fn head(ui: &mut Ui, host: &str, at: usize) -> io::Result<()> {
+    let Styles { header, .. } = ui.styles;
+    let gap = if at > 0 { "\n" } else { "" };
+    writeln!(ui.data(), "{gap}{header}{}{header:#}", text::one_line(host))
+}
+
+/// How it went with a host.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct HostJson<'a> {
+    /// Who was asked.
+    pub host: &'a str,
+    /// The exit status of rejoin there; `null` where there is none.
+    pub status: Option<u8>,
+    /// Why there is no answer, or not a whole one; `null` if there is.
+    pub fault: Option<&'a str>,
+}
+
+impl<'a> From<&'a Report> for HostJson<'a> {
+    fn from(report: &'a Report) -> Self {
+        Self { host: &report.host, status: report.status, fault: report.fault.as_deref() }
+    }
+}
+
+/// A document that is written while the rows come in: each with its host, and in the end what every host counted.
+pub(crate) struct Document {
+    format: Format,
+    /// The name of the list of rows.
+    list: &'static str,
+    rows: usize,
+}
+
+impl Document {
+    /// Writes its beginning.
+    pub(crate) fn begin(
+        out: &mut impl Write,
+        kind: &'static str,
+        list: &'static str,
+        format: Format,
+    ) -> io::Result<Self> {
+        match format {
+            Format::Ndjson => write_header(out, kind)?,
+            _ => begin_list(out, kind, list)?,
+        }
+        Ok(Self { format, list, rows: 0 })
+    }
+
+    /// Writes a row, which is an object on a line.
+    pub(crate) fn row(&mut self, out: &mut impl Write, line: &str, host: &str) -> io::Result<()> {
+        let Some(row) = row::with_host(line, host) else { return Ok(()) };
+        let ends_line = self.format == Format::Ndjson;
+        if !ends_line && self.rows > 0 {
+            out.write_all(b",")?;
+        }
+        self.rows += 1;
+        Harmless(&mut *out).write_all(row.as_bytes())?;
+        if ends_line { out.write_all(b"\n") } else { Ok(()) }
+    }
+
+    /// Writes its end: the sums of what the hosts counted, and how it went with each. `beyond` more rows were not written.
+    pub(crate) fn end(&self, out: &mut impl Write, reports: &[Report], beyond: usize) -> io::Result<()> {
+        let mut fields = sums(reports);
+        if beyond > 0 {
+            let known = fields.get("beyond_limit").and_then(Value::as_u64).unwrap_or_default();
+            fields.insert("beyond_limit".to_owned(), (known + beyond as u64).into());
+        }
+        let hosts: Vec<HostJson<'_>> = reports.iter().map(HostJson::from).collect();
+        fields.insert("hosts".to_owned(), serde_json::to_value(hosts)?);
+        if self.format == Format::Ndjson {
+            fields.insert(self.list.to_owned(), self.rows.into());
+            return write_summary(out, fields);
+        }
+        fields.remove(self.list);
+        let fields = serde_json::to_string(&fields)?;
+        out.write_all(b"],")?;
+        // The list is an object's, which its own fields end.
+        Harmless(&mut *out).write_all(fields.strip_prefix('{').unwrap_or_default().as_bytes())?;
+        writeln!(out)
+    }
+}
+
+/// Adds up what the hosts counted, and puts together what they listed, each with its host.
+fn sums(reports: &[Report]) -> Map<String, Value> {
+    let mut sums = Map::new();
+    for report in reports {
+        for (name, value) in &report.summary {
+            let sum = sums.entry(name.clone()).or_insert_with(|| match value {
+                Value::Number(_) => 0.into(),
+                Value::Array(_) => Value::Array(Vec::new()),
+                other => other.clone(),
+            });
+            match (sum, value) {
+                (sum @ Value::Number(_), Value::Number(more)) => {
+                    *sum = (sum.as_u64().unwrap_or_default() + more.as_u64().unwrap_or_default()).into();
+                }
+                (Value::Array(all), Value::Array(more)) => {
+                    all.extend(more.iter().map(|one| of_host(one, &report.host)));
+                }
+                (Value::Bool(any), Value::Bool(one)) => *any |= one,
+                _ => {}
+            }
+        }
+    }
+    sums
+}
+
+fn of_host(value: &Value, host: &str) -> Value {
+    let Value::Object(fields) = value else { return value.clone() };
+    let own = fields.iter().map(|(name, value)| (name.clone(), value.clone()));
+    Value::Object([("host".to_owned(), host.into())].into_iter().chain(own).collect())
+}
+
+/// Says on a terminal what a table leaves out.
+pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<String> {
+    let sum = |name: &str| reports.iter().filter_map(|it| it.summary.get(name)?.as_u64()).sum::<u64>();
+    let answered = reports.iter().filter(|report| report.fault.is_none()).count();
+    let mut notes = Vec::new();
+    if shown == 0 && answered > 0 {
+        notes.push(format!("No sessions found on {}.", text::count(answered, "host")));
+    }
+    match sum("beyond_limit") + beyond as u64 {
+        0 => {}
+        more => notes.push(format!("{more} more; --limit 0 shows all.")),
+    }
+    match sum("hidden") {
+        0 => {}
+        1 => notes.push("1 sub-agent or empty session not shown; --all shows it.".to_owned()),
+        hidden => notes.push(format!("{hidden} sub-agents and empty sessions not shown; --all shows them.")),
+    }
+    notes
+}
+
+/// Says that no message on any host has what was looked for.
+pub(crate) fn nothing_has(pattern: &Pattern, reports: &[Report]) -> String {
+    let searched: u64 = reports.iter().filter_map(|report| report.summary.get("searched")?.as_u64()).sum();
+    let hosts = reports.iter().filter(|report| report.fault.is_none()).count();
+    let sessions = text::count(usize::try_from(searched).unwrap_or(usize::MAX), "session");
+    format!("No match for {:?} in {sessions} on {}.", pattern.text, text::count(hosts, "host"))
+}
+
+/// What hosts answer to a command whose answers are not merged.
+pub(crate) struct Answers(pub Vec<HostAnswer>);
+
+/// What one host answers.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct HostAnswer {
+    /// Who was asked.
+    pub host: String,
+    /// The exit status of rejoin there; `null` where there is none.
+    pub status: Option<u8>,
+    /// Why there is no answer; `null` if there is one.
+    pub fault: Option<String>,
+    /// What rejoin answers there: an object with its `kind`, which is `error` if it refuses; `null` if nothing is answered.
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub answer: Option<Box<RawValue>>,
+}
+
+/// The answers of hosts, one after the other.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HostAnswers", deny_unknown_fields)]
+pub(crate) struct HostAnswersJson<'a> {
+    /// One for each host, in the order in which they were named.
+    pub hosts: &'a [HostAnswer],
+}
+
+impl Answer for Answers {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        ("host-answers", HostAnswersJson { hosts: &self.0 })
+    }
+
+    fn table(&self, _: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn report(host: &str, summary: Value) -> Report {
+        let Value::Object(summary) = summary else { panic!("an object") };
+        Report { host: host.to_owned(), status: Some(0), summary, ..Report::default() }
+    }
+
+    #[test]
+    fn what_hosts_count_is_added_up_and_what_they_list_names_them() {
+        let one = report("a", json!({ "sessions": 2, "hidden": 1, "problems": [{ "path": "/x" }], "cut": false }));
+        let two = report("b", json!({ "sessions": 3, "hidden": 0, "problems": [{ "path": "/y" }], "cut": true }));
+        let problems = json!([{ "host": "a", "path": "/x" }, { "host": "b", "path": "/y" }]);
+        let sums = Value::Object(sums(&[one, two]));
+        assert_eq!(sums, json!({ "sessions": 5, "hidden": 1, "problems": problems, "cut": true }));
+    }
+
+    #[test]
+    fn a_document_is_whole_in_both_forms() {
+        let reports = [report("a", json!({ "sessions": 1, "hidden": 0, "beyond_limit": 1 }))];
+        let written = |format, rows: &[&str]| {
+            let mut out = Vec::new();
+            let mut document = Document::begin(&mut out, "session-list", "sessions", format).expect("written");
+            rows.iter().for_each(|row| document.row(&mut out, row, "a").expect("written"));
+            document.end(&mut out, &reports, 2).expect("written");
+            String::from_utf8(out).expect("text")
+        };
+        let json: Value =
+            serde_json::from_str(&written(Format::Json, &[r#"{"id":"x"}"#, r#"{"id":"y"}"#])).expect("JSON");
+        assert_eq!(json["sessions"], json!([{ "host": "a", "id": "x" }, { "host": "a", "id": "y" }]));
+        assert_eq!((&json["kind"], &json["beyond_limit"]), (&json!("session-list"), &json!(3)));
+        assert_eq!(json["hosts"], json!([{ "host": "a", "status": 0, "fault": null }]));
+        let none: Value = serde_json::from_str(&written(Format::Json, &[])).expect("JSON");
+        assert_eq!(none["sessions"], json!([]));
+        let lines = written(Format::Ndjson, &[r#"{"id":"x"}"#]);
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!((&lines[1]["host"], &lines[2]["sessions"]), (&json!("a"), &json!(1)));
+    }
+}

@@ -1,0 +1,355 @@
+//! `--host`: sessions of other machines, through ssh. A program stands in for ssh here: a host is a home beside this world's.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::contract;
+use crate::fixtures::{Claude, Fixture, Pi, id};
+use crate::world::{Answer, World};
+
+/// A directory that every machine has.
+const APP: &str = "/usr/bin";
+
+/// What stands in for ssh. It does as ssh does: it joins the words with blanks and hands them to a shell in the home of the
+/// one who logs in. Some hosts are not as they should be.
+const SSH: &str = r#"
+printf '%s\n' "$*" >> '@ROOT@/asked'
+while [ $# -gt 0 ]; do
+  case $1 in -t|-T) shift;; -o) shift 2;; --) shift; break;; esac
+done
+host=$1; shift
+case $host in
+  down) echo "ssh: connect to host down port 22: Connection refused" >&2; exit 255;;
+  stranger) echo "Warning: Permanently added" >&2; echo "me@stranger: Permission denied (publickey)." >&2; exit 255;;
+  shy) echo "This account is not available."; exit 1;;
+esac
+echo "Welcome to $host."
+export HOME="@ROOT@/hosts/$host"
+cd "$HOME" || exit 255
+[ "$host" = bare ] && PATH=/usr/bin:/bin
+[ "$host" = old ] && { echo 'rejoin answers'; echo '{"format_version":"2.0","kind":"session-list"}'; exit 0; }
+[ "$host" = cut ] && { sh -c "$*" | head -n 4; exit 255; }
+[ "$host" = odd ] && { echo 'rejoin answers'; echo '<html>'; exit 0; }
+exec sh -c "$*"
+"#;
+
+/// A world in which `rejoin` and a program in place of ssh are on the path.
+struct Hosts(World);
+
+impl Hosts {
+    fn new(names: &[&str]) -> Self {
+        let world = World::with_agents();
+        let script = SSH.replace("@ROOT@", world.root().to_str().expect("a path in UTF-8"));
+        world.install("ssh", &script);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), world.root().join("bin/rejoin")).expect("a link");
+        names.iter().for_each(|name| _ = world.dir(&format!("hosts/{name}")));
+        Self(world)
+    }
+
+    fn home(&self, host: &str) -> PathBuf {
+        self.0.root().join("hosts").join(host)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
+    fn add(&self, host: &str, fixture: impl Fixture) -> PathBuf {
+        fixture.write_to(&self.home(host))
+    }
+
+    fn rejoin(&self, args: &[&str]) -> Answer {
+        self.0.rejoin(args)
+    }
+
+    fn json(&self, code: i32, args: &[&str]) -> Value {
+        contract::parse(&self.rejoin(args).code(code).stdout())
+    }
+}
+
+/// Two hosts with three sessions, of which the second is on the other one.
+fn two() -> Hosts {
+    let hosts = Hosts::new(&["one", "two"]);
+    hosts.add("one", Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z").turn("first quokka", "ok"));
+    hosts.add("two", Pi::session(id(2)).in_dir(APP).at("2026-02-02T10:00:00Z").turn("second", "the quokka sleeps"));
+    hosts.add("one", Claude::session(id(3)).in_dir(APP).at("2026-02-03T10:00:00Z").turn("third", "ok"));
+    hosts
+}
+
+/// Returns the first two columns of lines with tabs.
+fn columns(answer: &Answer, at: [usize; 2]) -> Vec<[String; 2]> {
+    let stdout = answer.stdout();
+    let lines = stdout.lines().map(|line| line.split('\t').map(str::to_owned).collect::<Vec<_>>());
+    lines.map(|fields| at.map(|at| fields[at].clone())).collect()
+}
+
+fn pairs(pairs: &[(&str, u32)]) -> Vec<[String; 2]> {
+    pairs.iter().map(|(host, number)| [(*host).to_owned(), id(*number)]).collect()
+}
+
+#[test]
+fn the_sessions_of_several_hosts_come_in_one_order_with_their_host() {
+    let hosts = two();
+    let list = |more: &[&str]| hosts.rejoin(&[&["list", "--host", "one", "--host", "two"], more].concat()).code(0);
+    assert_eq!(columns(&list(&[]), [0, 2]), pairs(&[("one", 3), ("two", 2), ("one", 1)]));
+    assert_eq!(columns(&list(&["--reverse"]), [0, 2]), pairs(&[("one", 1), ("two", 2), ("one", 3)]));
+    assert_eq!(columns(&list(&["--sort", "agent"]), [0, 2]), pairs(&[("one", 3), ("one", 1), ("two", 2)]));
+    assert_eq!(columns(&list(&["--limit", "1"]), [0, 2]), pairs(&[("one", 3)]));
+    assert_eq!(columns(&list(&["--agent", "pi"]), [0, 2]), pairs(&[("two", 2)]));
+    assert_eq!(columns(&list(&["quokka"]), [0, 2]), pairs(&[("one", 1)]));
+    let csv = list(&["--format", "csv", "--fields", "host,id"]).stdout();
+    assert_eq!(csv, format!("host,id\none,{}\ntwo,{}\none,{}\n", id(3), id(2), id(1)));
+    let answer = hosts.0.on_terminal(80, ["--color=never", "list", "--hosts", "one,two"]).code(0).stdout();
+    let head: Vec<&str> = answer.lines().next().expect("a head").split_whitespace().collect();
+    assert_eq!(head[..3], ["HOST", "AGENT", "ID"], "{answer}");
+    assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
+}
+
+#[test]
+fn json_is_that_of_one_machine_and_names_the_hosts() {
+    let hosts = two();
+    let answer = hosts.json(0, &["list", "--host", "one,two", "--limit", "2", "--json"]);
+    let named: Vec<(&str, &str)> = answer["sessions"]
+        .as_array()
+        .expect("sessions")
+        .iter()
+        .map(|session| (session["host"].as_str().expect("a host"), session["id"].as_str().expect("an id")))
+        .collect();
+    assert_eq!(named, [("one", &*id(3)), ("two", &*id(2))]);
+    assert_eq!((&answer["kind"], &answer["beyond_limit"]), (&"session-list".into(), &1.into()));
+    assert_eq!(answer["hosts"][1], serde_json::json!({ "host": "two", "status": 0, "fault": null }));
+    // Without the hosts it is the answer that every script knows.
+    let mut plain = answer.clone();
+    plain.as_object_mut().expect("an object").remove("hosts");
+    for list in ["sessions", "problems", "dangling_pointers"] {
+        for item in plain[list].as_array_mut().expect("a list") {
+            item.as_object_mut().expect("an object").remove("host");
+        }
+    }
+    assert_eq!(contract::parse::<contract::SessionList>(&plain.to_string()).sessions.len(), 2);
+    let lines = hosts.rejoin(&["list", "--host", "one,two", "--format", "ndjson"]).code(0).stdout();
+    let lines: Vec<Value> = lines.lines().map(contract::parse).collect();
+    assert_eq!((lines.len(), &lines[2]["host"], &lines[4]["sessions"]), (5, &"two".into(), &3.into()));
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_one_line_and_the_others_answers_stand() {
+    let hosts = two();
+    for name in ["bare", "old", "cut", "odd"] {
+        hosts.0.dir(&format!("hosts/{name}"));
+    }
+    hosts.add("cut", Claude::session(id(7)).in_dir(APP).turn("cut", "ok"));
+    hosts.add("cut", Claude::session(id(8)).in_dir(APP).turn("cut", "ok"));
+    for (host, why) in [
+        ("down", "error: down: connect to host down port 22: Connection refused"),
+        ("stranger", "error: stranger: me@stranger: Permission denied (publickey)."),
+        ("shy", "error: shy: no shell answers there: nothing was answered"),
+        ("bare", "error: bare: there is no rejoin on its PATH; install it there, in ~/.local/bin for example"),
+        (
+            "old",
+            "error: old: its rejoin answers in format 2.0, and this one reads 1.x; install the same version on both",
+        ),
+        ("odd", "error: odd: it answers something that is no answer of rejoin"),
+    ] {
+        let answer = hosts.rejoin(&["list", "--host", host, "--host", "two"]).code(3);
+        assert_eq!(answer.stderr().trim_end(), why);
+        assert_eq!(columns(&answer, [0, 2]), pairs(&[("two", 2)]), "{host}");
+        let json = hosts.json(3, &["list", "--host", host, "--host", "two", "--json"]);
+        assert_eq!(json["hosts"][0]["host"], host);
+        assert!(why.ends_with(json["hosts"][0]["fault"].as_str().expect("a fault")), "{json}");
+    }
+    let cut = hosts.rejoin(&["list", "--host", "cut,two"]).code(3);
+    assert!(cut.stderr().contains("error: cut: the connection was lost"), "{}", cut.stderr());
+    assert!(cut.stdout().contains("two\tpi"));
+    // What is wrong with the words is said by the host, once.
+    let usage = hosts.rejoin(&["list", "--host", "down"]).code(3);
+    assert_eq!((usage.stdout(), usage.stderr().lines().count()), (String::new(), 1));
+}
+
+#[test]
+fn what_is_typed_never_becomes_code_on_the_other_side() {
+    let hosts = two();
+    let evil = "/tmp/a'b $(touch PWNED) `touch PWNED`; touch PWNED #\"\\' !x ~ *";
+    hosts.add("one", Claude::session(id(4)).in_dir(evil).at("2026-02-04T10:00:00Z").turn("evil", "ok"));
+    let answer = hosts.rejoin(&["list", "--host", "one", "--dir", evil]).code(0);
+    assert_eq!(columns(&answer, [0, 2]), pairs(&[("one", 4)]));
+    hosts.rejoin(&["search", "--host", "one", "$(touch PWNED)'; touch PWNED #"]).code(0).stdout_eq("");
+    hosts.rejoin(&["show", "--host", "one", "--", "-x'; touch PWNED; echo '"]).code(5);
+    for host in ["-oProxyCommand=touch PWNED", "one;touch PWNED", "$(touch PWNED)", "a b", ""] {
+        let answer = hosts.rejoin(&["list", &format!("--host={host}")]).code(2);
+        assert!(answer.stderr().contains("is no host that ssh could connect to"), "{}", answer.stderr());
+    }
+    let made = |dir: PathBuf| dir.join("PWNED").exists();
+    assert!(!made(hosts.home("one")) && !made(hosts.0.root().join("elsewhere")));
+}
+
+#[test]
+fn what_a_host_says_commands_no_terminal() {
+    let hosts = two();
+    let title = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}evil";
+    hosts.add("one", Claude::session(id(5)).in_dir(APP).at("2026-02-05T10:00:00Z").turn("x", "y").title(title));
+    for args in [
+        vec!["list", "--host", "one"],
+        vec!["list", "--host", "one", "--json"],
+        vec!["search", "--host", "one", "y"],
+        vec!["show", "--host", "one", "latest"],
+    ] {
+        let shown = hosts.0.on_terminal(100, ["--color=never"].iter().chain(&args));
+        for stdout in [hosts.rejoin(&args).stdout(), shown.stdout()] {
+            assert!(!stdout.contains(['\u{1b}', '\u{9b}', '\u{7}', '\u{202e}']), "{args:?}: {stdout:?}");
+        }
+    }
+}
+
+#[test]
+fn a_search_over_hosts_is_newest_first_and_says_where() {
+    let hosts = two();
+    let answer = hosts.rejoin(&["search", "--host", "one,two", "quokka"]).code(0).stderr_eq("");
+    let expected = [format!("two\tpi\t{}\tassistant\t", id(2)), format!("one\tclaude\t{}\tuser\t", id(1))];
+    let stdout = answer.stdout();
+    // A first prompt is a title where there is none, and titles come first.
+    let mut lines: Vec<&str> = stdout.lines().collect();
+    lines.sort_unstable_by_key(|line| !line.starts_with("two"));
+    assert!(lines.iter().zip(&expected).all(|(line, start)| line.starts_with(start)), "{stdout}");
+    let names = hosts.rejoin(&["search", "--host", "one,two", "quokka", "-l"]).code(0);
+    assert_eq!(columns(&names, [0, 1]).len(), 2);
+    let json = hosts.json(0, &["search", "--host", "one,two", "quokka", "--json"]);
+    assert_eq!((json["sessions"].as_array().map(Vec::len), &json["searched"]), (Some(2), &3.into()));
+    let shown = hosts.0.on_terminal(90, ["--color=never", "search", "--host", "one,two", "sleeps"]).code(0).stdout();
+    assert!(shown.starts_with(&format!("pi two:{}", &id(2)[..8])), "{shown}");
+    let nothing = hosts.0.on_terminal(90, ["--color=never", "search", "--host", "one,two", "walrus"]).code(0);
+    assert!(nothing.stderr().contains("No match for \"walrus\" in 3 sessions on 2 hosts."), "{}", nothing.stderr());
+}
+
+#[test]
+fn other_commands_answer_one_host_after_the_other() {
+    let hosts = two();
+    hosts.add("two", Claude::session(id(6)).in_dir("/no/such/place").at("2026-02-01T10:00:00Z").turn("gone", "ok"));
+    let agents = hosts.rejoin(&["agents", "--host", "one,two"]).code(0).stdout();
+    assert!(agents.lines().all(|line| line.starts_with("one\t") || line.starts_with("two\t")), "{agents}");
+    assert!(agents.contains("one\tclaude\t") && agents.contains("two\tpi\t"), "{agents}");
+    let doctor = hosts.json(4, &["doctor", "--host", "one,two", "--json"]);
+    assert_eq!((&doctor["kind"], doctor["hosts"].as_array().map(Vec::len)), (&"host-answers".into(), Some(2)));
+    assert_eq!(doctor["hosts"][0]["answer"]["kind"], "doctor-report");
+    let found = &doctor["hosts"][1]["answer"]["findings"][0];
+    assert_eq!(found["code"], "missing-directory");
+    // What is to be typed next is typed here.
+    let remedies = found["remedies"].as_array().expect("remedies");
+    let is_for_host = |command: &str| command.starts_with("rejoin --host two ") || command.starts_with("ssh -t two ");
+    assert!(remedies.iter().all(|it| is_for_host(it["command"].as_str().expect("a command"))), "{remedies:#?}");
+    let text = hosts.0.on_terminal(100, ["--color=never", "doctor", "--host", "one,two"]).code(4).stdout();
+    assert!(text.starts_with("one\n") && text.contains("\n\ntwo\n") && text.contains("missing-directory"), "{text}");
+    let stats = hosts.json(0, &["stats", "--host", "one,two", "--json", "--by", "agent"]);
+    assert_eq!(stats["hosts"][1]["answer"]["kind"], "stats");
+}
+
+#[test]
+fn a_session_need_be_on_one_host_only() {
+    let hosts = two();
+    let shown = hosts.rejoin(&["show", "--host", "one,two", &id(2)]).code(0);
+    assert!(shown.stdout().contains(&id(2)));
+    hosts.rejoin(&["show", "--host", "one,two", "nowhere-at-all"]).code(5);
+    let there = hosts.rejoin(&["show", &format!("one:{}", id(1)), "--json"]).code(0);
+    let there: Value = contract::parse(&there.stdout());
+    assert_eq!(there["hosts"][0]["answer"]["session"]["id"], id(1));
+    let several = hosts.rejoin(&["path", "--host", "one,two", &id(1)]).code(2);
+    assert!(several.stderr().contains("hint: name one, as with --host one"), "{}", several.stderr());
+    let here = hosts.rejoin(&["list", "--host", "one", "--here"]).code(2);
+    assert!(here.stderr().contains("--here is a directory of this machine"), "{}", here.stderr());
+}
+
+#[test]
+fn a_session_is_resumed_on_its_host_and_its_status_passes_through() {
+    let hosts = two();
+    hosts.0.install("claude", "exit 42");
+    let name = format!("one:{}", &id(3)[..13]);
+    hosts.rejoin(&["resume", &name, "--prompt", "go on; $(touch PWNED)"]).code(42);
+    let launch = hosts.0.launched().expect("a launch");
+    assert_eq!(launch.cwd, PathBuf::from(APP).canonicalize().expect("a path"));
+    assert!(launch.argv.contains(&id(3)) && launch.argv.contains(&"go on; $(touch PWNED)".to_owned()), "{launch:?}");
+    let line = hosts.rejoin(&["resume", &name, "--print"]).code(0).stdout();
+    assert!(line.starts_with("ssh -t -- one ") && line.contains(&format!("rejoin resume {}", &id(3)[..13])), "{line}");
+    assert!(hosts.0.launched().is_none());
+    hosts.0.from(APP).run("sh", ["-c", line.trim_end()]).code(42);
+    assert!(hosts.0.launched().expect("a launch").argv.contains(&id(3)));
+    // The name of an agent is one, and nearly one too.
+    let typo = hosts.rejoin(&["resume", &format!("cluade:{}", id(3)), "--print"]).code(5);
+    assert!(!typo.stderr().contains("ssh"), "{}", typo.stderr());
+    let json = hosts.json(0, &["resume", &name, "--json"]);
+    assert_eq!(json["hosts"][0]["answer"]["kind"], "resume-plan");
+}
+
+#[test]
+fn a_change_on_hosts_is_planned_made_and_undone_there() {
+    let hosts = two();
+    let plan = hosts.json(0, &["cleanup", "--host", "one,two", "--older-than", "99d", "--dry-run", "--json"]);
+    let kinds = plan["hosts"].as_array().expect("hosts").iter().map(|host| host["answer"]["kind"].as_str());
+    assert_eq!(kinds.collect::<Vec<_>>(), [Some("cleanup-plan"); 2]);
+    let delete = hosts.rejoin(&["delete", "--host", "one", &id(1), "--yes"]).code(0);
+    assert!(delete.stdout().contains("`rejoin --host one undo "), "{}", delete.stdout());
+    assert_eq!(columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]), pairs(&[("one", 3)]));
+    hosts.rejoin(&["--host", "one", "undo", "--yes"]).code(0);
+    assert_eq!(hosts.rejoin(&["list", "--host", "one"]).code(0).stdout().lines().count(), 2);
+    // Without a terminal nobody can be asked.
+    let refused = hosts.rejoin(&["delete", "--host", "one", &id(1)]).code(2);
+    assert!(refused.stderr().contains("one: error: removing sessions needs confirmation"), "{}", refused.stderr());
+}
+
+#[test]
+fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_they_are_killed() {
+    let names = ["one", "two", "three", "four"];
+    let hosts = Hosts::new(&names);
+    let shared = hosts.0.dir("shared").join("archive");
+    let shared = shared.to_str().expect("a path in UTF-8");
+    let numbers = |at: usize| (0..12).map(move |number| u32::try_from(at * 100 + number).expect("a small number"));
+    for (at, name) in names.iter().enumerate() {
+        for number in numbers(at) {
+            // Every second session says the same on each host, so that they share what is stored.
+            let said =
+                if number % 2 == 0 { "the same everywhere".repeat(200) } else { format!("only {number} ").repeat(300) };
+            hosts.add(name, Claude::session(id(number)).in_dir(APP).turn(&said, "ok"));
+        }
+    }
+    let words = ["archive", "--every", "--archive-dir", shared, "--lock-timeout", "60s"];
+    // Each is killed at another moment, while the others go on.
+    for round in 0..6 {
+        let mut running: Vec<_> = names
+            .iter()
+            .map(|name| {
+                let home = hosts.home(name);
+                let mut command =
+                    hosts.0.from(hosts.0.root()).with("HOME", &home).command(env!("CARGO_BIN_EXE_rejoin"));
+                command.args(words).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+                command.spawn().expect("a running program")
+            })
+            .collect();
+        for (at, child) in running.iter_mut().enumerate().filter(|(at, _)| (at + round) % 2 == 0) {
+            std::thread::sleep(std::time::Duration::from_millis(u64::try_from(3 + 7 * round + 5 * at).expect("a few")));
+            let _ = child.kill();
+        }
+        running.iter_mut().for_each(|child| _ = child.wait().expect("an end"));
+    }
+    let all = hosts.json(0, &[&words[..], &["--host", "one,two,three,four", "--json"]].concat());
+    assert!(all["hosts"].as_array().expect("hosts").iter().all(|host| host["answer"]["failed"] == 0), "{all}");
+    let verified = hosts.json(0, &["archive", "--verify", "--archive-dir", shared, "--json"]);
+    assert_eq!((&verified["sessions"], &verified["faults"]), (&48.into(), &serde_json::json!([])));
+    // Another machine gets every one of them back, byte for byte.
+    for (at, name) in names.iter().enumerate() {
+        for number in numbers(at) {
+            hosts.rejoin(&["restore", &id(number), "--archive-dir", shared, "--quiet"]).code(0);
+            let path = format!(".claude/projects/-usr-bin/{}.jsonl", id(number));
+            let read = |home: PathBuf| std::fs::read(home.join(&path)).expect("a transcript");
+            assert_eq!(read(hosts.home(name)), read(hosts.0.home()), "{name} {number}");
+        }
+    }
+}
+
+#[test]
+fn this_machine_is_a_host_too_and_takes_no_ssh() {
+    let hosts = two();
+    hosts.0.add(Pi::session(id(9)).in_dir(APP).turn("here", "ok"));
+    std::fs::set_permissions(hosts.0.root().join("bin/ssh"), std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    let answer = hosts.rejoin(&["list", "--host", ".", "--fields", "id"]).code(0);
+    assert_eq!(answer.stdout(), format!("{}\n", id(9)));
+    let none = hosts.0.from(APP).with("PATH", "/nonexistent").rejoin(["list", "--host", "one"]).code(127);
+    assert!(none.stderr().contains("cannot find the program ssh"), "{}", none.stderr());
+}
