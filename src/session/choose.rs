@@ -140,6 +140,8 @@ fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
         Some(Comparison::Identical) => Judgement::Open,
         Some(Comparison::Longer { .. }) => Judgement::Better(Why::Longer),
         Some(Comparison::Shorter { .. }) => Judgement::Worse,
+        // Two conversations under one id: neither stands for the other.
+        Some(Comparison::Diverged { record: 1 }) => Judgement::Open,
         Some(Comparison::Diverged { .. }) => {
             let messages = |copy: &Copy| copy.prompts.unwrap_or_default() + copy.replies.unwrap_or_default();
             match (active_at(a).cmp(&active_at(b)), messages(a).cmp(&messages(b))) {
@@ -223,6 +225,9 @@ mod tests {
         let (path, why) = chosen(vec![copy("/1", true, 1, 8), copy("/2", true, 9, 2)], DIVERGED);
         assert_eq!(path, None, "the newer one may be the stub of a wrong resume");
         assert_eq!(why, "the evidence does not show which copy to use");
+        let newer_and_larger = vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)];
+        let (path, _) = chosen(newer_and_larger, Comparison::Diverged { record: 1 });
+        assert_eq!(path, None, "they have no record in common");
     }
 
     #[test]

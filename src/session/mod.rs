@@ -267,6 +267,7 @@ impl std::fmt::Display for Comparison {
             Self::Shorter { common: 0 } => f.write_str("has none of the first copy's records"),
             Self::Shorter { common: 1 } => f.write_str("has only the first record of the first copy"),
             Self::Shorter { common } => write!(f, "has only the first {common} records of the first copy"),
+            Self::Diverged { record: 1 } => f.write_str("has no record in common with the first copy"),
             Self::Diverged { record } => write!(f, "differs from the first copy from record {record} on"),
         }
     }

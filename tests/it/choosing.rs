@@ -10,11 +10,15 @@ use crate::world::{Launch, World};
 fn one_id_three_times(order: &[usize]) -> World {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
-    let beginning = |dir| Claude::session(id(1)).in_dir(dir).turn("start", "started");
+    let beginning = Claude::session(id(1)).in_dir(&alpha).turn("start", "started");
     for at in order {
+        let beginning = beginning.clone();
         match at {
-            0 => world.add(beginning(&alpha).turn("left", "went left")),
-            1 => world.add(beginning(&beta).turn("right", "went right").turn("on", "gone on").turn("more", "done")),
+            0 => world.add(beginning.turn("left", "went left")),
+            1 => {
+                let there = beginning.in_dir(&beta).turn("right", "went right");
+                world.add(there.turn("on", "gone on").turn("more", "done"))
+            }
             _ => world.add(Amplifier::session(id(1)).in_dir(&alpha).turn("start", "started")),
         };
     }
@@ -87,8 +91,23 @@ fn a_newer_copy_with_fewer_messages_is_not_taken_for_the_better_one() {
     let [first, second] = error.candidates.as_slice() else { panic!("two candidates") };
     assert_eq!((first.messages, second.messages), (Some(2), Some(6)));
     assert_eq!((first.copy, second.copy), (Some(1), Some(2)));
-    assert_eq!(second.differs.as_deref(), Some("differs from the first copy from record 1 on"));
+    assert_eq!(second.differs.as_deref(), Some("has no record in common with the first copy"));
     assert!(world.launched().is_none());
+}
+
+#[test]
+fn two_conversations_under_one_id_are_a_question_even_if_one_is_newer_and_larger() {
+    let world = World::with_agents();
+    let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
+    world.add(Claude::session(id(1)).in_dir(&alpha).turn("bake a cake", "Baked."));
+    let newer = Claude::session(id(1)).in_dir(&beta).at("2026-02-20T10:00:00Z").turn("paint the fence", "Painted.");
+    world.add(newer.turn("again", "Twice."));
+    let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
+    assert_eq!((error.code.as_str(), error.candidates.len()), ("ambiguous-copy", 2));
+    assert_eq!(error.candidates[1].differs.as_deref(), Some("has no record in common with the first copy"));
+    assert!(world.launched().is_none());
+    world.rejoin(["resume", &id(1), "--copy", "2"]).code(0);
+    assert_eq!(launched(&world).cwd, alpha);
 }
 
 #[test]

@@ -63,6 +63,7 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts) -> Finding {
         (Some(Comparison::Shorter { common }), _) => {
             format!("has only the first {} of copy 1", count(common, "record"))
         }
+        (Some(Comparison::Diverged { record: 1 }), _) => "has no record in common with copy 1".to_owned(),
         (Some(Comparison::Diverged { record }), _) => format!("differs from copy 1 from record {record} on"),
         (None, _) if !has_talk(copy) => "has no conversation".to_owned(),
         (None, _) => "could not be compared with copy 1".to_owned(),
