@@ -73,8 +73,8 @@ fn write_text(
 ) -> anyhow::Result<()> {
     let styles = ui.styles;
     if !messages_only {
-        let plan = launch::plan(session, &Request::default(), env);
-        show::session(ui.data(), env, &styles, session, &plan)?;
+        let ready = find::ready(session, &Request::default(), env);
+        show::session(ui.data(), env, &styles, session, &ready)?;
         if !matches!(wants, Messages::None) {
             writeln!(ui.data())?;
         }

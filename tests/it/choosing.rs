@@ -316,3 +316,34 @@ fn hostile_ids_and_directories_are_one_argument_or_refused() {
     }
     assert!(!evil.join("x").exists() && !world.dir("elsewhere").join("x").exists());
 }
+
+#[test]
+fn show_says_why_a_session_is_not_resumed_and_its_way_out_in_place_of_a_command() {
+    let world = World::with_agents();
+    let (alpha, beta, gone) = (world.dir("alpha"), world.dir("beta"), world.dir("gone"));
+    world.add(Claude::session(id(1)).in_dir(&alpha).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&beta).filed_under("-somewhere-else").turn("x", "y"));
+    world.add(Claude::session(id(3)).in_dir(&gone).turn("x", "y"));
+    world.add(Claude::session(id(4)).in_dir(&alpha).turn("one", "1"));
+    world.add(Claude::session(id(4)).in_dir(&beta).turn("two", "2"));
+    std::fs::remove_dir(&gone).expect("a directory to remove");
+    let resume = |n| {
+        let shown = world.rejoin(["show", &id(n)]).code(0).stdout();
+        shown.split_once("\n  resume  ").expect("a line").1.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(resume(1), format!("cd {} && claude --resume {}", alpha.display(), id(1)));
+    for (n, why, way) in [
+        (2, "is not the directory of its project", "--trust`"),
+        (3, "does not exist", "--in .`"),
+        (4, "has 2 copies", "--copy 1`"),
+    ] {
+        let said = resume(n);
+        assert!(said.starts_with("refused: ") && said.contains(why), "{said}");
+        assert!(said.contains(&format!("`rejoin resume claude:{} {way}", id(n))), "{said}");
+        assert!(!said.contains("&& claude"), "{said}");
+        let refused = world.rejoin(["resume", &id(n)]);
+        let error = refused.stderr();
+        let first = error.lines().next().and_then(|line| line.strip_prefix("error: ")).expect("an error");
+        assert!(said.contains(first), "{said}: {error}");
+    }
+}

@@ -124,7 +124,10 @@ fn a_database_that_came_with_a_directory_is_neither_latest_nor_resumed_unasked()
     let plan: ResumePlan = world.from(&cloned).rejoin(["resume", &id(1), "--json"]).code(0).json();
     assert_eq!((plan.refusals.len(), plan.refusals[0].code.as_str(), plan.refusals[0].exit), (1, "planted", 7));
     let shown = world.from(&cloned).rejoin(["show", &id(1)]).code(0).stdout();
-    assert!(shown.contains("planted: it came with") && shown.contains("refused without --trust"), "{shown}");
+    assert!(
+        shown.contains("planted: it came with") && shown.contains(&format!("`rejoin resume crush:{} --trust`", id(1))),
+        "{shown}"
+    );
     let report: DoctorReport = world.from(&cloned).rejoin(["doctor", "--json"]).code(4).json();
     let found: Vec<&str> = report.findings.iter().map(|finding| finding.code.as_str()).collect();
     assert!(found.contains(&"planted") && found.contains(&"future-time"), "{found:?}");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{again, with_a_chosen_copy};
+use super::{again, ready, with_a_chosen_copy};
 use crate::agent;
 use crate::agent::command::Request;
 use crate::change::apply::pins::update;
@@ -106,8 +106,7 @@ impl Backend for SessionBackend {
     fn write_whole(&self, session: &Session, mut out: &mut dyn Write) -> io::Result<()> {
         let (env, styles) = (&self.env, Styles::default());
         let session = again(session, Wanted::RESUME, env).map_err(io::Error::other)?;
-        let plan = launch::plan(&session, &self.request, env);
-        show::session(&mut out, env, &styles, &session, &plan)?;
+        show::session(&mut out, env, &styles, &session, &ready(&session, &self.request, env))?;
         writeln!(out)?;
         let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
         let mut written = Ok(());

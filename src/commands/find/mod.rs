@@ -6,6 +6,7 @@ mod copies;
 mod nearest;
 mod path;
 mod pick;
+mod ready;
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -17,6 +18,7 @@ pub(crate) use copies::{take_copy, with_a_chosen_copy};
 use nearest::nearest;
 use path::by_path;
 pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_pick};
+pub(crate) use ready::ready;
 
 use crate::agent::Depth;
 use crate::commands::list::{self, Line};

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use crate::agent::command::Plan;
+use crate::error::Refusal;
 use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::{Copy, Fact, Liveness, Message, Session};
@@ -15,13 +16,13 @@ use crate::view::ui::Styles;
 /// Prompts are cut in the summary; `--messages` shows them whole.
 const MAX_PROMPT: usize = 300;
 
-/// Writes everything that is known of a session.
+/// Writes everything that is known of a session, and how it is resumed or why it is not.
 pub(crate) fn session(
     out: &mut impl Write,
     env: &Env,
     styles: &Styles,
     session: &Session,
-    plan: &Result<Plan, String>,
+    ready: &Result<Plan, Refusal>,
 ) -> io::Result<()> {
     let copy = session.copy();
     let mut page = Page { out, env, styles };
@@ -75,28 +76,24 @@ pub(crate) fn session(
     }
     page.copies(session)?;
     page.evidence(copy)?;
-    match plan {
+    match ready {
         Ok(plan) => {
-            match (&plan.dir, session.launch_dir_exists) {
-                (None, _) => page.warning(
-                    "resume",
-                    "refused while its directory is unknown; in the directory where it belongs, add --in .",
-                )?,
-                (_, Some(false)) => page.warning(
-                    "resume",
-                    "refused while its launch directory is gone; to start where you are, add --in .",
-                )?,
-                _ if copy.is_planted() => page.warning("resume", "refused without --trust")?,
-                _ => match plan.shell_line(env) {
-                    Some(line) => page.line("resume", &text::unbroken(&in_home(&line, &env.elsewhere())))?,
-                    None => page.warning("resume", "its command cannot be printed; `rejoin resume` runs it")?,
-                },
+            match plan.shell_line(env) {
+                Some(line) => page.line("resume", &text::unbroken(&in_home(&line, &env.elsewhere())))?,
+                None => page.warning("resume", "its command cannot be printed; `rejoin resume` runs it")?,
             }
             if let Some(words) = &plan.then_type {
                 page.line("then type", &text::one_line(words))?;
             }
         }
-        Err(why) => page.warning("resume", &format!("not possible: {why}"))?,
+        Err(refusal) => {
+            page.warning("resume", &format!("refused: {}", refusal.message))?;
+            let hint = refusal.hint.as_deref().map(text::printable).unwrap_or_default();
+            for line in hint.lines() {
+                // What is listed below a sentence is indented there.
+                page.line("", &line.replacen("      ", "  ", 1))?;
+            }
+        }
     }
     Ok(())
 }
