@@ -16,7 +16,7 @@ use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::find;
 use crate::commands::list::Line;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
-use crate::commands::words;
+use crate::commands::{nowhere, words};
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
@@ -69,6 +69,9 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
                 && filter.matches(session)
                 && until.is_none_or(|until| expires(session, until, &mut retentions, env))
         });
+        if scan.sessions.is_empty() {
+            nowhere::note(&filter, env, ui);
+        }
         return Ok(scan.sessions);
     }
     args.sessions.iter().try_for_each(super::refuse_number)?;

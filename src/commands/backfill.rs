@@ -8,6 +8,7 @@ use crate::change::apply::backfill::BackfillResult;
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::cli::BackfillArgs;
 use crate::commands::find::{self, Target};
+use crate::commands::nowhere;
 use crate::error::{Exit, Refusal};
 use crate::scan::{self, Wanted};
 use crate::session::select::Filter;
@@ -65,6 +66,9 @@ fn all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> 
     scan.sessions.retain(|session| {
         filter.matches(session) && !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
     });
+    if scan.sessions.is_empty() {
+        nowhere::note(filter, env, ui);
+    }
     scan.sessions
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 
-use super::{change, removal, safe};
+use super::{change, nowhere, removal, safe};
 use crate::archive::Archive;
 use crate::change::apply::journal::Run;
 use crate::change::apply::run::{Outcome, run_locked};
@@ -167,6 +167,9 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     planned.titles.extend(records.iter().map(|_| None));
     planned.subagents.extend(records.iter().map(|_| 0));
     planned.change.items.extend(records);
+    if planned.change.items.is_empty() && planned.kept.keys().all(|keep| *keep == Keep::NotAskedFor) {
+        nowhere::note(&filter, env, ui);
+    }
     planned.due = due(args, newest, env, ui)?;
     Ok(planned)
 }

@@ -8,7 +8,7 @@ use crate::agent;
 use crate::change::apply::journal::State;
 use crate::change::apply::state_dir::{self, History};
 use crate::cli::{ChangeArgs, DoctorArgs};
-use crate::commands::find;
+use crate::commands::{find, nowhere};
 use crate::doctor::check::{self, Finding};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
@@ -64,6 +64,9 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let read_at_both_ends = survey.read_at_both_ends;
     let report = Report { findings: &findings, sessions, read_at_both_ends, detail, looked_in: &looked_in };
     ui.answer(args.format, env, &report)?;
+    if sessions == 0 {
+        nowhere::note(&filter, env, ui);
+    }
     let counts = |severity| severity != Severity::Info || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));
     // As in `list`: giving each session's memory back takes longer than it is worth.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::agent;
 use crate::change::pins::Pins;
 use crate::cli::{ListArgs, ListForm};
-use crate::commands::words;
+use crate::commands::{nowhere, words};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
@@ -114,7 +114,10 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let sessions = &shown;
     let listing = Listing { env, layout, sessions, read, looked_in, hidden, beyond_limit, dangling, problems };
     ui.answer(args.format.json_or_table(), env, &listing)?;
-    if says_more(args, env) {
+    let has_none = listing.sessions.count() == 0 && hidden == 0 && read > 0;
+    let is_nowhere =
+        has_none && (args.filter.place.dir.is_some() || says_more(args, env)) && nowhere::note(&filter, env, ui);
+    if says_more(args, env) && !is_nowhere {
         render::notes(&listing, &filter, args.is_narrowed()).iter().for_each(|note| ui.note(note));
     }
     // The process ends here; giving back each session's memory by itself would take longer than printing it.

@@ -17,6 +17,7 @@ pub(crate) mod hook;
 pub(crate) mod hosts;
 pub(crate) mod list;
 mod messages;
+mod nowhere;
 pub(crate) mod path;
 pub(crate) mod pin;
 pub(crate) mod relocate;

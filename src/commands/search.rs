@@ -10,6 +10,7 @@ use crate::archive::unpacked::Unpacked;
 use crate::change::pins::Pins;
 use crate::cli::{Format, SearchArgs};
 use crate::commands::list::{self, Line, Shown};
+use crate::commands::nowhere;
 use crate::error::{Exit, Refusal};
 use crate::scan::pattern::{Case, Pattern};
 use crate::scan::search::{self, Found, Wish};
@@ -44,7 +45,11 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let hidden = list::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));
         let sessions = Shown { shelf: &shelf, cards, pins: Pins::default(), filter: &filter };
         let search = Search { args, pattern, archive: None, short, env };
-        return search.all(&sessions, hidden, problems, ui);
+        let exit = search.all(&sessions, hidden, problems, ui)?;
+        if sessions.count() == 0 && hidden == 0 {
+            nowhere::note(&filter, env, ui);
+        }
+        return Ok(exit);
     }
     if args.archive_dir.is_some() && !archive.root().is_dir() {
         return Err(super::archive::no_archive(&archive).into());

@@ -8,6 +8,7 @@ use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use crate::agent;
 use crate::cli::StatsArgs;
+use crate::commands::nowhere;
 use crate::error::{Exit, PathError};
 use crate::scan::{self, Wanted};
 use crate::session::stats::{self, Measured, StatsKey};
@@ -47,6 +48,9 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     });
     let answer = Stats { rows: rows.collect(), total: stats::total(&sessions), is_whole: !args.by.is_empty() };
     ui.answer(args.format, env, &answer)?;
+    if sessions.is_empty() {
+        nowhere::note(&filter, env, ui);
+    }
     Ok(exit)
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod json;
 pub(crate) mod json_text;
 pub(crate) mod json_writer;
 pub(crate) mod jsonl;
+pub(crate) mod nearly;
 pub(crate) mod parts;
 pub(crate) mod path_text;
 pub(crate) mod shell;

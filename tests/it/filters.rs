@@ -149,3 +149,39 @@ fn words_choose_what_is_listed_as_they_choose_what_is_resumed() {
     let archived = world.rejoin(["list", "--archived", "till"]).code(0).stdout();
     assert_eq!(archived.lines().count(), 2, "{archived}");
 }
+
+#[test]
+fn of_a_directory_without_sessions_that_is_said_with_those_that_come_nearest() {
+    let world = world();
+    let (shop, slip) = (world.dir("shop"), world.root().join("shpo"));
+    let [shop, slip] = [shop, slip].map(|dir| dir.display().to_string());
+    let said = format!("No session worked in {slip} or below it. These come nearest:\n");
+    for words in [
+        &["list"][..],
+        &["search", "till"],
+        &["stats"],
+        &["doctor"],
+        &["cleanup", "--dry-run"],
+        &["archive", "--every", "--dry-run"],
+        &["backfill", "--every", "--dry-run"],
+    ] {
+        let command = format!("  `rejoin {} --dir {shop}`  (1 session)\n", words.join(" "));
+        let answer = world.rejoin([words, &["--dir", &slip]].concat()).code(0);
+        assert!(answer.stderr().contains(&format!("{said}{command}")), "{words:?}: {}", answer.stderr());
+        let right = world.rejoin([words, &["--dir", &shop]].concat()).stderr();
+        assert!(!right.contains("No session worked"), "{words:?}: {right}");
+    }
+    for words in
+        [&["show", "latest"][..], &["resume", "till"], &["path", "0000"], &["delete", "fix the till"], &["export"]]
+    {
+        let error = world.rejoin([words, &["--dir", &slip]].concat()).code(5).stderr();
+        assert!(error.contains(&format!("error: no session worked in {slip} or below it\n")), "{words:?}: {error}");
+        assert!(error.contains(&format!(" --dir {shop}`  (1 session)\n")), "{words:?}: {error}");
+    }
+    // Another filter leaves it out, not the directory.
+    let error = world.rejoin(["show", "latest", "--dir", &shop, "--since", "2026-02-20"]).code(5).stderr();
+    assert!(error.contains("no session passes the filters"), "{error}");
+    // In a directory where nobody worked, a person is told of the directories around, and a script of nothing.
+    let nearby = world.dir("desk/drawer");
+    assert_eq!(world.from(&nearby).rejoin(["list", "--here"]).code(0).stderr(), "");
+}

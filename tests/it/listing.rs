@@ -155,6 +155,10 @@ fn who_finds_nothing_is_told_where_was_looked() {
     assert!(said.contains("`rejoin agents`"), "{said}");
     world.add(Claude::session(id(1)).turn("x", "y"));
     world.on_terminal(80, ["list", "--agent", "claude", "--dir", "/nowhere"]).code(0).stderr_eq(str![[r#"
+No session worked in /nowhere or below it. `rejoin list` shows where some did.
+
+"#]]);
+    world.on_terminal(80, ["list", "--since", "1h"]).code(0).stderr_eq(str![[r#"
 None of 1 session matches. `rejoin list` shows them.
 
 "#]]);

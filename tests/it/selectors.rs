@@ -225,6 +225,8 @@ fn a_slip_of_the_finger_is_told_what_comes_nearest() {
         assert!(error.candidates.iter().any(|candidate| candidate.id == meant), "{typed}: {error:?}");
         assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("come nearest")), "{error:?}");
     }
+    let error = world.rejoin(["show", "cladue:00", "--json"]).code(5).error();
+    assert_eq!(error.hint.as_deref(), Some("if you mean the agent, run `rejoin show --json claude:00`"));
     let error = world.rejoin(["show", "quokka", "--json"]).code(5).error();
     assert!(error.candidates.is_empty(), "{error:?}");
 }

@@ -28,7 +28,8 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
     if chosen.is_empty() {
         let refusal = Refusal::new(Exit::NotFound, "not-found", "no session passes these filters");
         let all = if args.archived { "rejoin list --archived --all" } else { "rejoin list --all" };
-        return Err(refusal.hint(format!("run `{all}` to see every session")).into());
+        let error = refusal.hint(format!("run `{all}` to see every session")).into();
+        return Err(if args.archived { error } else { commands::nowhere::instead(error, &filter, env) });
     }
     Ok(chosen)
 }

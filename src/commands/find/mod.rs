@@ -15,15 +15,16 @@ pub(crate) use archived::{archived, state};
 pub(crate) use backend::options_with;
 use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
-use nearest::nearest;
+use nearest::{nearest, of_nearest_agent};
 use path::by_path;
 pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_pick};
 pub(crate) use ready::ready;
 
 use crate::agent::Depth;
 use crate::commands::list::{self, Line};
-use crate::commands::words;
+use crate::commands::{nowhere, words};
 use crate::error::{Exit, Refusal, Row};
+use crate::format::command_line;
 use crate::scan::{self, Places, Scan, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
@@ -92,7 +93,8 @@ pub(crate) fn one(
     found.map_err(|error| archived::with_hint(error, selector, filter, env))
 }
 
-/// Finds the one session that a selector means without a look at the archive.
+/// Finds the one session that a selector means without a look at the archive; where no session worked in the directory of
+/// the filters, those nearest are named.
 pub(crate) fn one_in_stores(
     selector: &Selector,
     filter: &Filter,
@@ -100,6 +102,10 @@ pub(crate) fn one_in_stores(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Target> {
+    named(selector, filter, wanted, env, ui).map_err(|error| nowhere::instead(error, filter, env))
+}
+
+fn named(selector: &Selector, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
     match selector {
         Selector::Latest => Ok(Target::Session(Box::new(latest(filter, wanted, env, ui)?))),
         Selector::Path(path) if path == Path::new(".") => here(filter, wanted, env, ui),
@@ -194,6 +200,10 @@ fn by_text(
             let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
             let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
             let refusal = Refusal::new(Exit::NotFound, "not-found", message);
+            if let Some(name) = of_nearest_agent(text) {
+                let again = command_line::again(env, &[text], &[&name]);
+                return Err(refusal.hint(format!("if you mean the agent, run `{again}`")).into());
+            }
             let near = nearest(text, &scan.sessions);
             if near.is_empty() {
                 return Err(refusal.hint("run `rejoin list --all` to see every session").into());
@@ -348,10 +358,9 @@ fn here(filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Resu
         Err(error) if is_missing(&error) => {
             let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
             let filter = Filter { dirs: place.dirs, is_respelled: place.is_respelled, ..filter.clone() };
-            latest(&filter, wanted, env, ui).map(|session| Target::Session(Box::new(session))).map_err(|refusal| {
-                let message = format!("no session worked in {} or below it", dir.display());
-                if refusal.exit == Exit::NotFound { Refusal { message, ..refusal }.into() } else { refusal.into() }
-            })
+            let session =
+                latest(&filter, wanted, env, ui).map_err(|refusal| nowhere::instead(refusal.into(), &filter, env))?;
+            Ok(Target::Session(Box::new(session)))
         }
         found => found,
     }

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 
-use strsim::osa_distance;
+use clap::ValueEnum as _;
 
-use crate::session::Session;
+use crate::format::nearly::slips;
+use crate::session::{AgentKind, Session};
 
 /// More of them would be a list to read, not a reminder.
 const MAX: usize = 3;
@@ -31,23 +32,25 @@ pub(super) fn nearest<'s>(text: &str, sessions: &'s [Session]) -> Vec<&'s Sessio
     found
 }
 
+/// Returns the name that was meant where the agent in front of an id is mistyped.
+pub(super) fn of_nearest_agent(text: &str) -> Option<String> {
+    let (typed, id) = text.split_once(':').filter(|(typed, _)| typed.len() >= SHORTEST)?;
+    let typed = typed.to_lowercase();
+    let agents = AgentKind::value_variants().iter().filter_map(|agent| Some((slips(agent.name(), &typed)?, agent)));
+    agents.min_by_key(|(slips, _)| *slips).map(|(_, agent)| format!("{agent}:{id}"))
+}
+
 fn begins_nearly(id: &str, text: &str) -> bool {
     // Words are names of ids too, but nobody mistypes a word for hexadecimal digits.
     let beginning: String = id.chars().take(text.chars().count()).collect();
-    text.contains(|c: char| c.is_ascii_digit()) && is_near(&beginning.to_lowercase(), text)
+    text.contains(|c: char| c.is_ascii_digit()) && slips(&beginning.to_lowercase(), text).is_some()
 }
 
 fn has_nearly(session: &Session, text: &str) -> bool {
     let dir = session.launch_dir().and_then(|dir| dir.file_name()).map(|name| name.to_string_lossy().to_lowercase());
     let label = session.label().unwrap_or_default().to_lowercase();
     let mut words = label.split(|c: char| !c.is_alphanumeric()).chain(dir.as_deref());
-    words.any(|word| is_near(word, text))
-}
-
-/// Returns whether one or, of long words, two letters are wrong, missing, too many or in the wrong order.
-fn is_near(word: &str, text: &str) -> bool {
-    let most = if text.chars().count() < 8 { 1 } else { 2 };
-    word.len().abs_diff(text.len()) <= 4 * most && osa_distance(word, text) <= most
+    words.any(|word| slips(word, text).is_some())
 }
 
 #[cfg(test)]
@@ -55,18 +58,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_near_and_another_word_is_not() {
-        for (word, text, expected) in [
-            ("till", "til", true),
-            ("till", "tlil", true),
-            ("till", "bell", false),
-            ("certificates", "certficate", true),
-            ("certificates", "cert", false),
-            ("d8c7b6a5", "d8c7b6a4", true),
-            ("日本語", "日本", true),
-        ] {
-            assert_eq!(is_near(word, text), expected, "{word} {text}");
+    fn a_mistyped_agent_is_known_by_its_name_alone() {
+        for (text, expected) in
+            [("cladue:12", Some("claude:12")), ("Codx:a b:c", Some("codex:a b:c")), ("fix:12", None), ("12", None)]
+        {
+            assert_eq!(of_nearest_agent(text).as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn the_beginning_of_an_id_is_mistyped_but_no_word_is_one() {
         assert!(begins_nearly("d8c7b6a5-9483", "d8c7c6"));
         assert!(!begins_nearly("d8c7b6a5-9483", "lamp"));
     }

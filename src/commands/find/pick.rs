@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use super::backend::SessionBackend;
 use super::{Target, again};
 use crate::agent::command::Request;
+use crate::commands::nowhere;
 use crate::error::{Exit, Refusal};
 use crate::launch::resume::Options;
 use crate::scan::Wanted;
@@ -75,7 +76,7 @@ pub(crate) fn picked(wish: Wish<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<A
     match pick::pick(&backend, wish.purpose, wish.words, env, ui.err_styles()).context("cannot use the terminal")? {
         Picked::Sessions(sessions, how) => Ok(Answer::Sessions(sessions, how)),
         Picked::Left(exit) => Ok(Answer::Left(exit)),
-        Picked::Nothing => Err(super::nothing_passes().into()),
+        Picked::Nothing => Err(nowhere::instead(super::nothing_passes().into(), wish.filter, env)),
     }
 }
 

@@ -1,0 +1,140 @@
+//! What is said of a directory in which no session worked: that, and which come nearest.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::{Exit, Refusal};
+use crate::format::{command_line, nearly, text};
+use crate::scan::{self, Wanted};
+use crate::session::select::Filter;
+use crate::system::env::Env;
+use crate::system::watch::Watcher;
+use crate::view::render::table::shown_dir;
+use crate::view::ui::Ui;
+
+/// More of them would be a list to read, not a reminder.
+const MAX: usize = 3;
+/// The least letters of a name in which one may be wrong.
+const SHORTEST: usize = 3;
+/// So many steps from a directory to another, up and down, are near.
+const STEPS: usize = 3;
+
+/// Says on standard error that no session worked in the directory that was asked for, and returns whether that is so.
+pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
+    let Some((dir, near)) = nowhere(filter, env) else { return false };
+    let dir = shown_dir(dir, env);
+    match near.is_empty() {
+        true => ui.note(&format!("No session worked in {dir} or below it. `rejoin list` shows where some did.")),
+        false => ui.note(&format!("No session worked in {dir} or below it. These come nearest:")),
+    }
+    near.iter().for_each(|line| ui.note(&format!("  {line}")));
+    true
+}
+
+/// Lets an error that says that there is no such session name the directories that come nearest, where that is why.
+pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyhow::Error {
+    let is_none = |refusal: &Refusal| refusal.exit == Exit::NotFound && refusal.code == "not-found";
+    if !error.downcast_ref::<Refusal>().is_some_and(is_none) {
+        return error;
+    }
+    let Some((dir, near)) = nowhere(filter, env) else { return error };
+    let message = format!("no session worked in {} or below it", dir.display());
+    let hint = match near.is_empty() {
+        true => "run `rejoin list` to see where sessions worked".to_owned(),
+        false => format!("these directories come nearest:\n      {}", near.join("\n      ")),
+    };
+    Refusal::new(Exit::NotFound, "not-found", message).hint(hint).into()
+}
+
+/// Returns the directory that was asked for and commands for those nearest; nothing if some session worked in it.
+fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)> {
+    let dir = filter.dirs.first()?;
+    let place = Filter { agents: Vec::new(), since: None, before: None, ..filter.clone() };
+    let agents = Filter { agents: filter.agents.clone(), ..Filter::default() };
+    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+    let mut scan = scan::locate(env, &[]).read_all(env, wanted);
+    scan.add_those_in_dirs(env, filter, wanted, &Watcher::default());
+    scan.add_pointers(env);
+    if scan.sessions.iter().any(|session| place.matches(session)) {
+        return None;
+    }
+    scan.sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
+    let meant = scan.sessions.iter().filter(|session| agents.matches(session));
+    let known: Vec<&Path> = meant.filter_map(|session| session.launch_dir()).collect();
+    let command = |near: PathBuf| {
+        let count = known.iter().filter(|known| known.starts_with(&near)).count();
+        let again = command_line::again(env, &["--dir=", "--here"], &["--dir", &near.to_string_lossy()]);
+        format!("`{again}`  ({})", text::count(count, "session"))
+    };
+    Some((dir, nearest(dir, &known).into_iter().map(command).collect()))
+}
+
+/// Returns the directories that a slip of the finger leads away from, or else those of that name, or else those around.
+fn nearest(dir: &Path, known: &[&Path]) -> Vec<PathBuf> {
+    let mut seen = HashSet::new();
+    let known: Vec<&Path> = known.iter().copied().filter(|known| seen.insert(*known)).collect();
+    let length = dir.components().count();
+    let mut slips: BTreeMap<&Path, usize> = BTreeMap::new();
+    for above in known.iter().flat_map(|known| known.ancestors()) {
+        if above.components().count() == length {
+            slips.extend(slip(dir, above).map(|letters| (above, letters)));
+        }
+    }
+    let mut found: Vec<&Path> = slips.keys().copied().collect();
+    found.sort_by_key(|slip| slips[slip]);
+    if found.is_empty() {
+        let is_named = |known: &Path| known.file_name().zip(dir.file_name()).is_some_and(|(a, b)| a == b);
+        found = known.iter().copied().filter(|known| is_named(known)).collect();
+    }
+    if found.is_empty() {
+        let near = known.iter().filter_map(|known| Some((steps(dir, known)?, *known)));
+        let mut near: Vec<(usize, &Path)> = near.filter(|(steps, _)| *steps <= STEPS).collect();
+        near.sort_by_key(|(steps, _)| *steps);
+        found = near.into_iter().map(|(_, known)| known).collect();
+    }
+    found.into_iter().take(MAX).map(Path::to_owned).collect()
+}
+
+/// Returns how many letters differ in all, if each part of the path is the same or nearly so.
+fn slip(dir: &Path, known: &Path) -> Option<usize> {
+    let parts = dir.components().zip(known.components());
+    let letters = parts.map(|(ours, theirs)| {
+        let [ours, theirs] = [ours, theirs].map(|part| part.as_os_str().to_string_lossy().to_lowercase());
+        // A shorter name is near to too many others.
+        if ours.len() < SHORTEST { (ours == theirs).then_some(0) } else { nearly::slips(&theirs, &ours) }
+    });
+    letters.sum()
+}
+
+/// Returns how many steps it is from one directory to the other, if not all they share is the root.
+fn steps(dir: &Path, known: &Path) -> Option<usize> {
+    let shared = dir.components().zip(known.components()).take_while(|(ours, theirs)| ours == theirs);
+    let shared = shared.filter(|(part, _)| matches!(part, Component::Normal(_))).count();
+    let depth = |path: &Path| path.components().filter(|part| matches!(part, Component::Normal(_))).count();
+    (shared > 0).then(|| depth(dir) + depth(known) - 2 * shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_comes_before_a_name_and_a_name_before_what_lies_around() {
+        let known =
+            ["/home/ana/work/app", "/home/ana/work/site/docs", "/home/ana/notes", "/srv/shop", "/home/ana/work/app"];
+        let known = known.map(Path::new);
+        for (dir, expected) in [
+            ("/home/ana/wrok", vec!["/home/ana/work"]),
+            ("/home/ana/work/sites", vec!["/home/ana/work/site"]),
+            ("/home/ana/WORK", vec!["/home/ana/work"]),
+            ("/home/ana/shop", vec!["/srv/shop"]),
+            ("/home/ana/work/app/src/lib", vec!["/home/ana/work/app"]),
+            ("/home/ana/music", vec!["/home/ana/notes", "/home/ana/work/app"]),
+            ("/opt/tool", vec![]),
+            ("/", vec![]),
+        ] {
+            let found = nearest(Path::new(dir), &known);
+            assert_eq!(found, expected.into_iter().map(PathBuf::from).collect::<Vec<_>>(), "{dir}");
+        }
+    }
+}
