@@ -78,6 +78,13 @@ impl ListArgs {
         let is_filtered = !self.words.is_empty() || place.is_narrow() || since.is_some() || older_than.is_some();
         is_filtered || self.all || self.counts() || self.reverse || self.group.is_some() || self.limit.is_some()
     }
+
+    /// Returns whether the number of a line names its session elsewhere: in the usual order, with nothing left out.
+    pub(crate) fn has_places(&self) -> bool {
+        let FilterArgs { place, since, older_than } = &self.filter;
+        let is_whole = self.words.is_empty() && !place.is_narrow() && since.is_none() && older_than.is_none();
+        is_whole && !self.all && !self.archived && self.sort == SortKey::Active && !self.reverse && self.group.is_none()
+    }
 }
 
 /// Arguments of `agents`.

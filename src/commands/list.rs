@@ -160,6 +160,7 @@ pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, env: &En
             fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
             is_wide: args.wide,
             has_groups: args.group.is_some(),
+            has_places: args.has_places() && env.stdout_is_terminal,
         }),
         ListForm::Csv => Layout::Csv { fields: fields(), has_head: true },
         _ => Layout::Lines(fields()),

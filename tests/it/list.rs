@@ -53,12 +53,12 @@ fn a_terminal_gets_a_table_with_short_ids_and_relative_times() {
     world.add(Claude::session(id(5)).in_dir("/").at("2026-03-01T11:58:00Z").entrypoint("sdk-cli").turn("run\nit", "y"));
     world.add(Leo::pointer(world.dir("home/workspace/app/Demo/app"), &id(4)));
     world.on_terminal(120, ["list", "--color", "never", "--quiet"]).code(0).stderr_eq("").stdout_eq(str![[r#"
-AGENT      ID        TITLE    DIRECTORY  ACTIVE         SIZE  MARKS
-claude     00000005  run it   /          1 min ago     697 B  X
-claude     00000004  Bravo    /usr       58 min ago    786 B  @
-claude     00000002  alpha    /usr/bin   2 days ago    681 B  T
-amplifier  00000001  delta    /usr       2026-02-01  1.9 KiB  i
-amplifier  00000003  charlie  /gone      2026-02-01  2.0 KiB  D
+#  AGENT      ID        TITLE    DIRECTORY  ACTIVE         SIZE  MARKS
+1  claude     00000005  run it   /          1 min ago     697 B  X
+2  claude     00000004  Bravo    /usr       58 min ago    786 B  @
+3  claude     00000002  alpha    /usr/bin   2 days ago    681 B  T
+4  amplifier  00000001  delta    /usr       2026-02-01  1.9 KiB  i
+5  amplifier  00000003  charlie  /gone      2026-02-01  2.0 KiB  D
 
 "#]]);
 }

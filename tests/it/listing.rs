@@ -3,7 +3,7 @@
 use snapbox::str;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::contract::{AgentList, parse};
+use crate::contract::{AgentList, Details, parse};
 use crate::fixtures::{Amplifier, Claude, Leo, id};
 use crate::terminal::Seat;
 use crate::world::World;
@@ -93,6 +93,32 @@ fn a_terminal_shows_what_fits_and_says_how_to_see_the_rest() {
     assert_eq!(screen(&["--limit", "30"]).matches("claude ").count(), 30);
     assert_eq!(world.rejoin(["list"]).code(0).stdout().lines().count(), 40, "a pipe gets all");
     assert_eq!(world.rejoin(["list", "--limit", "0"]).code(0).stdout().lines().count(), 40);
+}
+
+#[test]
+fn the_number_of_a_line_names_its_session_and_is_shown_only_where_it_does() {
+    let world = World::new();
+    (1..=12).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
+    let list = |columns, more: &[&str]| {
+        let args = ["list", "--color", "never"].iter().chain(more);
+        world.on_terminal(columns, args).code(0).stdout()
+    };
+    let table = list(90, &[]);
+    let numbers: Vec<&str> = table.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(numbers.first(), Some(&"#"), "{table}");
+    for (at, line) in table.lines().enumerate().skip(1) {
+        let [number, _, short] = line.split_whitespace().take(3).collect::<Vec<_>>()[..] else { panic!("{line}") };
+        assert_eq!(number, at.to_string());
+        let shown: Details = world.rejoin(["show", number, "--json"]).code(0).json();
+        assert!(shown.session.id.starts_with(short), "{line}: {}", shown.session.id);
+    }
+    for other in
+        [&["--dir", "/usr"][..], &["--sort", "title"], &["--reverse"], &["--group", "project"], &["--all"], &["x"]]
+    {
+        assert!(list(90, other).starts_with("AGENT") || list(90, other).starts_with("ID"), "{other:?}");
+    }
+    assert!(list(60, &[]).starts_with("AGENT"), "a narrow terminal has no room for them");
+    assert!(world.rejoin(["list", "--format", "table"]).code(0).stdout().starts_with("AGENT"));
 }
 
 #[test]

@@ -23,7 +23,13 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
     newest.sort_by_key(|session| Reverse(session.recency()));
     let named: Vec<Session> = newest.into_iter().take(NAMED).cloned().collect();
     let fields = Field::OF_TABLES.into_iter().filter(|field| *field != Field::Marks).collect();
-    let look = Look { short: ShortIds::of(&named), fields: Some(fields), is_wide: false, has_groups: false };
+    let look = Look {
+        short: ShortIds::of(&named),
+        fields: Some(fields),
+        is_wide: false,
+        has_groups: false,
+        has_places: false,
+    };
     let mut rows = Vec::new();
     // Nothing can fail on the way to memory.
     let _ = table::sessions(&mut rows, env, &Styles::default(), &named, &look);

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
+use anstyle::Style;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
 use crate::session::fields::Field;
 use crate::session::marks;
-use crate::session::select::ShortIds;
+use crate::session::select::{ShortIds, list_number};
 use crate::session::{InOrder, Session};
 use crate::system::env::Env;
 use crate::view::render::fields;
@@ -20,6 +21,8 @@ use crate::view::ui::Styles;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
+/// A narrower table has no room for the numbers of its lines.
+const LEAST_FOR_PLACES: usize = 80;
 /// What a table is fitted to where the terminal does not tell its width.
 pub(crate) const DEFAULT_WIDTH: u16 = 120;
 
@@ -34,6 +37,8 @@ pub(crate) struct Look {
     pub is_wide: bool,
     /// Whether each project has a heading of its own.
     pub has_groups: bool,
+    /// Whether each line has its number in front, because that names the session.
+    pub has_places: bool,
 }
 
 /// The cells of a table that is being fitted, a column each.
@@ -55,6 +60,12 @@ pub(crate) fn sessions(
         return Ok(());
     }
     let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+    let digits = sessions.len().to_string().len();
+    let digits = Some(digits).filter(|_| look.has_places && width >= LEAST_FOR_PLACES);
+    let number = |style: Style, number: &str| {
+        digits.map(|digits| format!("{style}{number:>digits$}{style:#}{:GAP$}", "")).unwrap_or_default()
+    };
+    let width = width - digits.map_or(0, |digits| digits + GAP);
     let columns = fit::fitted(sessions, env, look, width);
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -73,7 +84,7 @@ pub(crate) fn sessions(
     let mut lines = table.lines();
     let Styles { header, strong, faint, .. } = styles;
     let head = lines.next().unwrap_or_default();
-    writeln!(out, "{header}{}{header:#}", text::truncated(head.trim_end(), width))?;
+    writeln!(out, "{}{header}{}{header:#}", number(*header, "#"), text::truncated(head.trim_end(), width))?;
     let mut group = None;
     for (at, line) in lines.enumerate() {
         let session = &sessions[at];
@@ -82,7 +93,10 @@ pub(crate) fn sessions(
             let (dir, holds) = heading(&sessions[at..], env, width);
             writeln!(out, "{strong}{dir}{strong:#}{faint}{holds}{faint:#}")?;
         }
-        writeln!(out, "{}", text::truncated(line.trim_end(), width))?;
+        let place = (at + 1).to_string();
+        // A longer number is the beginning of an id.
+        let number = number(*faint, list_number(&place).map_or("", |_| &place));
+        writeln!(out, "{number}{}", text::truncated(line.trim_end(), width))?;
     }
     Ok(())
 }
