@@ -1,31 +1,30 @@
-//! Settings in TOML: single values are read that stand on one line, and nothing is checked.
+//! Settings in TOML of which single values are wanted.
 
-/// Returns what stands behind a key of a table, as it is written.
-pub(crate) fn value<'t>(settings: &'t str, table: &str, key: &str) -> Option<&'t str> {
-    let mut is_table = false;
-    for line in settings.lines().map(str::trim) {
-        if let Some(name) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
-            // A value of several lines may have a line that looks like the head of a table, but not like this one's.
-            is_table = name.0.trim_start_matches('[').trim() == table;
-        } else if let Some((name, value)) = line.split_once('=')
-            && is_table
-            && name.trim() == key
-        {
-            return Some(value.trim());
-        }
+use toml::de::{DeTable, DeValue};
+
+/// The settings of a file; one that is no TOML says nothing.
+pub(crate) struct Settings<'t>(DeTable<'t>);
+
+impl<'t> Settings<'t> {
+    /// Reads them.
+    pub(crate) fn parse(text: &'t str) -> Self {
+        Self(DeTable::parse(text).map(|table| table.into_inner()).unwrap_or_default())
     }
-    None
-}
 
-/// Returns the text behind a key of a table; blank text is none.
-pub(crate) fn text(settings: &str, table: &str, key: &str) -> Option<String> {
-    let value = value(settings, table, key)?;
-    // A string in single quotes is as it stands; one in double quotes is escaped as JSON is.
-    let text = match value.strip_prefix('\'') {
-        Some(rest) => rest.split_once('\'')?.0.to_owned(),
-        None => serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()?,
-    };
-    Some(text).filter(|text| !text.trim().is_empty())
+    fn value(&self, table: &str, key: &str) -> Option<&DeValue<'t>> {
+        Some(self.0.get(table)?.get_ref().get(key)?.get_ref())
+    }
+
+    /// Returns the text behind a key of a table; blank text is none.
+    pub(crate) fn text(&self, table: &str, key: &str) -> Option<String> {
+        let text = self.value(table, key)?.as_str()?;
+        Some(text.to_owned()).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns whether what stands behind a key of a table is true.
+    pub(crate) fn flag(&self, table: &str, key: &str) -> Option<bool> {
+        self.value(table, key)?.as_bool()
+    }
 }
 
 #[cfg(test)]
@@ -34,16 +33,20 @@ mod tests {
 
     #[test]
     fn a_value_is_that_of_its_table() {
-        let settings = "name = \"x\"\n[other]\nname = \"y\"\n[ chat ] # here\ntools = [\"a\",\n  \"b\"]\n\
-            interactive = false # no\nname = \"z \\\"1\\\"\" # a comment\npath = '~/a\\b'\nblank = \" \"\n[env]\nlast = 'l'\n";
-        assert_eq!(text(settings, "chat", "name").as_deref(), Some("z \"1\""));
-        assert_eq!(text(settings, "chat", "path").as_deref(), Some("~/a\\b"));
-        assert_eq!(value(settings, "chat", "interactive"), Some("false # no"));
-        for (table, key) in [("chat", "blank"), ("chat", "last"), ("chat", "interactive"), ("none", "name")] {
-            assert_eq!(text(settings, table, key), None, "{table} {key}");
+        let settings = Settings::parse(
+            "name = \"x\"\n[other]\nname = \"y\"\nat = 2026-03-01T10:00:00Z\n[ chat ] # here\ntools = [\"a\",\n  \"b\"]\n\
+            interactive = false # no\nname = \"z \\\"1\\\"\" # a comment\npath = '~/a\\b'\nblank = \" \"\n[env]\nlast = 'l'\n",
+        );
+        assert_eq!(settings.text("chat", "name").as_deref(), Some("z \"1\""));
+        assert_eq!(settings.text("chat", "path").as_deref(), Some("~/a\\b"));
+        assert_eq!(settings.flag("chat", "interactive"), Some(false));
+        for (table, key) in
+            [("chat", "blank"), ("chat", "last"), ("chat", "interactive"), ("none", "name"), ("name", "x")]
+        {
+            assert_eq!(settings.text(table, key), None, "{table} {key}");
         }
         for broken in ["[chat]\nname = \"x", "[chat]\nname = 'x", "[chat]\nname =", "[chat"] {
-            assert_eq!(text(broken, "chat", "name"), None, "{broken}");
+            assert_eq!(Settings::parse(broken).text("chat", "name"), None, "{broken}");
         }
     }
 }

@@ -75,7 +75,7 @@ impl Env {
         let cwd = std::env::current_dir().ok();
         let home = match home {
             Some(home) => checked_home(home)?,
-            None => match dirs::home_dir() {
+            None => match std::env::home_dir().filter(|home| !home.as_os_str().is_empty()) {
                 Some(home) if home.is_dir() => home,
                 Some(home) => {
                     let message = format!("the home directory {} does not exist", home.display());

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use crate::format::json::{Flag, Text, local_instant, record};
-use crate::format::toml;
+use crate::format::toml::Settings;
 use crate::session::{Message, Role};
 
 /// What stands before the directory in a message that the program begins with.
@@ -89,13 +89,13 @@ pub(super) struct Config {
 impl Config {
     /// Reads the file.
     pub(super) fn parse(settings: &str) -> Self {
-        let text = |key| toml::text(settings, "chat", key);
-        let flag = toml::value(settings, "chat", "interactive").and_then(|value| value.split([' ', '#']).next());
+        let settings = Settings::parse(settings);
+        let text = |key| settings.text("chat", key);
         Self {
             workspace: text("workspace").map(PathBuf::from),
             name: text("name"),
             model: text("model"),
-            is_interactive: flag.and_then(|flag| flag.parse().ok()),
+            is_interactive: settings.flag("chat", "interactive"),
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::format::content::{call, plain_text, tool_calls};
 use crate::format::json::{Flag, Text, epoch, inner, list, member, members, record, text_in, texts_in};
-use crate::format::toml;
+use crate::format::toml::Settings;
 use crate::session::{Message, Role};
 
 /// The format that is understood, as `CURRENT` names it.
@@ -288,5 +288,5 @@ impl OldMessage<'_> {
 
 /// Reads where `config.toml` puts the sessions: `save_dir` in the table `session_logging`.
 pub(crate) fn save_dir(config: &str) -> Option<String> {
-    toml::text(config, "session_logging", "save_dir")
+    Settings::parse(config).text("session_logging", "save_dir")
 }
