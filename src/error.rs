@@ -62,7 +62,7 @@ pub(crate) const DECLINED: &str = "declined";
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done; an empty list is success"),
     (1, "failed, or you answered no and nothing was changed"),
-    (2, "wrong usage, or a removal without --yes and without a terminal to ask on"),
+    (2, "wrong usage, a mistake in the config file, or a removal without --yes and without a terminal to ask on"),
     (3, "partly done: some items failed or were refused, or a host did not answer; the rest were done"),
     (
         4,

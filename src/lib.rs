@@ -14,6 +14,7 @@ mod archive;
 mod change;
 mod cli;
 mod commands;
+mod config;
 mod doctor;
 mod error;
 mod fleet;
@@ -93,6 +94,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let mut ui = Ui::new(env.as_ref().ok(), cli.global.quiet, cli.global.color);
     let elsewhere = env.as_ref().map(Env::elsewhere).unwrap_or_default();
     let outcome = env.map_err(anyhow::Error::from).and_then(|mut env| {
+        if !cli.global.no_config && reads_config(&cli.command) {
+            env.config = commands::config::read(&env)?;
+        }
         commands::hosts::take_host(&mut cli, &mut env);
         if cli.global.hosts.is_empty() {
             dispatch(&cli.command, &env, &mut ui)
@@ -128,6 +132,11 @@ fn called_otherwise(mut words: Vec<String>, at: usize, old: &str, new: &str) -> 
         .hint(format!("run `rejoin {}`", words.join(" ")))
 }
 
+/// Returns whether a verb reads the config file: what agents and programs call does its work whatever stands in it.
+fn reads_config(command: &Command) -> bool {
+    !matches!(command, Command::Save(_) | Command::Hook(_) | Command::Generate(_) | Command::Help(_))
+}
+
 fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match command {
         Command::List(args) => commands::list::run(args, env, ui),
@@ -152,6 +161,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Undo(args) => commands::undo::run(args, env, ui),
         Command::Trash(args) => commands::trash::run(args, env, ui),
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
+        Command::Config(args) => commands::config::run(args, env, ui),
         Command::Generate(args) => commands::generate::run(args, ui),
         Command::Help(args) => commands::help::run(args, ui),
     }

@@ -62,9 +62,16 @@ impl std::fmt::Display for BlobFault {
 }
 
 impl Archive {
-    /// Returns the archive in a directory, or the usual one: `archive` in the data directory.
+    /// Returns the archive in a directory, or the usual one: where the config file says, or else `archive` in the data
+    /// directory.
     pub(crate) fn of(env: &Env, dir: Option<&Path>) -> Self {
-        Self { root: dir.map_or_else(|| env.data_dir().join("archive"), |dir| env.absolute(dir)) }
+        let dir = dir.or(env.config.archive_dir.as_deref());
+        Self { root: dir.map_or_else(|| Self::default_dir(env), |dir| env.absolute(dir)) }
+    }
+
+    /// Returns where an archive is if nothing says otherwise.
+    pub(crate) fn default_dir(env: &Env) -> PathBuf {
+        env.data_dir().join("archive")
     }
 
     /// Returns its directory.

@@ -11,7 +11,7 @@ use crate::session::select::SortKey;
 use crate::session::stats::StatsKey;
 
 /// Arguments of `list`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct ListArgs {
     /// Only sessions with each of these words in their title, first prompt, directory, agent, id or marks
     ///
@@ -34,9 +34,9 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub counts: bool,
 
-    /// Sort by KEY
-    #[arg(long, value_name = "KEY", default_value = "active")]
-    pub sort: SortKey,
+    /// Sort by KEY; by default, by active
+    #[arg(long, value_name = "KEY")]
+    pub sort: Option<SortKey>,
 
     /// Reverse the order
     #[arg(long, short)]
@@ -72,6 +72,11 @@ impl ListArgs {
         self.counts || self.fields.iter().any(|field| field.needs_counts())
     }
 
+    /// Returns the order of the sessions.
+    pub(crate) fn order(&self) -> SortKey {
+        self.sort.unwrap_or_default()
+    }
+
     /// Returns whether something else was asked for than the plain list.
     pub(crate) fn is_narrowed(&self) -> bool {
         let FilterArgs { place, since, older_than } = &self.filter;
@@ -83,7 +88,12 @@ impl ListArgs {
     pub(crate) fn has_places(&self) -> bool {
         let FilterArgs { place, since, older_than } = &self.filter;
         let is_whole = self.words.is_empty() && !place.is_narrow() && since.is_none() && older_than.is_none();
-        is_whole && !self.all && !self.archived && self.sort == SortKey::Active && !self.reverse && self.group.is_none()
+        is_whole
+            && !self.all
+            && !self.archived
+            && self.order() == SortKey::Active
+            && !self.reverse
+            && self.group.is_none()
     }
 }
 

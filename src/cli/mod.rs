@@ -2,6 +2,7 @@
 
 mod archive;
 mod browse;
+mod config;
 mod export;
 mod former;
 mod hook;
@@ -23,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use archive::{ArchiveArgs, RestoreArgs};
 pub(crate) use browse::{SearchArgs, ShowArgs};
+pub(crate) use config::ConfigArgs;
 pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
 pub(crate) use former::former;
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
@@ -67,9 +69,9 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub home: Option<PathBuf>,
 
-    /// Do it on HOST through ssh: an alias, user@host or a group of the configuration (can be repeated)
+    /// Do it on HOST through ssh: an alias, user@host or a group of the config file (can be repeated)
     ///
-    /// `all` is every host of the configuration, `.` this machine. docs/hosts.md says what is done on several at once.
+    /// `all` is every host of the config file, `.` this machine. docs/hosts.md says what is done on several at once.
     #[arg(long = "host", visible_alias = "hosts", global = true, help_heading = GLOBAL, value_name = "HOST",
           value_delimiter = ',')]
     pub hosts: Vec<String>,
@@ -78,6 +80,10 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "TIME", default_value = "10s",
           value_parser = humantime::parse_duration)]
     pub connect_timeout: Duration,
+
+    /// Ignore the config file
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub no_config: bool,
 
     /// Print no notes and no warnings
     #[arg(long, short, global = true, help_heading = GLOBAL)]
@@ -199,6 +205,11 @@ pub(crate) enum Command {
     /// This changes nothing unless --fix is given. The exit status is 4 if there is an error or a warning, or with
     /// --strict any finding.
     Doctor(DoctorArgs),
+    /// Show what the config file says, and what holds where it says nothing
+    ///
+    /// The file is ~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME. `rejoin help config` names its
+    /// keys. rejoin never writes it.
+    Config(ConfigArgs),
     /// Print a man page, a completion script or a JSON schema
     #[command(hide = true)]
     Generate(GenerateArgs),
@@ -234,7 +245,7 @@ pub(crate) enum Generated {
 /// Arguments of `help`.
 #[derive(Args, Debug)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: `exit-codes` or `marks`
+    /// A command, or a topic: `config`, `exit-codes` or `marks`
     #[arg(value_name = "TOPIC")]
     pub topic: Vec<String>,
 }

@@ -11,7 +11,7 @@ use crate::session::select::Selector;
 use crate::session::when::When;
 
 /// Arguments of `cleanup`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct CleanupArgs {
     /// Remove sessions last active before AGE: 30d, last month, 2026-11 or another time; the default is 30d unless
     /// --max-total or --any-age is given
@@ -19,8 +19,8 @@ pub(crate) struct CleanupArgs {
     pub older_than: Option<When>,
 
     /// Keep the last N sessions of each project, however old they are
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub keep_last: usize,
+    #[arg(long, value_name = "N")]
+    pub keep_last: Option<usize>,
 
     /// Remove the oldest sessions until the rest takes at most SIZE: a number of bytes, or a size such as 500M or 10G
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "any_age")]
@@ -54,9 +54,9 @@ pub(crate) struct CleanupArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archive")]
     pub archive_dir: Option<PathBuf>,
 
-    /// Purge from the trash what was removed before AGE
-    #[arg(long, value_name = "AGE", default_value = "14d")]
-    pub trash_keep: When,
+    /// Purge from the trash what was removed before AGE; the default is 14d
+    #[arg(long, value_name = "AGE")]
+    pub trash_keep: Option<When>,
 
     #[command(flatten)]
     pub removal: RemovalArgs,

@@ -136,32 +136,32 @@ fn expires(
 }
 
 fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    if args.archive_dir.is_some() && !archive.root().is_dir() {
-        return Err(no_archive(archive).into());
-    }
+    must_be_there(archive, env)?;
     let verdict = verify::verify(archive);
     ui.answer(args.format, env, &Verified { archive, verdict: &verdict })?;
     Ok(if verdict.faults.is_empty() { Exit::Ok } else { Exit::Findings })
 }
 
 /// A volume that is not mounted must not be taken for an empty one.
-pub(super) fn no_archive(archive: &Archive) -> Refusal {
-    Refusal::new(Exit::NotFound, "no-archive", format!("there is no archive in {}", archive.root().display()))
+pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal> {
+    let root = archive.root();
+    if root.is_dir() || *root == *Archive::default_dir(env) {
+        return Ok(());
+    }
+    Err(Refusal::new(Exit::NotFound, "no-archive", format!("there is no archive in {}", root.display())))
 }
 
 /// Lists what is archived, with the filters and orders of `list`.
 pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::of(env, args.archive_dir.as_deref());
-    if args.archive_dir.is_some() && !archive.root().is_dir() {
-        return Err(no_archive(&archive).into());
-    }
+    must_be_there(&archive, env)?;
     let holdings = archive.holdings();
     super::warn_of_problems(ui, &holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());
     let sessions: Vec<Session> = newest.map(|snapshot| snapshot.manifest.session()).collect();
     let layout = super::list::layout(args, || ShortIds::of(&sessions), env);
     let line = |session: &Session| {
-        Line::of(session, args.sort, filter).only_if(args.words.is_empty() || words::are_in(query, session, env))
+        Line::of(session, args.order(), filter).only_if(args.words.is_empty() || words::are_in(query, session, env))
     };
     let mut ranked: Vec<(Line, Session)> = sessions.into_iter().map(|session| (line(&session), session)).collect();
     let by_name = |(_, a): &(Line, Session), (_, b): &(Line, Session)| (a.agent, &a.id).cmp(&(b.agent, &b.id));

@@ -15,11 +15,13 @@ use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::trash::{self, Purge, Purged};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Unplanned};
-use crate::change::plan::retention::{Family, Guard, Keep, Policy, Verdict};
+use crate::change::plan::retention::{Family, Guard, Keep, Policy, Rule, Verdict};
 use crate::change::removal::{Summaries, cwd_records, day};
 use crate::cli::CleanupArgs;
+use crate::config::KeepRule;
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::command_line;
+use crate::session::select::Filter;
 use crate::session::when::When;
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
@@ -29,8 +31,12 @@ use crate::view::ui::Ui;
 
 /// What goes by age unless something else is asked for.
 const DEFAULT_DAYS: i32 = 30;
+/// How long what was removed stays in the trash unless something else is asked for.
+const TRASH_DAYS: i32 = 14;
 
-pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+pub(crate) fn run(typed: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let (args, from_config) = &super::config::cleanup(typed, env);
+    from_config.iter().for_each(|note| ui.note(note));
     if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
         // What is refused anyway is no matter of a yes.
         let refusal = plan(args, env, ui)?.refusal(args, env);
@@ -132,20 +138,33 @@ fn policy(args: &CleanupArgs, env: &Env) -> Policy {
         now: env.now,
         cutoff: age.map(|age| age.before(env.now, &env.zone)),
         is_relative: age.is_some_and(When::is_relative),
-        keep_last: args.keep_last,
+        keep_last: args.keep_last.unwrap_or_default(),
+        rules: env.config.cleanup.keep.iter().map(|rule| rule_of(rule, env)).collect(),
         max_total: args.max_total,
         only_empty: args.empty,
         all: args.any_age,
     }
 }
 
+/// Returns what a rule of the config file keeps of the sessions that it means.
+fn rule_of(rule: &KeepRule, env: &Env) -> Rule {
+    Rule { since: rule.since.map(|since| since.before(env.now, &env.zone)), last: rule.last }
+}
+
+/// Returns which sessions a rule of the config file means.
+fn rule_filter(rule: &KeepRule, env: &Env) -> Filter {
+    super::dir_filter(&rule.agents, rule.dir.as_deref(), env)
+}
+
 fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let pins = Pins::read(env)?;
     let policy = policy(args, env);
     let filter = super::place_filter(&args.place, env);
+    let rules: Vec<Filter> = env.config.cleanup.keep.iter().map(|rule| rule_filter(rule, env)).collect();
     // Every agent is read, because the fuses compare with all there is.
     let showing = ui.watch("Reading");
-    let mut summaries = Summaries::read(env, &[], &filter, policy.max_total.is_some(), Vec::new(), showing.watcher());
+    let mut summaries =
+        Summaries::read(env, &[], &filter, &rules, policy.max_total.is_some(), Vec::new(), showing.watcher());
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let (families, guards) =
         summaries.decide(&policy, &pins, &args.exclude, |summaries, families| match args.archive {
@@ -176,7 +195,8 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
 
 /// Returns the runs whose trash is old enough to be purged.
 fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Result<Vec<String>, PathError> {
-    let before = args.trash_keep.before(env.now, &env.zone);
+    let trash_keep = args.trash_keep.unwrap_or(When::Ago(TRASH_DAYS.days()));
+    let before = trash_keep.before(env.now, &env.zone);
     let history = History::read(env)?;
     super::warn_of_problems(ui, &history.problems);
     let runs: Vec<Run> = history.runs.into_iter().filter(|run| run.at <= env.now).collect();
@@ -184,7 +204,7 @@ fn due(args: &CleanupArgs, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) ->
     let due: Vec<String> = runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
     // With a clock that jumped ahead everything looks old, and this cannot be undone.
     let newest = runs.iter().map(|run| run.at).max().max(newest);
-    if due.is_empty() || newest.is_some_and(|newest| newest >= before) || !args.trash_keep.is_relative() {
+    if due.is_empty() || newest.is_some_and(|newest| newest >= before) || !trash_keep.is_relative() {
         return Ok(due);
     }
     ui.warn(

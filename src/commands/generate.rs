@@ -11,7 +11,7 @@ use crate::error::{EXIT_CODES, Exit, Refusal};
 use crate::session::{AgentKind, Message};
 use crate::view::render::answer::document_schema;
 use crate::view::render::{
-    agents, archive, cleanup, hook, hosts, json, list, pins, relocate, save, search, stats, stores, trash, undo,
+    agents, archive, cleanup, config, hook, hosts, json, list, pins, relocate, save, search, stats, stores, trash, undo,
 };
 use crate::view::ui::Ui;
 
@@ -113,7 +113,7 @@ fn schema(name: &str) -> anyhow::Result<String> {
 }
 
 /// Returns each answer's name, its kinds and the fields that are its own.
-fn schemas() -> [(&'static str, &'static str, Schema); 29] {
+fn schemas() -> [(&'static str, &'static str, Schema); 30] {
     type Messages = Option<Vec<Message>>;
     [
         ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
@@ -143,6 +143,7 @@ fn schemas() -> [(&'static str, &'static str, Schema); 29] {
         ("archive-verify", "`archive-verify`.", schema_for!(archive::VerifyJson<'_>)),
         ("archived-session", "`archived-session`.", schema_for!(archive::ArchivedSessionJson<'_, Messages>)),
         ("cleanup", "`cleanup-plan` for a dry run, else `cleanup-outcome`.", schema_for!(cleanup::CleanupJson<'_>)),
+        ("config", "`config`.", schema_for!(config::ConfigJson<'_>)),
         ("pins", "`pin-outcome`, or `pin-list` for `--list`.", schema_for!(pins::Pins<'_>)),
         ("save-outcome", "`save-outcome`.", schema_for!(save::SaveJson<'_>)),
         ("hook-change", "`hook-plan` with `--dry-run`, else `hook-outcome`.", schema_for!(hook::HookChangeJson<'_>)),

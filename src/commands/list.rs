@@ -82,7 +82,8 @@ impl InOrder for Shown<'_> {
     }
 }
 
-pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let (args, from_config) = &super::config::list(typed, env);
     let mut filter = super::filter(&args.filter, args.all, env);
     let query = words::sound_query(&args.words, env)?;
     if args.archived {
@@ -93,7 +94,7 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let showing = ui.watch("Reading");
     let places = scan::locate(env, &filter.agents).watched(showing.watcher());
     let mut shelf = places.shelve(env, &filter, wanted, true, |session| {
-        Line::of(session, args.sort, &filter).only_if(args.words.is_empty() || words::are_in(&query, session, env))
+        Line::of(session, args.order(), &filter).only_if(args.words.is_empty() || words::are_in(&query, session, env))
     });
     drop(showing);
     super::warn_of_problems(ui, &shelf.problems);
@@ -118,8 +119,9 @@ pub(crate) fn run(args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let is_nowhere =
         has_none && (args.filter.place.dir.is_some() || says_more(args, env)) && nowhere::note(&filter, env, ui);
     if says_more(args, env) && !is_nowhere {
-        render::notes(&listing, &filter, args.is_narrowed()).iter().for_each(|note| ui.note(note));
+        render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.note(note));
     }
+    from_config.iter().for_each(|note| ui.note(note));
     // The process ends here; giving back each session's memory by itself would take longer than printing it.
     std::mem::forget(listing);
     std::mem::forget((shown.cards, shelf));

@@ -6,6 +6,7 @@ pub(crate) mod backfill;
 mod change;
 pub(crate) mod cleanup;
 pub(crate) mod complete;
+pub(crate) mod config;
 pub(crate) mod dedupe;
 pub(crate) mod delete;
 pub(crate) mod doctor;
@@ -43,11 +44,6 @@ use crate::system::env::Env;
 use crate::system::names;
 use crate::view::ui::Ui;
 use std::path::Path;
-
-/// Returns the groups of hosts that the configuration names.
-fn host_groups(_: &Env) -> Result<std::collections::BTreeMap<String, Vec<String>>, Refusal> {
-    Ok(std::collections::BTreeMap::new())
-}
 
 /// Turns the options of a command into a filter; directories get every name that records may use.
 fn filter(args: &FilterArgs, all: bool, env: &Env) -> Filter {

@@ -91,7 +91,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], env: &Env) -> anyhow::Result<
     let agents: BTreeSet<_> = named.iter().map(|session| session.borrow().agent).collect();
     let agents: Vec<_> = agents.into_iter().collect();
     let mut summaries =
-        Summaries::read(env, &agents, &Filter::default(), false, in_projects(named), Watcher::default());
+        Summaries::read(env, &agents, &Filter::default(), &[], false, in_projects(named), Watcher::default());
     let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
     let mut roots = Vec::new();
     for session in named.iter().map(Borrow::borrow) {

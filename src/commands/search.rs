@@ -51,9 +51,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         }
         return Ok(exit);
     }
-    if args.archive_dir.is_some() && !archive.root().is_dir() {
-        return Err(super::archive::no_archive(&archive).into());
-    }
+    super::archive::must_be_there(&archive, env)?;
     let mut holdings = archive.holdings();
     let problems = std::mem::take(&mut holdings.problems);
     let newest = holdings.sessions.values().filter_map(|snapshots| snapshots.last());

@@ -69,8 +69,8 @@ pub(crate) fn resolve(
 }
 
 fn no_groups() -> Refusal {
-    Refusal::new(Exit::Usage, "usage", "no hosts are configured, so `all` stands for none")
-        .hint("name them in the configuration file (`rejoin help config`), or here: --host NAME")
+    Refusal::new(Exit::Usage, "usage", "the config file names no hosts, so `all` stands for none")
+        .hint("name them in the config file, as `rejoin help config` says, or here: --host NAME")
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(resolved(&["all"]), Ok(["here", "one", "ana@two"].map(str::to_owned).to_vec()));
         assert_eq!(resolved(&["."]), Ok(vec!["here".to_owned()]));
         let none = resolve(&["all".to_owned()], &BTreeMap::new(), "here");
-        assert!(none.expect_err("a refusal").to_string().contains("no hosts are configured"));
+        assert!(none.expect_err("a refusal").to_string().contains("names no hosts"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Settings in TOML of which single values are wanted.
+//! Settings in TOML, for who wants single values of them.
 
 use toml::de::{DeTable, DeValue};
 

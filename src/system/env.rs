@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::config::Config;
 use crate::error::{Exit, Refusal};
 
 /// Names the width of a screen that the answer is for although it goes through a pipe, as `--host` has it go.
@@ -57,6 +58,8 @@ pub(crate) struct Env {
     pub stderr_is_terminal: bool,
     /// The words of this run's command line after the program's name.
     pub words: Vec<String>,
+    /// What the config file says; nothing for a verb that does not read it.
+    pub config: Config,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -114,6 +117,7 @@ impl Env {
             stdout_is_terminal: stdout.is_terminal() || columns.is_some(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             words: Vec::new(),
+            config: Config::default(),
             variables,
         })
     }
@@ -138,6 +142,12 @@ impl Env {
     pub(crate) fn data_dir(&self) -> PathBuf {
         let chosen = self.agent_variable("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
         chosen.unwrap_or_else(|| self.home.join(".local/share")).join("rejoin")
+    }
+
+    /// Returns the file in which a person may say what this program does by default.
+    pub(crate) fn config_file(&self) -> PathBuf {
+        let chosen = self.agent_variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        chosen.unwrap_or_else(|| self.home.join(".config")).join("rejoin/config.toml")
     }
 
     /// Returns the system's directory for what is needed for a moment.
@@ -276,6 +286,7 @@ pub(crate) mod tests {
             stdout_is_terminal: false,
             stderr_is_terminal: false,
             words: Vec::new(),
+            config: Config::default(),
             variables: BTreeMap::new(),
         }
     }

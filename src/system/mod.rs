@@ -4,6 +4,7 @@ pub(crate) mod disk;
 pub(crate) mod env;
 pub(crate) mod fsio;
 pub(crate) mod names;
+pub(crate) mod own_file;
 pub(crate) mod process;
 pub(crate) mod signals;
 pub(crate) mod stamp;

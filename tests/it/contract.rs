@@ -46,6 +46,7 @@ macro_rules! words {
 
 pub(crate) mod archive;
 pub(crate) mod changes;
+pub(crate) mod config;
 pub(crate) mod hooks;
 pub(crate) mod search;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::contract;
-use crate::fixtures::{Claude, Fixture, Pi, id};
+use crate::fixtures::{Claude, Fixture, Pi, id, put};
 use crate::world::{Answer, World};
 
 /// A directory that every machine has.
@@ -341,6 +341,22 @@ fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_the
             assert_eq!(read(hosts.home(name)), read(hosts.0.home()), "{name} {number}");
         }
     }
+}
+
+#[test]
+fn the_config_file_names_groups_and_what_a_table_of_hosts_shows() {
+    let hosts = two();
+    let none = hosts.rejoin(&["list", "--hosts", "all"]).code(2);
+    assert!(none.stderr().contains("the config file names no hosts"), "{}", none.stderr());
+    let config = "[list]\nfields = [\"host\", \"id\"]\nsort = \"agent\"\nagent = [\"claude\"]\n[hosts]\nlab = [\"one\", \"two\"]\nrest = [\"down\"]\n";
+    put(&hosts.0.home().join(".config/rejoin/config.toml"), config);
+    let lab = hosts.rejoin(&["list", "--host", "lab"]).code(0);
+    assert_eq!(columns(&lab, [0, 2]), pairs(&[("one", 3), ("two", 2), ("one", 1)]), "a pipe has nothing of it");
+    let all = hosts.rejoin(&["list", "--hosts", "all"]).code(3);
+    assert!(all.stderr().starts_with("error: down: "), "{}", all.stderr());
+    let table = hosts.0.on_terminal(60, ["--color=never", "list", "--host", "lab"]).code(0).stdout();
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines, [["HOST", "ID"], ["one", &id(3)[..8]], ["one", &id(1)[..8]]], "{table}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod cleanup;
 mod cleanup_archive;
 mod cline;
 mod codex;
+mod config;
 mod r#continue;
 mod copilot;
 mod cron;

@@ -126,8 +126,8 @@ The exit status of rejoin tells a script what happened:
 
     0  done; an empty list is success
     1  failed, or you answered no and nothing was changed
-    2  wrong usage, or a removal without --yes and without a terminal to ask on
-    3  partly done: some items failed or were refused, the rest were done
+    2  wrong usage, a mistake in the config file, or a removal without --yes and without a terminal to ask on
+    3  partly done: some items failed or were refused, or a host did not answer; the rest were done
     4  `doctor` found an error or a warning, `archive --verify` found damage, or `cleanup --dry-run --exit-code` found something to do
     5  no such session
     6  ambiguous: several sessions match, or the evidence cannot rank several copies; the candidates are listed

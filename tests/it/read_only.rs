@@ -36,6 +36,7 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["search", "e", "--all", "--format", format],
             vec!["search", "e", "--archived", "--format", format],
             vec!["archive", "--verify", "--format", format],
+            vec!["config", "--format", format],
             vec!["archive", "--every", "--dry-run", "--format", format],
         ]
     };
@@ -48,6 +49,7 @@ fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["help", "list"],
         vec!["help", "exit-codes"],
         vec!["help", "marks"],
+        vec!["help", "config"],
         vec!["list", "--format", "csv"],
         vec!["--version"],
         vec!["generate", "man", "rejoin"],

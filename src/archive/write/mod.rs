@@ -143,7 +143,7 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
 /// Makes the archive's directory where it may, and takes its lock.
 fn lock(archive: &Archive, disk: &dyn Disk, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
     let root = archive.root();
-    let is_default = *root == *Archive::of(env, None).root();
+    let is_default = *root == *Archive::default_dir(env);
     let made = match disk.open_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && is_default => disk::make_dirs(disk, root),
         // A volume that is not mounted must not be taken for an empty one, so those above it must be there.

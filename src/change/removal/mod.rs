@@ -52,7 +52,8 @@ pub(crate) struct Summaries {
 }
 
 impl Summaries {
-    /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `sizes`
+    /// Reads every session of these agents, or of all when none is given; `filter` says which are asked for, `rules` which
+    /// each rule of the policy means, `sizes`
     /// whether [`Self::decide`] is going to weigh all of them. What goes is looked at, and so weighed, anyway.
     /// `named` are copies that lie in no store; `watcher` receives how many copies were read, and later how many sessions were
     /// inspected.
@@ -60,6 +61,7 @@ impl Summaries {
         env: &Env,
         agents: &[AgentKind],
         filter: &Filter,
+        rules: &[Filter],
         sizes: bool,
         named: Vec<Located>,
         watcher: Watcher,
@@ -75,7 +77,7 @@ impl Summaries {
             if let (Some(dir), Ok(mut dirs)) = (dir, recorded_dirs.lock()) {
                 dirs.insert((agent, dir.value.clone()));
             }
-            Box::new(Summary::of(copy, filter))
+            Box::new(Summary::of(copy, filter, rules))
         });
         copies.par_sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
         let mut starts = Vec::with_capacity(copies.len() + 1);
@@ -254,6 +256,10 @@ impl Summaries {
                     || inspection.is_some_and(|inspection| inspection.is_unparsable),
                 is_pinned: pins.has(agent, id),
                 is_excluded: excluded.iter().any(|selector| means(selector, agent, id)),
+                rules: match copies {
+                    [copy] => copy.rules.as_deref().unwrap_or_default().into(),
+                    copies => copies.iter().flat_map(|copy| copy.rules.iter().flatten()).copied().collect(),
+                },
                 is_asked_for: copies.iter().any(|copy| copy.is_asked_for),
                 is_its_agents: inspection.is_some_and(|inspection| inspection.its_agents().is_some()),
             }

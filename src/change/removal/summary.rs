@@ -39,16 +39,23 @@ pub(crate) struct Summary {
     pub(super) title: Option<Box<str>>,
     pub(super) dir: Option<Box<str>>,
     pub(super) is_asked_for: bool,
+    /// The places of the rules that mean it, if any.
+    pub(super) rules: Option<Box<[u16]>>,
 }
 
 impl Summary {
-    pub(super) fn of(mut copy: Copy, filter: &Filter) -> Self {
+    /// Summarises a copy; `filter` says whether it is asked for, and `rules` which others mean it.
+    pub(super) fn of(mut copy: Copy, filter: &Filter, rules: &[Filter]) -> Self {
         // A path that was put together has room for as much again.
-
         copy.place.side_dir.iter_mut().for_each(PathBuf::shrink_to_fit);
+        let is_of_agent = |filter: &Filter| filter.agents.is_empty() || filter.agents.contains(&copy.place.agent());
         let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));
         let is_of_dir = filter.dirs.is_empty() || copy.directories().any(is_in);
-        let is_of_agent = filter.agents.is_empty() || filter.agents.contains(&copy.place.agent());
+        let is_meant = |rule: &Filter| {
+            is_of_agent(rule) && (rule.dirs.is_empty() || copy.directories().any(|dir| rule.is_below(dir)))
+        };
+        let meant = rules.iter().zip(0..).filter(|(rule, _)| is_meant(rule)).map(|(_, at)| at);
+        let rules: Box<[u16]> = meant.collect();
         let created_at = copy.created_at.as_ref().map(|at| at.value);
         let active_at = copy.active_at.as_ref().map(|at| at.value);
         let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
@@ -65,7 +72,8 @@ impl Summary {
             is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(health)),
             title,
             dir: dir.map(|dir| dir.value.to_string_lossy().into()),
-            is_asked_for: is_of_dir && is_of_agent,
+            is_asked_for: is_of_dir && is_of_agent(filter),
+            rules: (!rules.is_empty()).then_some(rules),
             liveness: Some(copy.liveness).filter(|liveness| *liveness != Liveness::Idle).map(Box::new),
             parent_id: copy.parent_id.map(Into::into),
             place: Arc::new(copy.place),

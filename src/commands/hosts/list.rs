@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::cli::{Format, ListArgs, ListForm};
+use crate::commands::config;
 use crate::commands::hosts::{Asking, conclude};
 use crate::commands::list::{room_of_screen, says_more};
+use crate::config::in_words;
 use crate::error::Exit;
 use crate::fleet::merge::Merged;
 use crate::fleet::of_others;
@@ -69,17 +71,33 @@ fn next(rows: &mut Rows, sort: SortKey, is_reversed: bool) -> Option<(Place, Row
     Some((Place { key, is_reversed }, Row { host, line, session }))
 }
 
-pub(super) fn run(args: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
+/// Returns the filters and the order that the config file adds to what was typed.
+fn of_config(typed: &ListArgs, args: &ListArgs, env: &Env) -> Vec<String> {
+    let agents: Vec<&str> = args.filter.place.agents.agent.iter().map(|agent| agent.name()).collect();
+    let has_agents = typed.filter.place.agents.agent.is_empty() && !agents.is_empty();
+    let since = env.config.said("list.since").map(|said| in_words(&said.value));
+    let since = since.filter(|_| typed.filter.since.is_none() && args.filter.since.is_some());
+    let sort = env.config.said("list.sort").map(|said| in_words(&said.value));
+    let sort = sort.filter(|_| typed.sort.is_none() && args.sort.is_some());
+    let agents = has_agents.then(|| format!("--agent={}", agents.join(",")));
+    let others = [("--since", since), ("--sort", sort)];
+    let others = others.into_iter().filter_map(|(option, value)| Some(format!("{option}={}", value?)));
+    agents.into_iter().chain(others).collect()
+}
+
+pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
+    let (args, from_config) = &config::list(typed, env);
     let limit = match args.limit {
         Some(0) => None,
         None if says_more(args, env) => room_of_screen(env),
         limit => limit,
     };
     let with = ["--format=ndjson".to_owned()].into_iter().chain(limit.map(|limit| format!("--limit={limit}")));
-    let with: Vec<String> = with.chain(args.counts().then(|| "--counts".to_owned())).collect();
+    let with = with.chain(args.counts().then(|| "--counts".to_owned())).chain(of_config(typed, args, env));
+    let with: Vec<String> = with.collect();
     let mut sources = asking.rows(KIND, &of_others(&env.words, OURS, &with), ui)?;
-    let nexts = sources.iter_mut().map(|rows| || next(rows, args.sort, args.reverse)).collect();
+    let nexts = sources.iter_mut().map(|rows| || next(rows, args.order(), args.reverse)).collect();
     let mut merged = Merged::new(nexts);
     let shown = merged.by_ref().take(limit.unwrap_or(usize::MAX));
     let mut rows: Box<dyn Iterator<Item = Row>> = if args.group.is_some() {
@@ -111,6 +129,7 @@ pub(super) fn run(args: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::
             ui.warn(&format!("{unknown} {message}"));
         }
     }
+    from_config.iter().for_each(|note| ui.note(note));
     Ok(conclude(&reports, args.format.json_or_table(), ui))
 }
 
@@ -146,6 +165,7 @@ fn table(rows: &mut dyn Iterator<Item = Row>, args: &ListArgs, env: &Env, ui: &m
         fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
         is_wide: args.wide,
         has_groups: args.group.is_some(),
+        has_places: false,
     };
     let styles = ui.styles;
     Layout::Table(look).write(ui.data(), env, &styles, &sessions.as_slice())?;

@@ -46,7 +46,7 @@ impl Asking<'_> {
 
 /// Does a command on other hosts; `json` is the form that a script asked for.
 pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let hosts = destination::resolve(&cli.global.hosts, &super::host_groups(env)?, &env.hostname)?;
+    let hosts = destination::resolve(&cli.global.hosts, &env.config.hosts, &env.hostname)?;
     refuse_here(env)?;
     let columns = env.width.filter(|_| env.stdout_is_terminal);
     let manner = Manner { timeout: cli.global.connect_timeout, columns, has_colors: ui.has_colors() };

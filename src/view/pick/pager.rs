@@ -7,7 +7,8 @@ use crate::system::env::{Env, Program};
 
 /// Runs the pager on what `write` gives it, and waits until it ends; says why if that fails.
 pub(super) fn show(env: &Env, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
-    let words = env.variable("PAGER").map(|pager| pager.to_string_lossy().into_owned()).unwrap_or_default();
+    let own = env.variable("PAGER").map(|pager| pager.to_string_lossy().into_owned());
+    let words = own.or_else(|| env.config.pager.clone()).unwrap_or_default();
     let chosen: Vec<&str> = words.split_whitespace().collect();
     let pagers = [chosen.as_slice(), &["less"], &["more"]];
     let found = pagers.iter().find_map(|words| match env.find_program(words.first()?) {

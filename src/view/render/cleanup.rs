@@ -153,7 +153,7 @@ pub(crate) struct ErrorJson<'a> {
 #[schemars(rename = "Kept", deny_unknown_fields)]
 pub(crate) struct KeptJson<'a> {
     /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `recent`,
-    /// `not-empty`, `keep-last`, `newer`, `parent` or `its-agents`.
+    /// `not-empty`, `keep-last`, `keep-rule`, `newer`, `parent` or `its-agents`.
     pub reason: &'a str,
     /// How many, their sub-agents not counted.
     pub sessions: usize,

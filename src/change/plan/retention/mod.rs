@@ -2,16 +2,19 @@
 //!
 //! A session and its sub-agents are a family: they stay or go together. A reason to stay beats every reason to go.
 
-use std::collections::{BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use smallvec::SmallVec;
 
-use crate::session::{AgentKind, CLOCK_SKEW, Liveness, SessionKind};
+use crate::session::{AgentKind, Liveness, SessionKind};
 pub(crate) use guard::{Guard, guards};
+pub(crate) use rules::Rule;
 pub(crate) use verdict::{Go, Keep, Verdict};
 
 mod guard;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -30,6 +33,8 @@ pub(crate) struct Policy {
     pub is_relative: bool,
     /// How many sessions of each project stay, newest first.
     pub keep_last: usize,
+    /// What stays whatever else is asked for.
+    pub rules: Vec<Rule>,
     /// The oldest go until the rest has at most this many bytes.
     pub max_total: Option<u64>,
     /// Only sessions without a prompt and without a reply go.
@@ -65,6 +70,8 @@ pub(crate) struct Candidate<'a> {
     pub is_pinned: bool,
     /// Whether a person excluded it from this cleanup.
     pub is_excluded: bool,
+    /// The places of the rules that it is meant by.
+    pub rules: Cow<'a, [u16]>,
     /// Whether it is of the agents and directories that were asked for.
     pub is_asked_for: bool,
     /// Whether only its agent can remove it.
@@ -124,7 +131,8 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
             _ => Verdict::Stays(Keep::Newer),
         };
     }
-    keep_last(&mut families, candidates, policy);
+    rules::keep_last(&mut families, candidates, policy);
+    rules::keep_by_rules(&mut families, candidates, policy);
     shrink(&mut families, candidates, policy);
     keep_parents(&mut families, roots, parent);
     families
@@ -188,32 +196,6 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
         (one.is_its_agents, Keep::ItsAgents),
     ];
     reasons.into_iter().find(|(is, _)| *is).map(|(_, keep)| keep)
-}
-
-/// Keeps the newest of each project; those that stay anyway, and empty ones, are counted or not as they are there.
-fn keep_last(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
-    if policy.keep_last == 0 {
-        return;
-    }
-    let mut by_project: HashMap<(AgentKind, Option<&str>), Vec<usize>> = HashMap::new();
-    for (at, family) in families.iter().enumerate() {
-        let root = &candidates[family.root()];
-        // Empty sessions would take the places of sessions that someone wants to continue.
-        if root.kind != SessionKind::Empty {
-            by_project.entry((root.agent, root.project)).or_default().push(at);
-        }
-    }
-    for mut of_project in by_project.into_values() {
-        // A session with a time in the future takes no other's place.
-        let is_to_come =
-            |at: usize| families[at].active_at.is_some_and(|time| time.duration_since(policy.now) > CLOCK_SKEW);
-        of_project.sort_by_key(|at| (is_to_come(*at), std::cmp::Reverse(families[*at].active_at), *at));
-        for at in of_project.into_iter().take(policy.keep_last) {
-            if families[at].goes() || families[at].verdict == Verdict::Stays(Keep::Newer) {
-                families[at].verdict = Verdict::Stays(Keep::AmongNewest);
-            }
-        }
-    }
 }
 
 /// Lets the oldest go until what stays is small enough.

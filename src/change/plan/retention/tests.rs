@@ -29,6 +29,7 @@ fn candidate(id: &str) -> Candidate<'_> {
         is_unparsable: false,
         is_pinned: false,
         is_excluded: false,
+        rules: Cow::Borrowed(&[]),
         is_asked_for: true,
         is_its_agents: false,
     }
@@ -40,6 +41,7 @@ fn policy() -> Policy {
         cutoff: Some(before(720)),
         is_relative: true,
         keep_last: 0,
+        rules: Vec::new(),
         max_total: None,
         only_empty: false,
         all: false,
@@ -95,6 +97,26 @@ fn the_oldest_go_until_the_rest_fits_and_no_more() {
     let pinned = Candidate { is_pinned: true, ..aged("b", 40) };
     let ids = [aged("a", 10), pinned, aged("c", 30), aged("d", 20)];
     assert_eq!(verdicts(&ids, &policy), [stays, Verdict::Stays(Keep::Pinned), goes, goes]);
+}
+
+#[test]
+fn a_rule_keeps_what_is_new_enough_and_the_last_of_what_it_means() {
+    let aged =
+        |id, hours, rules| Candidate { active_at: Some(before(hours)), rules: Cow::Borrowed(rules), ..candidate(id) };
+    let ids = [
+        aged("a", 2000, &[0]),
+        aged("b", 900, &[0]),
+        aged("c", 3000, &[1]),
+        aged("d", 4000, &[1]),
+        aged("e", 900, &[]),
+    ];
+    let rules = vec![Rule { since: Some(before(1000)), last: None }, Rule { since: None, last: Some(1) }];
+    let (goes, rule) = (Verdict::Goes(Go::Old), Verdict::Stays(Keep::Rule));
+    assert_eq!(verdicts(&ids, &Policy { rules, ..policy() }), [goes, rule, rule, goes, goes]);
+    let everything = vec![Rule { since: None, last: None }];
+    let all = Policy { rules: everything, all: true, cutoff: None, ..policy() };
+    let goes = Verdict::Goes(Go::All);
+    assert_eq!(verdicts(&ids, &all), [rule, rule, goes, goes, goes]);
 }
 
 #[test]
@@ -194,6 +216,8 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
         is_unparsable: any.flags[0],
         is_pinned: any.flags[1],
         is_excluded: any.flags[2],
+        // Each of two rules is about half of the sessions.
+        rules: (0..2).filter(|rule| number & (1 << rule) != 0).collect(),
         is_asked_for: any.flags[3],
         is_its_agents: any.flags[4],
     };
@@ -225,6 +249,7 @@ impl AnyPolicy {
             cutoff: self.days.map(|days| now - SignedDuration::from_hours(24 * days)),
             is_relative: true,
             keep_last: self.keep_last,
+            rules: Vec::new(),
             max_total: self.max_total,
             only_empty: self.only_empty,
             all,
@@ -299,6 +324,30 @@ proptest! {
             !family.goes() || root.kind == SessionKind::Empty || newer > policy.keep_last
         };
         prop_assert!(families.iter().all(|family| is_kept_or_older(&family)));
+    }
+
+    #[test]
+    fn rules_only_ever_keep_more(
+        all in prop::collection::vec(any_session(), 0..16),
+        policy in any_policy(),
+        rules in prop::collection::vec((prop::option::of(0..100_i64), prop::option::of(0..4_usize)), 2),
+    ) {
+        // Under a limit on the size, what is kept takes room that others must give.
+        let policy = AnyPolicy { max_total: None, ..policy }.at(now());
+        let since = |days: i64| now() - SignedDuration::from_hours(24 * days);
+        let rules: Vec<Rule> =
+            rules.into_iter().map(|(days, last)| Rule { since: days.map(since), last }).collect();
+        let candidates = candidates(&all, now());
+        let without = decide(&candidates, &policy);
+        let with = decide(&candidates, &Policy { rules: rules.clone(), ..policy });
+        for (with, without) in with.iter().zip(&without) {
+            prop_assert!(!with.goes() || without.goes(), "{with:?} {without:?}");
+            let places = with.members.iter().flat_map(|member| candidates[*member].rules.iter());
+            for rule in places.map(|place| &rules[usize::from(*place)]).filter(|_| with.goes()) {
+                let is_since = rule.since.is_some_and(|since| with.active_at >= Some(since));
+                prop_assert!(!is_since && (rule.since.is_some() || rule.last.is_some()), "{with:?} {rule:?}");
+            }
+        }
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub(crate) enum Keep {
     /// It is among the newest of its project.
     #[strum(serialize = "keep-last")]
     AmongNewest,
+    /// A rule of the config file keeps it.
+    #[strum(serialize = "keep-rule")]
+    Rule,
     /// It is not old enough, or there is room for it.
     Newer,
     /// A session that came from it stays.
@@ -52,6 +55,7 @@ impl Keep {
             Self::NotAskedFor => "not selected",
             Self::NotEmpty => "not empty",
             Self::AmongNewest => "among the last of their project",
+            Self::Rule => "kept by a rule",
             Self::Newer => "newer",
             Self::Parent => "parents of kept sessions",
             Self::ItsAgents => "in their agent's database",

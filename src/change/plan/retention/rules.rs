@@ -1,0 +1,83 @@
+//! What stays by count or by a rule of the config file, whatever else is asked for. Nothing here lets anything go.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::{Candidate, Family, Keep, Policy, Verdict};
+use crate::session::{AgentKind, CLOCK_SKEW, SessionKind};
+
+/// Sessions that stay.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    /// Those active at this time or later.
+    pub since: Option<Timestamp>,
+    /// The newest of each project.
+    pub last: Option<usize>,
+}
+
+impl Rule {
+    /// Returns whether it keeps a session by its time; without any condition it keeps each that it means.
+    fn keeps_by_time(&self, active_at: Option<Timestamp>) -> bool {
+        match self.since {
+            Some(since) => active_at.is_none_or(|at| at >= since),
+            None => self.last.is_none(),
+        }
+    }
+}
+
+/// Keeps the newest of each project.
+pub(super) fn keep_last(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
+    for at in newest(families, candidates, policy, policy.keep_last, |_| true) {
+        keep(&mut families[at], Keep::AmongNewest);
+    }
+}
+
+/// Keeps what the rules mean: a session counts with all its sub-agents.
+pub(super) fn keep_by_rules(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
+    for (place, rule) in policy.rules.iter().enumerate() {
+        let is_meant = |family: &Family| {
+            family.members.iter().any(|member| candidates[*member].rules.iter().any(|at| usize::from(*at) == place))
+        };
+        for at in newest(families, candidates, policy, rule.last.unwrap_or_default(), is_meant) {
+            keep(&mut families[at], Keep::Rule);
+        }
+        for family in families.iter_mut().filter(|family| is_meant(family) && rule.keeps_by_time(family.active_at)) {
+            keep(family, Keep::Rule);
+        }
+    }
+}
+
+fn keep(family: &mut Family, why: Keep) {
+    if family.goes() || family.verdict == Verdict::Stays(Keep::Newer) {
+        family.verdict = Verdict::Stays(why);
+    }
+}
+
+/// Returns the newest of each project; those that stay anyway, and empty ones, are counted or not as they are there.
+fn newest(
+    families: &[Family],
+    candidates: &[Candidate<'_>],
+    policy: &Policy,
+    count: usize,
+    is_meant: impl Fn(&Family) -> bool,
+) -> Vec<usize> {
+    let mut by_project: HashMap<(AgentKind, Option<&str>), Vec<usize>> = HashMap::new();
+    for (at, family) in families.iter().enumerate().filter(|(_, family)| count > 0 && is_meant(family)) {
+        let root = &candidates[family.root()];
+        // Empty sessions would take the places of sessions that someone wants to continue.
+        if root.kind != SessionKind::Empty {
+            by_project.entry((root.agent, root.project)).or_default().push(at);
+        }
+    }
+    let mut kept = Vec::new();
+    for mut of_project in by_project.into_values() {
+        // A session with a time in the future takes no other's place.
+        let is_to_come =
+            |at: usize| families[at].active_at.is_some_and(|time| time.duration_since(policy.now) > CLOCK_SKEW);
+        of_project.sort_by_key(|at| (is_to_come(*at), Reverse(families[*at].active_at), *at));
+        kept.extend(of_project.into_iter().take(count));
+    }
+    kept
+}

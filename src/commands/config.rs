@@ -1,0 +1,124 @@
+//! `rejoin config`, and what the config file says to other verbs.
+
+use crate::archive::Archive;
+use crate::cli::{CleanupArgs, ConfigArgs, ListArgs, ListForm};
+use crate::config::{Config, KEYS, Key, Said, in_words};
+use crate::error::{Exit, Refusal};
+use crate::format::{command_line, shell};
+use crate::system::env::Env;
+use crate::system::own_file::{self, Unread};
+use crate::view::render::config::{Holding, Setting, Source};
+use crate::view::ui::Ui;
+
+/// Nobody writes a longer one by hand.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// Shows what holds, and from where.
+pub(crate) fn run(args: &ConfigArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let mut settings = Vec::new();
+    for key in KEYS.iter().filter(|key| !key.is_for_many()) {
+        settings.push(setting(key, env));
+    }
+    let many = env.config.said.iter().filter(|said| KEYS.iter().all(|key| key.name != said.key || key.is_for_many()));
+    settings.extend(many.map(from_file));
+    let file = env.config_file();
+    ui.answer(args.format, env, &Holding { exists: env.config.file.is_some(), file, settings })?;
+    Ok(Exit::Ok)
+}
+
+fn from_file(said: &Said) -> Setting {
+    let words = in_words(&said.value);
+    Setting { key: said.key.clone(), value: said.value.clone(), words, source: Source::File, line: Some(said.line) }
+}
+
+fn setting(key: &Key, env: &Env) -> Setting {
+    let text = |text: String, source| Setting {
+        key: key.name.to_owned(),
+        value: text.clone().into(),
+        words: text,
+        source,
+        line: None,
+    };
+    let pager = env.variable("PAGER").filter(|_| key.name == "pager");
+    match (pager, env.config.said(key.name)) {
+        (Some(pager), _) => text(pager.to_string_lossy().into_owned(), Source::Environment),
+        (None, Some(said)) => from_file(said),
+        _ if key.name == "archive.dir" => {
+            text(Archive::default_dir(env).to_string_lossy().into_owned(), Source::Default)
+        }
+        _ => Setting { value: key.default().unwrap_or_default(), ..text(key.default_in_words(), Source::Default) },
+    }
+}
+
+/// Reads the config file.
+pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
+    let file = env.config_file();
+    let unsafe_file = |message: String, hint: String| Refusal::new(Exit::Failure, "unsafe-config", message).hint(hint);
+    let bytes = match own_file::read(&file, MAX_BYTES, env.foreign_home) {
+        Ok(None) => return Ok(Config::default()),
+        Ok(Some(bytes)) => bytes,
+        Err(Unread::Writable(path)) => {
+            let hint =
+                format!("run `chmod go-w {}`, or use --no-config this time", shell::word(&path.to_string_lossy()));
+            return Err(unsafe_file(Unread::Writable(path).to_string(), hint).into());
+        }
+        Err(unread) => {
+            return Err(unsafe_file(unread.to_string(), "use --no-config to do without it".to_owned()).into());
+        }
+    };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count() - 1;
+        Refusal::new(Exit::Usage, "bad-config", format!("{}:{line}: this is not UTF-8", file.display()))
+    })?;
+    let config = Config::parse(&text, &file)?;
+    Ok(if env.foreign_home { config.of_another_home() } else { config })
+}
+
+/// Fills in what the file says of a table of sessions, and says which filters it adds. What a pipe gets does not depend on it.
+pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
+    let (mut args, config) = (args.clone(), &env.config.list);
+    if args.format.form(env.stdout_is_terminal) != ListForm::Table {
+        return (args, None);
+    }
+    args.limit = args.limit.or(config.limit);
+    args.sort = args.sort.or(config.sort);
+    args.wide |= config.is_wide;
+    if args.fields.is_empty() {
+        args.fields.clone_from(&config.fields);
+    }
+    let mut added = Vec::new();
+    let filter = &mut args.filter;
+    // Words look for something: it may be anywhere.
+    if args.words.is_empty() && filter.since.is_none() && filter.older_than.is_none() && config.since.is_some() {
+        filter.since = config.since;
+        added.push("list.since");
+    }
+    let agents = &mut filter.place.agents.agent;
+    if args.words.is_empty() && agents.is_empty() && !config.agents.is_empty() {
+        agents.clone_from(&config.agents);
+        added.push("list.agent");
+    }
+    let said: Vec<String> = added.into_iter().filter_map(|key| env.config.said(key)).map(Said::to_string).collect();
+    let note = (!said.is_empty()).then(|| {
+        let all = command_line::again(env, &[], &["--no-config"]);
+        format!("{} holds: {}. `{all}` lists without.", env.tilde(&env.config_file()), said.join(", "))
+    });
+    (args, note)
+}
+
+/// Fills in what the file says of a cleanup, and says where the age comes from.
+pub(super) fn cleanup(args: &CleanupArgs, env: &Env) -> (CleanupArgs, Option<String>) {
+    let (mut args, config) = (args.clone(), &env.config.cleanup);
+    args.keep_last = args.keep_last.or(config.keep_last);
+    args.trash_keep = args.trash_keep.or(config.trash_keep);
+    args.archive |= config.archives;
+    let is_aged = args.older_than.is_none() && args.max_total.is_none() && !args.any_age;
+    let said = env.config.said("cleanup.older-than").filter(|_| is_aged);
+    if is_aged {
+        args.older_than = config.older_than;
+    }
+    let file = env.config_file();
+    let note = said
+        .map(|said| format!("--older-than {} comes from {}:{}.", in_words(&said.value), env.tilde(&file), said.line));
+    (args, note)
+}

@@ -1,0 +1,165 @@
+//! The config file: which keys there are, and what a file says. Pure: it is told the text and the file's name.
+//!
+//! Nothing here writes one; a person does, in an editor.
+
+mod keys;
+mod table;
+mod value;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Exit, Refusal};
+use crate::session::AgentKind;
+use crate::session::fields::Field;
+use crate::session::select::SortKey;
+use crate::session::when::When;
+pub(crate) use keys::{KEYS, Key, example};
+use table::{Mistake, Table};
+pub(crate) use table::{Said, in_words};
+
+/// What the config file says; where it says nothing, the defaults hold.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Config {
+    /// The file that was read, if there is one.
+    pub file: Option<PathBuf>,
+    /// The program that shows what is longer than a screen.
+    pub pager: Option<String>,
+    /// Where the archive is.
+    pub archive_dir: Option<PathBuf>,
+    /// What `list` shows to people.
+    pub list: ListConfig,
+    /// What `cleanup` takes and keeps.
+    pub cleanup: CleanupConfig,
+    /// Names for several machines at once, and the machines.
+    pub hosts: BTreeMap<String, Vec<String>>,
+    /// Each key that it sets, in the order of the file.
+    pub said: Vec<Said>,
+}
+
+/// What `list` shows to people.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ListConfig {
+    /// Whose sessions, everybody's when empty.
+    pub agents: Vec<AgentKind>,
+    /// Since when.
+    pub since: Option<When>,
+    /// How many at most, all with 0.
+    pub limit: Option<usize>,
+    /// Which columns, the usual ones when empty.
+    pub fields: Vec<Field>,
+    /// In which order.
+    pub sort: Option<SortKey>,
+    /// Whether marks are words.
+    pub is_wide: bool,
+}
+
+/// What `cleanup` takes and keeps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CleanupConfig {
+    /// The age from which sessions go, where no option says otherwise.
+    pub older_than: Option<When>,
+    /// How many of each project stay.
+    pub keep_last: Option<usize>,
+    /// How long what was removed stays in the trash.
+    pub trash_keep: Option<When>,
+    /// Whether everything is archived before it goes.
+    pub archives: bool,
+    /// What stays whatever else is asked for.
+    pub keep: Vec<KeepRule>,
+}
+
+/// Sessions that no cleanup takes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeepRule {
+    /// Of these agents, of any when empty.
+    pub agents: Vec<AgentKind>,
+    /// Of this directory and its subdirectories.
+    pub dir: Option<PathBuf>,
+    /// Active since then.
+    pub since: Option<When>,
+    /// The newest of each project.
+    pub last: Option<usize>,
+}
+
+impl Config {
+    /// Understands the text of a file; a mistake in it is an error that names the line.
+    pub(crate) fn parse(text: &str, file: &Path) -> Result<Self, Refusal> {
+        let config = Self::read(text).map_err(|mistake| {
+            let line = table::line(text, mistake.at);
+            let message = format!("{}:{line}: {}", file.display(), mistake.message);
+            let hint = mistake.hint.map(|hint| format!("{hint}; ")).unwrap_or_default();
+            let hint = format!("{hint}run `rejoin help config` to see every key, or use --no-config this time");
+            Refusal::new(Exit::Usage, "bad-config", message).hint(hint)
+        })?;
+        Ok(Self { file: Some(file.to_owned()), ..config })
+    }
+
+    fn read(text: &str) -> Result<Self, Mistake> {
+        let mut config = Self::default();
+        let mut root = Table::root(text)?;
+        config.pager = root.take("pager", value::filled)?;
+        if let Some(mut archive) = root.table("archive")? {
+            config.archive_dir = archive.take("dir", value::dir)?;
+            root.done(archive)?;
+        }
+        if let Some(mut list) = root.table("list")? {
+            config.list = ListConfig {
+                agents: list.take("agent", value::agents)?.unwrap_or_default(),
+                since: list.take("since", value::when)?,
+                limit: list.take("limit", value::number)?,
+                fields: list.take("fields", |value| value::names(value, "field"))?.unwrap_or_default(),
+                sort: list.take("sort", |value| value::name(value, "key"))?,
+                is_wide: list.take("wide", value::flag)?.unwrap_or_default(),
+            };
+            root.done(list)?;
+        }
+        if let Some(mut cleanup) = root.table("cleanup")? {
+            config.cleanup = CleanupConfig {
+                older_than: cleanup.take("older-than", value::when)?,
+                keep_last: cleanup.take("keep-last", value::number)?,
+                trash_keep: cleanup.take("trash-keep", value::when)?,
+                archives: cleanup.take("archive", value::flag)?.unwrap_or_default(),
+                keep: cleanup.tables("keep")?.into_iter().map(keep_rule).collect::<Result<_, _>>()?,
+            };
+            root.done(cleanup)?;
+        }
+        if let Some(mut hosts) = root.table("hosts")? {
+            config.hosts = hosts.take_all(value::hosts)?;
+            root.done(hosts)?;
+        }
+        config.said = root.finish()?;
+        config.said.sort_by_key(|said| said.line);
+        Ok(config)
+    }
+
+    /// Forgets what would start a program or write elsewhere: the file of a home that is only looked at may say what shows there,
+    /// and what is kept there.
+    pub(crate) fn of_another_home(self) -> Self {
+        let is_harmless = |said: &Said| ["list.", "cleanup."].iter().any(|table| said.key.starts_with(table));
+        let said = self.said.iter().filter(|said| is_harmless(said)).cloned().collect();
+        Self { pager: None, archive_dir: None, hosts: BTreeMap::new(), said, ..self }
+    }
+
+    /// Returns what the file says of a key.
+    pub(crate) fn said(&self, key: &str) -> Option<&Said> {
+        self.said.iter().find(|said| said.key == key)
+    }
+}
+
+fn keep_rule(mut rule: Table<'_>) -> Result<KeepRule, Mistake> {
+    let keep = KeepRule {
+        agents: rule.take("agent", value::agents)?.unwrap_or_default(),
+        dir: rule.take("dir", value::dir)?,
+        since: rule.take("since", value::when)?,
+        last: rule.take("last", value::number)?,
+    };
+    let at = rule.at;
+    match rule.finish()?.is_empty() {
+        false => Ok(keep),
+        true => Err(Mistake::at(at, "this rule says nothing, so it would keep every session")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! What a file may say, and what is said of one that is wrong.
+
+use super::*;
+
+fn parse(text: &str) -> Result<Config, Refusal> {
+    Config::parse(text, Path::new("/c.toml"))
+}
+
+#[test]
+fn a_file_that_sets_every_key_is_understood_and_each_key_is_in_the_list() {
+    let text = example();
+    let config = parse(&text).expect("a sound file");
+    let said = |key: &Key| match key.name {
+        "hosts.GROUP" => config.hosts["group"] == ["build1", "ana@box"],
+        name => config.said(name).is_some(),
+    };
+    for key in KEYS {
+        assert!(said(key), "{}\n{text}", key.name);
+    }
+    let is_listed = |said: &Said| said.key == "hosts.group" || KEYS.iter().any(|key| key.name == said.key);
+    assert!(config.said.iter().all(is_listed), "{:?}", config.said);
+    for said in &config.said {
+        let line = text.lines().nth(said.line - 1).unwrap_or_default();
+        assert!(line.contains(said.key.rsplit('.').next().unwrap_or_default()), "{said:?} is not in {line:?}");
+    }
+    assert_eq!((config.list.limit, config.cleanup.keep_last), (Some(50), Some(3)));
+    assert_eq!(config.cleanup.keep.len(), 1);
+    assert_eq!(config.cleanup.keep[0].agents, [AgentKind::Claude]);
+}
+
+#[test]
+fn a_mistake_is_named_with_its_line_and_what_comes_nearest() {
+    let cases = [
+        ("[list]\n\nlimt = 5", "/c.toml:3: there is no key list.limt", "the nearest key is list.limit"),
+        ("[lst]\nlimit = 5", "/c.toml:1: there is no key lst", "the nearest key is list"),
+        ("pagr = 'x'", "/c.toml:1: there is no key pagr", "the nearest key is pager"),
+        ("# é\nquux = 1", "/c.toml:2: there is no key quux", "run `rejoin help config`"),
+        ("[list]\nlimit = 'many'", "/c.toml:2: list.limit must be a number from 0 on, not \"many\"", ""),
+        ("[list]\nlimit = -1", "/c.toml:2: list.limit must be a number from 0 on, not -1", ""),
+        ("[list]\nagent = ['claud']", "/c.toml:2: list.agent names no agent \"claud\"; the nearest is claude", ""),
+        ("[list]\nfields = [1]", "/c.toml:2: list.fields must be a text or a list of texts, not a list", ""),
+        ("[list]\nsort = 'x'", "list.sort names no key \"x\"; it is one of active, created", ""),
+        ("[list]\nsince = '3m'", "/c.toml:2: list.since must be an age or a time, not \"3m\"", ""),
+        ("[archive]\ndir = 'x'", "/c.toml:2: archive.dir must be a directory that starts with / or ~/", ""),
+        ("list = 3", "/c.toml:1: list must be a table, not 3", ""),
+        ("[cleanup]\nkeep = 3", "/c.toml:2: cleanup.keep must be a list of tables, [[cleanup.keep]], not 3", ""),
+        ("[[cleanup.keep]]\n[[cleanup.keep]]\nlast = 1", "/c.toml:1: this rule says nothing", ""),
+        ("[[cleanup.keep]]\nagents = 'x'", "/c.toml:2: there is no key cleanup.keep.agents", "cleanup.keep.agent"),
+        ("[hosts]\nall = ['a', '-oProxyCommand=x']", "/c.toml:2: hosts.all names no host: \"-oProxyCommand=x\"", ""),
+        ("[hosts]\nall = ['a b']", "/c.toml:2: hosts.all names no host", ""),
+        ("a = \nb = 1", "/c.toml:1: this is no TOML: ", ""),
+        ("pager = 'a'\npager = 'b'", "/c.toml:2: this is no TOML: duplicate key", ""),
+    ];
+    for (text, message, hint) in cases {
+        let refusal = parse(text).expect_err(text);
+        assert!(refusal.message.contains(message), "{text}\n{}", refusal.message);
+        assert!(refusal.hint.as_deref().is_some_and(|shown| shown.contains(hint)), "{text}\n{:?}", refusal.hint);
+        assert_eq!((refusal.exit, refusal.code), (Exit::Usage, "bad-config"));
+    }
+}
+
+#[test]
+fn of_another_home_only_what_shows_and_keeps_there_counts() {
+    let config = parse(&example()).expect("a sound file").of_another_home();
+    assert!(config.pager.is_none() && config.archive_dir.is_none() && config.hosts.is_empty());
+    assert_eq!(config.cleanup.keep.len(), 1);
+    assert!(config.said.iter().all(|said| said.key.starts_with("list.") || said.key.starts_with("cleanup.")));
+}
+
+#[test]
+fn a_file_in_whatever_state_is_understood_or_refused() {
+    for text in ["", "\u{feff}[list]\nlimit = 1", "[list]\r\nlimit = 1\r\n", "[list]", "[[cleanup.keep]]\nlast = 2"] {
+        assert!(parse(text).is_ok(), "{text:?}");
+    }
+    let deep = format!("pager = {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(parse(&deep).is_err());
+}

@@ -1,0 +1,131 @@
+//! What a value must be, key by key; the errors go on where the name of the key ends.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde_json::Value;
+use strsim::jaro_winkler;
+use toml::de::DeValue;
+
+use crate::session::AgentKind;
+use crate::session::when::When;
+
+/// Below this, two words have nothing to do with each other.
+const ALIKE: f64 = 0.7;
+
+/// Returns the name that comes nearest to a word.
+pub(super) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let names = names.map(|name| (jaro_winkler(&word.to_lowercase(), name), name));
+    let names = names.filter(|(alike, _)| *alike >= ALIKE);
+    names.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+}
+
+/// Puts a value in a few words for an error.
+pub(super) fn shown(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+        DeValue::Datetime(at) => format!("the time {at}"),
+        DeValue::String(text) => format!("{:?}", text.chars().take(40).collect::<String>()),
+        value => json(value).to_string(),
+    }
+}
+
+fn must(what: &str, value: &DeValue<'_>) -> String {
+    format!("must be {what}, not {}", shown(value))
+}
+
+/// Returns a value as JSON has it.
+pub(super) fn json(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => text.as_ref().into(),
+        DeValue::Integer(number) => {
+            i64::from_str_radix(number.as_str(), number.radix()).map_or_else(|_| number.to_string().into(), Value::from)
+        }
+        DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Value::Null, Value::from),
+        DeValue::Boolean(flag) => (*flag).into(),
+        DeValue::Datetime(at) => at.to_string().into(),
+        DeValue::Array(items) => items.iter().map(|item| json(item.get_ref())).collect(),
+        DeValue::Table(table) => {
+            table.iter().map(|(key, value)| (key.get_ref().to_string(), json(value.get_ref()))).collect()
+        }
+    }
+}
+
+/// Reads a text that is not empty.
+pub(super) fn filled(value: &DeValue<'_>) -> Result<String, String> {
+    let text = value.as_str().filter(|text| !text.trim().is_empty());
+    text.map(str::to_owned).ok_or_else(|| must("a text that is not empty", value))
+}
+
+/// Reads a text or a list of them.
+fn texts<'v>(value: &'v DeValue<'_>) -> Result<Vec<&'v str>, String> {
+    let wrong = || must("a text or a list of texts", value);
+    match value {
+        DeValue::String(text) => Ok(vec![text]),
+        DeValue::Array(items) => items.iter().map(|item| item.get_ref().as_str().ok_or_else(wrong)).collect(),
+        _ => Err(wrong()),
+    }
+}
+
+/// Reads true or false.
+pub(super) fn flag(value: &DeValue<'_>) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| must("true or false", value))
+}
+
+/// Reads how many.
+pub(super) fn number(value: &DeValue<'_>) -> Result<usize, String> {
+    let number = value.as_integer().and_then(|number| usize::from_str_radix(number.as_str(), number.radix()).ok());
+    number.ok_or_else(|| must("a number from 0 on", value))
+}
+
+/// Reads an age or a time.
+pub(super) fn when(value: &DeValue<'_>) -> Result<When, String> {
+    let text = value.as_str().ok_or_else(|| must("a text such as \"30d\"", value))?;
+    text.parse().map_err(|why: String| format!("must be an age or a time, not {}: {why}", shown(value)))
+}
+
+/// Reads a directory, which must not depend on where rejoin is started.
+pub(super) fn dir(value: &DeValue<'_>) -> Result<PathBuf, String> {
+    let dir = value.as_str().map(PathBuf::from).filter(|dir| dir.is_absolute() || dir.starts_with("~"));
+    dir.ok_or_else(|| must("a directory that starts with / or ~/", value))
+}
+
+/// Reads the name of one thing of a sort.
+pub(super) fn name<T: ValueEnum>(value: &DeValue<'_>, sort: &str) -> Result<T, String> {
+    let text = value.as_str().ok_or_else(|| must("a text", value))?;
+    named(text, sort)
+}
+
+/// Reads the names of things of a sort.
+pub(super) fn names<T: ValueEnum>(value: &DeValue<'_>, sort: &str) -> Result<Vec<T>, String> {
+    texts(value)?.into_iter().map(|text| named(text, sort)).collect()
+}
+
+/// Reads the names of agents.
+pub(super) fn agents(value: &DeValue<'_>) -> Result<Vec<AgentKind>, String> {
+    names(value, "agent")
+}
+
+fn named<T: ValueEnum>(text: &str, sort: &str) -> Result<T, String> {
+    T::from_str(text, false).map_err(|_| {
+        let known: Vec<_> = T::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
+        let names = || known.iter().map(clap::builder::PossibleValue::get_name);
+        let one_of = || format!("it is one of {}", names().collect::<Vec<_>>().join(", "));
+        let instead = nearest(text, names()).map_or_else(one_of, |near| format!("the nearest is {near}"));
+        format!("names no {sort} {text:?}; {instead}")
+    })
+}
+
+/// Reads the machines of a group.
+pub(super) fn hosts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let texts = texts(value)?;
+    // What begins with a hyphen would be an option of ssh.
+    let is_host = |host: &&str| {
+        !host.is_empty() && !host.starts_with('-') && !host.contains(|c: char| c.is_whitespace() || c.is_control())
+    };
+    match texts.iter().find(|host| !is_host(host)) {
+        Some(host) => Err(format!("names no host: {host:?}")),
+        None => Ok(texts.into_iter().map(str::to_owned).collect()),
+    }
+}

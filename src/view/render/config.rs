@@ -1,0 +1,103 @@
+//! What the config file, the environment and the defaults make hold.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::format::text;
+use crate::system::env::Env;
+use crate::view::render::answer::Answer;
+use crate::view::render::json::PathJson;
+use crate::view::render::table::DEFAULT_WIDTH;
+use crate::view::ui::Styles;
+
+/// What `config` answers.
+#[derive(Debug)]
+pub(crate) struct Holding {
+    /// The config file.
+    pub file: PathBuf,
+    /// Whether it is there.
+    pub exists: bool,
+    /// Every key.
+    pub settings: Vec<Setting>,
+}
+
+/// Where a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Source {
+    File,
+    Environment,
+    Default,
+}
+
+/// What holds for one key.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Setting {
+    /// The key with its table.
+    pub key: String,
+    /// What holds, as the file has it; `null` where nothing is set and nothing holds.
+    pub value: Value,
+    /// The same for people.
+    #[serde(skip)]
+    pub words: String,
+    /// Where it comes from: `file`, `environment` or `default`.
+    pub source: Source,
+    /// The line in the file.
+    pub line: Option<usize>,
+}
+
+/// The answer of `config`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Config", deny_unknown_fields)]
+pub(crate) struct ConfigJson<'a> {
+    /// Every key, and each rule and group that the file has.
+    pub settings: &'a [Setting],
+    /// The config file.
+    pub file: PathJson<'a>,
+    /// Whether it is there.
+    pub exists: bool,
+}
+
+impl Answer for Holding {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let fields =
+            ConfigJson { settings: &self.settings, file: PathJson::from(self.file.as_path()), exists: self.exists };
+        ("config", fields)
+    }
+
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let rows = self.settings.iter().map(|setting| {
+            let from = match (setting.source, setting.line) {
+                (_, Some(line)) => format!("line {line}"),
+                (Source::Environment, _) => "environment".to_owned(),
+                _ => "default".to_owned(),
+            };
+            [setting.key.as_str(), &setting.words, &from].map(|cell| text::field(cell).into_owned())
+        });
+        let rows: Vec<[String; 3]> = rows.collect();
+        if !env.stdout_is_terminal {
+            return rows.iter().try_for_each(|row| writeln!(out, "{}", row.join("\t")));
+        }
+        let width = usize::from(env.width.unwrap_or(DEFAULT_WIDTH));
+        let widest = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or_default();
+        let (key, from) = (widest(0), widest(2));
+        let room = width.saturating_sub(key + from + 4).max(8);
+        let value = widest(1).min(room);
+        let Styles { header, faint, .. } = styles;
+        let there = if self.exists { "" } else { ", which does not exist" };
+        writeln!(out, "{faint}{}{there}{faint:#}", text::one_line(&env.tilde(&self.file)))?;
+        writeln!(out, "{header}{:<key$}  {:<value$}  FROM{header:#}", "KEY", "VALUE")?;
+        for [name, said, from] in &rows {
+            let said = text::truncated(said, room);
+            let gap = " ".repeat(value.saturating_sub(said.width()));
+            writeln!(out, "{name:<key$}  {said}{gap}  {from}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,254 @@
+//! The config file: what it changes, what wins over it, what is said of a wrong one; and `config`.
+
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::PathBuf;
+
+use serde_json::json;
+use snapbox::str;
+
+use crate::contract::changes::{Cleanup, KeptFor};
+use crate::contract::config::{Config, Source};
+use crate::fixtures::{Claude, Jido, id, make_fifo, put};
+use crate::picture::picture;
+use crate::world::World;
+
+fn file(world: &World) -> PathBuf {
+    world.home().join(".config/rejoin/config.toml")
+}
+
+fn configured(text: &str) -> World {
+    let world = World::new();
+    put(&file(&world), text);
+    world
+}
+
+/// Adds a session of a day.
+fn add(world: &World, n: u32, dir: &str, day: &str) {
+    let session = Claude::session(id(n)).in_dir(dir).at(&format!("{day}T10:00:00Z"));
+    world.add(session.turn(&format!("prompt {n}"), "y"));
+}
+
+#[test]
+fn what_holds_is_shown_with_where_it_comes_from() {
+    let world = configured(
+        "pager = \"less -R\"\narchive.dir = \"~/kept\"\n[list]\nlimit = 3\n\n[hosts]\nlab = [\"one\", \"ana@two\"]\n",
+    );
+    let config: Config = world.with("PAGER", "look").rejoin(["config", "--json"]).code(0).stderr_eq("").json();
+    let setting = |key: &str| config.settings.iter().find(|setting| setting.key == key).expect("a key");
+    assert!(config.exists && config.file.path == file(&world).to_string_lossy());
+    assert_eq!((setting("pager").source, &setting("pager").value), (Source::Environment, &json!("look")));
+    assert_eq!((setting("list.limit").line, &setting("list.limit").value), (Some(4), &json!(3)));
+    assert_eq!((setting("hosts.lab").line, &setting("hosts.lab").value), (Some(7), &json!(["one", "ana@two"])));
+    assert_eq!(
+        (setting("cleanup.older-than").source, &setting("cleanup.older-than").value),
+        (Source::Default, &json!("30d"))
+    );
+    assert_eq!((setting("archive.dir").line, &setting("archive.dir").value), (Some(2), &json!("~/kept")));
+    world.on_terminal(80, ["config", "--color", "never"]).code(0).stdout_eq(str![[r#"
+~/.config/rejoin/config.toml
+KEY                 VALUE                                       FROM
+pager               less -R                                     line 1
+archive.dir         ~/kept                                      line 2
+list.agent          every agent                                 default
+list.since          any time                                    default
+list.limit          3                                           line 4
+list.fields         agent, id, title, dir, active, size, marks  default
+list.sort           active                                      default
+list.wide           false                                       default
+cleanup.older-than  30d                                         default
+cleanup.keep-last   0                                           default
+cleanup.trash-keep  14d                                         default
+cleanup.archive     false                                       default
+hosts.lab           one, ana@two                                line 7
+
+"#]]);
+    let without: Config = world.rejoin(["config", "--no-config", "--json"]).code(0).json();
+    assert!(!without.exists && without.settings.iter().all(|setting| setting.source == Source::Default));
+    let elsewhere = world.dir("settings");
+    put(&elsewhere.join("rejoin/config.toml"), "[list]\nlimit = 7\n");
+    let config: Config = world.with("XDG_CONFIG_HOME", &elsewhere).rejoin(["config", "--json"]).code(0).json();
+    assert!(config.settings.iter().any(|setting| setting.value == json!(7)), "{config:?}");
+}
+
+#[test]
+fn a_table_is_as_the_file_says_options_win_and_a_pipe_depends_on_neither() {
+    let world = configured("[list]\nsince = \"7d\"\nlimit = 1\nfields = [\"id\", \"title\"]\nagent = \"claude\"\n");
+    add(&world, 1, "/usr", "2026-01-01");
+    add(&world, 2, "/usr", "2026-02-27");
+    add(&world, 3, "/usr", "2026-02-28");
+    world.add(Jido::session(id(4)).in_dir("/usr").unsigned());
+    let table = |more: &[&str]| {
+        let args = ["list", "--color", "never"].iter().chain(more);
+        let answer = world.on_terminal(100, args).code(0);
+        (answer.stdout().lines().skip(1).map(str::to_owned).collect::<Vec<_>>(), answer.stderr())
+    };
+    let (rows, notes) = table(&[]);
+    assert_eq!(rows, ["00000003  prompt 3"]);
+    assert!(notes.contains("list.since = 7d, list.agent = claude. `rejoin list --color never --no-config`"), "{notes}");
+    assert!(notes.contains("1 more"), "{notes}");
+    assert_eq!(table(&["--limit", "0"]).0.len(), 2);
+    assert_eq!(table(&["--limit", "0", "--older-than", "1d"]).0.len(), 3, "another time is another filter");
+    assert_eq!(table(&["--limit", "0", "--agent", "jido", "--since", "2025"]).0.len(), 1);
+    assert_eq!(table(&["--limit", "0", "prompt"]).0.len(), 3, "words look everywhere");
+    assert!(table(&["--fields", "dir"]).0[0].starts_with("/usr"));
+    let (rows, notes) = table(&["--no-config"]);
+    assert!(rows.len() == 4 && !notes.contains("config.toml"), "{rows:?}\n{notes}");
+    let piped = world.rejoin(["list"]).code(0).stderr_eq("").stdout();
+    assert!(piped.lines().count() == 4 && piped.lines().all(|line| line.matches('\t').count() == 6), "{piped}");
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 4);
+}
+
+/// Returns the numbers of the sessions that a cleanup would take.
+fn would_go(world: &World, args: &[&str]) -> (Vec<u32>, Cleanup) {
+    let args = ["cleanup", "--dry-run", "--json", "--allow-all"].iter().chain(args);
+    let plan: Cleanup = world.rejoin(args).code(0).json();
+    let number = |n: &u32| plan.ids().contains(&id(*n).as_str());
+    ((1..=9).filter(number).collect(), plan)
+}
+
+#[test]
+fn a_cleanup_takes_its_age_from_the_file_and_a_rule_keeps_what_it_names() {
+    let world = World::new();
+    for (n, dir, day) in [
+        (1, "/usr", "2025-12-01"),
+        (2, "/usr", "2026-01-10"),
+        (3, "/usr/lib", "2025-12-01"),
+        (4, "/usr/lib", "2025-11-01"),
+        (5, "/etc", "2026-02-10"),
+        (6, "/etc", "2026-02-28"),
+    ] {
+        add(&world, n, dir, day);
+    }
+    assert_eq!(would_go(&world, &[]).0, [1, 2, 3, 4]);
+    put(&file(&world), "[cleanup]\nolder-than = \"14d\"\n");
+    assert_eq!(would_go(&world, &[]).0, [1, 2, 3, 4, 5]);
+    world.rejoin(["cleanup", "--dry-run", "--allow-all"]).code(0).stderr_eq(str![[r#"
+--older-than 14d comes from ~/.config/rejoin/config.toml:2.
+
+"#]]);
+    assert_eq!(would_go(&world, &["--older-than", "60d"]).0, [1, 3, 4], "an option wins");
+    assert_eq!(would_go(&world, &["--no-config"]).0, [1, 2, 3, 4]);
+    let rules =
+        "[[cleanup.keep]]\ndir = \"/usr/lib\"\nlast = 1\n[[cleanup.keep]]\nagent = \"claude\"\nsince = \"60d\"\n";
+    put(&file(&world), rules);
+    let (going, plan) = would_go(&world, &[]);
+    assert_eq!(going, [1, 4]);
+    assert_eq!(plan.kept(KeptFor::KeepRule), 4);
+    assert_eq!(would_go(&world, &["--any-age"]).0, [1, 4], "a rule holds whatever is asked for");
+    put(&file(&world), "[[cleanup.keep]]\ndir = \"/usr\"\n");
+    assert_eq!(would_go(&world, &[]).0, [0; 0], "and without a condition for good");
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+}
+
+#[test]
+fn whatever_a_rule_says_a_bare_cleanup_takes_no_more_than_without_the_file() {
+    let world = World::new();
+    for n in 1..=9 {
+        add(&world, n, ["/usr", "/etc", "/"][n as usize % 3], &format!("2026-0{}-1{n}", 1 + n % 2));
+    }
+    let bare = would_go(&world, &[]).0;
+    for rule in
+        ["last = 0", "last = 2", "since = \"1h\"", "agent = \"jido\"", "dir = \"/etc\"\nsince = \"1d\"\nlast = 1"]
+    {
+        put(&file(&world), format!("[[cleanup.keep]]\n{rule}\n"));
+        let going = would_go(&world, &[]).0;
+        assert!(going.iter().all(|n| bare.contains(n)), "{rule}: {going:?} {bare:?}");
+    }
+}
+
+#[test]
+fn the_archive_is_where_the_file_says_for_every_verb() {
+    let world = World::new();
+    add(&world, 1, "/usr", "2026-01-01");
+    let dir = world.dir("volume").join("archive");
+    put(&file(&world), format!("[archive]\ndir = {dir:?}\n[cleanup]\narchive = true\n"));
+    world.rejoin(["list", "--archived"]).code(5);
+    world.rejoin(["cleanup", "--yes", "--allow-all"]).code(0);
+    assert!(dir.join("blobs").is_dir());
+    assert!(world.rejoin(["resume", &id(1), "--print"]).code(5).stderr().contains("it is in the archive"));
+    world.rejoin(["show", "--archived", &id(1)]).code(0);
+    world.rejoin(["restore", &id(1)]).code(0);
+    assert!(!world.home().join(".local/share/rejoin/archive").exists());
+}
+
+#[test]
+fn a_mistake_ends_every_verb_that_reads_the_file_and_no_other() {
+    let world = configured("[list]\nlimt = 3\n");
+    add(&world, 1, "/usr", "2026-01-01");
+    for args in [&["list"][..], &["config"], &["resume", "latest"], &["doctor"], &["undo"]] {
+        world.rejoin(args).code(2).stdout_eq("").stderr_eq(str![[r#"
+error: [..]/home/.config/rejoin/config.toml:2: there is no key list.limt
+hint: the nearest key is list.limit; run `rejoin help config` to see every key, or use --no-config this time
+
+"#]]);
+        world.rejoin(["--no-config"].iter().chain(args)).code_is_one_of(&[0, 2, 4, 5, 127]);
+    }
+    assert_eq!(world.rejoin(["list", "--json"]).code(2).error().code, "bad-config");
+    world.rejoin(["help", "config"]).code(0);
+    world.rejoin(["hook", "status"]).code_is_one_of(&[0, 1]);
+    put(&file(&world), b"[list]\n# \xff\n");
+    assert!(world.rejoin(["list"]).code(2).stderr().contains("config.toml:2: this is not UTF-8"));
+}
+
+#[test]
+fn what_others_can_write_and_what_is_no_file_is_not_used() {
+    let world = configured("[list]\nlimit = 1\n");
+    let (file, dir) = (file(&world), file(&world).parent().map(PathBuf::from).expect("a directory"));
+    let mode = |path: &PathBuf, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("a mode");
+    let says = |expected: &str| {
+        let error = world.rejoin(["list"]).code(1).stderr();
+        assert!(error.contains(expected), "{error}");
+    };
+    for (path, open, shut) in [(&file, 0o646, 0o600), (&dir, 0o757, 0o700)] {
+        mode(path, open);
+        says(&format!("other users can write {}, so it is not used", path.display()));
+        says(&format!("hint: run `chmod go-w {}`", path.display()));
+        mode(path, shut);
+        world.rejoin(["list"]).code(0);
+    }
+    if rustix::process::geteuid().is_root() {
+        chown(&file, Some(4321), Some(4321)).expect("an owner");
+        says("belongs to another user, 4321, so it is not used");
+        let home = world.home();
+        world.rejoin(["--home", home.to_str().expect("a path"), "list"]).code(0);
+    }
+    std::fs::remove_file(&file).expect("no file");
+    std::fs::create_dir(&file).expect("a directory");
+    says("it is not a regular file");
+    std::fs::remove_dir(&file).expect("no directory");
+    make_fifo(&file);
+    says("it is not a regular file");
+    std::fs::remove_file(&file).expect("no FIFO");
+    put(&file, "#".repeat(300 * 1024));
+    says("it is larger than 262144 bytes");
+    std::fs::remove_file(&file).expect("no file");
+    // Many keep such files in a repository and link to them.
+    put(&world.root().join("dotfiles/rejoin.toml"), "[list]\nlimit = 0\n");
+    symlink(world.root().join("dotfiles/rejoin.toml"), &file).expect("a link");
+    let config: Config = world.rejoin(["config", "--json"]).code(0).json();
+    assert!(config.exists);
+    std::fs::remove_dir_all(&dir).expect("no directory");
+    put(&dir, "a file where the directory would be");
+    world.rejoin(["list"]).code(0);
+}
+
+#[test]
+fn the_file_of_another_home_starts_nothing_and_writes_nowhere_else() {
+    let world =
+        configured("pager = \"evil\"\n[archive]\ndir = \"/elsewhere\"\n[list]\nlimit = 9\n[hosts]\nall = [\"evil\"]\n");
+    let home = world.home();
+    let config: Config = world.rejoin(["--home", home.to_str().expect("a path"), "config", "--json"]).code(0).json();
+    let from_file = config.settings.iter().filter(|setting| setting.source == Source::File);
+    assert_eq!(from_file.map(|setting| setting.key.as_str()).collect::<Vec<_>>(), ["list.limit"]);
+}
+
+#[test]
+fn no_verb_writes_the_file() {
+    let world = configured("[list]\nlimit = 1\n");
+    add(&world, 1, "/usr", "2026-01-01");
+    let before = picture(world.root());
+    for args in [&["config"][..], &["config", "--json"], &["list"], &["help", "config"], &["config", "--no-config"]] {
+        world.rejoin(args).code(0);
+    }
+    assert_eq!(picture(world.root()), before);
+}
