@@ -59,6 +59,13 @@ pub(crate) struct SearchArgs {
     #[arg(long, short, conflicts_with = "sessions")]
     pub count: bool,
 
+    /// Open the picker with TEXT typed: it shows the sessions with what was said, and enter resumes one
+    #[arg(long, conflicts_with_all = [
+        "regex", "ignore_case", "all", "role", "case_sensitive", "limit", "matches", "context", "sessions", "count",
+        "archived", "format", "json",
+    ])]
+    pub pick: bool,
+
     /// Search the archive instead of the stores
     #[arg(long)]
     pub archived: bool,
@@ -69,6 +76,15 @@ pub(crate) struct SearchArgs {
 
     #[command(flatten)]
     pub format: FormatArgs,
+}
+
+impl SearchArgs {
+    /// Returns whether the picker finds the same.
+    pub(crate) fn can_pick(&self) -> bool {
+        let is_other = self.regex || self.ignore_case || self.case_sensitive || self.all || self.archived;
+        let is_short = self.sessions || self.count || self.context.is_some() || self.limit.is_some();
+        !is_other && !is_short && self.role.is_empty()
+    }
 }
 
 /// Arguments of `show`.

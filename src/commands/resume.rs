@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::agent::command::Request;
-use crate::cli::{Format, ResumeArgs};
+use crate::cli::{FilterArgs, Format, ResumeArgs};
 use crate::commands::find::{self, Answer, Target, Wish};
 use crate::error::{Exit, Refusal};
 use crate::format::command_line;
@@ -23,6 +23,16 @@ use crate::view::render::resume::Planned;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    begin(args, "", env, ui)
+}
+
+/// Resumes what is picked among the sessions that pass the filters, beginning with these words typed.
+pub(super) fn pick(filter: FilterArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    begin(&ResumeArgs { filter, ..ResumeArgs::default() }, words, env, ui)
+}
+
+/// Resumes the session that is named, or what is picked where none is, beginning with these words typed.
+fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.last_launch {
         return last_launch(args, env, ui);
     }
@@ -41,7 +51,7 @@ pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     // A session, or what to begin with in the picker.
     let found = if args.session.is_empty() {
         find::needs_a_picker(env)?;
-        Err(String::new())
+        Err(words.to_owned())
     } else {
         let selector = super::selector(&args.session)?;
         match find::one(&selector, &filter, Wanted::RESUME, env, ui) {

@@ -10,8 +10,9 @@ use crate::archive::unpacked::Unpacked;
 use crate::change::pins::Pins;
 use crate::cli::{Format, SearchArgs};
 use crate::commands::list::{self, Line, Shown};
-use crate::commands::nowhere;
+use crate::commands::{find, nowhere, resume};
 use crate::error::{Exit, Refusal};
+use crate::format::command_line;
 use crate::scan::pattern::{Case, Pattern};
 use crate::scan::search::{self, Found, Wish};
 use crate::scan::{self, Wanted};
@@ -26,6 +27,9 @@ use crate::view::ui::Ui;
 const PART: usize = 64;
 
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.pick {
+        return pick(args, env, ui);
+    }
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let pattern = pattern(args)?;
     // What somebody gave a name is what most are looking for.
@@ -68,6 +72,17 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     sessions.sort_by_cached_key(|session| !is_first(session));
     let search = Search { args, pattern, archive, short, env };
     search.all(&sessions.as_slice(), hidden, problems, ui)
+}
+
+/// Opens the picker where the text is typed, and what was said is searched at once.
+fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if let Some(why) = find::why_nobody_picks(env) {
+        return Err(Refusal::new(Exit::Usage, "usage", why).hint("leave out --pick to print what is found").into());
+    }
+    let is_phrase = |text: &str| text.contains(char::is_whitespace);
+    let typed = |text: &String| if is_phrase(text) { format!("\"{text}\"") } else { text.clone() };
+    let words: Vec<String> = args.text.iter().map(typed).collect();
+    resume::pick(args.filter.clone(), &words.join(" "), env, ui)
 }
 
 /// Understands what is to be found.
@@ -172,6 +187,9 @@ impl Search<'_> {
         ui.flush()?;
         if short.is_some() {
             render::notes(pattern, count, &summary).iter().for_each(|note| ui.note(note));
+            if count > 0 && args.can_pick() && find::can_pick(env) {
+                ui.note(&format!("`{}` opens the picker at them.", command_line::again(env, &[], &["--pick"])));
+            }
         }
         Ok(Exit::Ok)
     }

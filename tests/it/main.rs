@@ -70,6 +70,7 @@ mod openhands;
 mod other_owner;
 mod pi;
 mod picker;
+mod picker_keys;
 mod pictures;
 mod pipes;
 mod platforms;

@@ -1,6 +1,5 @@
 //! The picker at a terminal: finding, looking, acting, and every way out.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -20,7 +19,7 @@ fn open(world: &World, columns: u16, rows: u16) -> Seat {
 }
 
 #[track_caller]
-fn leaves(mut seat: Seat, key: &str, expected: i32) -> String {
+pub(crate) fn leaves(mut seat: Seat, key: &str, expected: i32) -> String {
     seat.types(key);
     let (status, rest) = seat.ends();
     assert_eq!(status, Some(expected), "{rest}");
@@ -49,7 +48,7 @@ fn what_was_typed_finds_the_session_and_enter_resumes_it() {
 }
 
 /// A world with many sessions of two agents, of which one is about a basket, in the project `shop`.
-fn many_sessions() -> World {
+pub(crate) fn many_sessions() -> World {
     let world = World::with_agents();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
     for n in 10..40 {
@@ -201,25 +200,6 @@ fn a_picker_that_is_told_to_end_leaves_the_terminal_as_it_was() {
         assert!(world.launched().is_none());
         settings_are_as_before(&world);
     }
-}
-
-#[test]
-fn a_terminal_that_ends_ends_the_picker() {
-    let world = two_sessions();
-    let (mut pty, other_end) = pty_process::blocking::open().expect("a terminal");
-    let command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
-    let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
-    let program = pty_process::blocking::Command::new(command.get_program());
-    let mut child = program.arg("resume").env_clear().envs(variables).spawn(other_end).expect("a program");
-    let (mut sent, mut part) = (Vec::new(), [0; 4096]);
-    while !String::from_utf8_lossy(&sent).contains("2 of 2 sessions") {
-        let count = pty.read(&mut part).expect("a screen");
-        sent.extend_from_slice(&part[..count]);
-    }
-    drop(pty);
-    let status = child.wait().expect("an end");
-    assert!(matches!(status.code(), Some(129 | 130)), "{status:?}");
-    assert!(world.launched().is_none());
 }
 
 #[test]
@@ -466,4 +446,28 @@ fn words_that_match_several_sessions_open_the_picker_with_them() {
     assert_eq!(status, Some(0), "{rest}");
     assert!(rest.contains(&format!("amplifier \u{1b}[36m{}", id(89))), "{rest}");
     assert!(world.launched().is_none());
+}
+
+#[test]
+fn what_a_search_finds_is_picked_where_it_was_said() {
+    let world = many_sessions();
+    let talk =
+        Claude::session(id(2)).in_dir(world.dir("site")).turn("Paint the gate", "The hinge was rusty, so I oiled it.");
+    world.add((1..=40).fold(talk, |talk, n| talk.turn(&format!("next {n}"), &format!("done {n}"))));
+    let mut seat = shell(&world, "search hinge rusty");
+    let (status, printed) = seat.ends();
+    assert_eq!(status, Some(0), "{printed}");
+    assert!(printed.contains("`rejoin search hinge rusty --pick` opens the picker at them."), "{printed}");
+    seat = shell(&world, "search --agent claude hinge rusty --pick");
+    seat.shows("1 of 32 sessions, 1 by what was said");
+    let screen = seat.shows_what(|screen| screen.matches("hinge").count() == 3).screen().contents();
+    assert!(screen.contains("> hinge rusty\n"), "{screen}");
+    assert!(screen.contains("assistant: The hinge was rusty, so I oiled it.\n"), "{screen}");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(world.launched().expect("a launch").argv[2], id(2));
+    let error = world.rejoin(["search", "hinge", "--pick"]).code(2).stderr();
+    assert!(error.contains("no terminal to pick one from") && error.contains("leave out --pick"), "{error}");
+    world.rejoin(["search", "hinge", "--pick", "--json"]).code(2);
+    world.rejoin(["search", "hinge", "--pick", "--regex"]).code(2);
 }

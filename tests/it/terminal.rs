@@ -167,14 +167,21 @@ fn hear_signals() {
 
 /// Runs the program as a shell would, which looks at the terminal's settings before and after.
 pub(crate) fn shell(world: &World, args: &str) -> Seat {
+    shell_at(world, &[], args, (80, 24))
+}
+
+/// Does the same with variables, at a terminal of so many columns and lines.
+pub(crate) fn shell_at(world: &World, variables: &[(&str, &str)], args: &str, (columns, rows): (u16, u16)) -> Seat {
     let script = format!(
         "trap : INT; stty -a > '{root}/before'; sh -c 'echo $$ > \"{root}/pid\"; exec \"$0\" {args}' \"$0\"; \
          status=$?; stty -a > '{root}/after'; exit $status",
         root = world.root().display()
     );
-    let mut command = world.from(world.dir("elsewhere")).command("/bin/sh");
+    let call = world.from(world.dir("elsewhere"));
+    let call = variables.iter().fold(call, |call, (name, value)| call.with(name, value));
+    let mut command = call.command("/bin/sh");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_rejoin")]);
-    Seat::run(&command, 80, 24)
+    Seat::run(&command, columns, rows)
 }
 
 /// Sends a signal to the program that `shell` runs.

@@ -17,7 +17,7 @@ use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
 use nearest::{nearest, of_nearest_agent};
 use path::by_path;
-pub(crate) use pick::{Answer, Wish, needs_a_picker, or_picked, picked, words_to_pick};
+pub(crate) use pick::{Answer, Wish, can_pick, needs_a_picker, or_picked, picked, why_nobody_picks, words_to_pick};
 pub(crate) use ready::ready;
 
 use crate::agent::Depth;

@@ -42,23 +42,24 @@ pub(crate) enum Answer {
 }
 
 /// Returns whether a person can be asked to pick: at a terminal that can show a list.
-fn can_pick(env: &Env) -> bool {
-    env.stdin_is_terminal && env.stderr_is_terminal && !is_dumb(env)
+pub(crate) fn can_pick(env: &Env) -> bool {
+    why_nobody_picks(env).is_none()
 }
 
-fn is_dumb(env: &Env) -> bool {
-    env.variable("TERM").is_none_or(|term| term == "dumb")
+/// Says why nobody can pick, if so.
+pub(crate) fn why_nobody_picks(env: &Env) -> Option<&'static str> {
+    match env.stdin_is_terminal && env.stderr_is_terminal {
+        false => Some("there is no terminal to pick one from"),
+        true if env.variable("TERM").is_none_or(|term| term == "dumb") => {
+            Some("this terminal cannot show a list to pick from")
+        }
+        true => None,
+    }
 }
 
 /// Refuses where nobody can pick, which is wrong usage.
 pub(crate) fn needs_a_picker(env: &Env) -> Result<(), Refusal> {
-    if can_pick(env) {
-        return Ok(());
-    }
-    let why = match env.stdin_is_terminal && env.stderr_is_terminal {
-        true => "this terminal cannot show a list to pick from",
-        false => "there is no terminal to pick one from",
-    };
+    let Some(why) = why_nobody_picks(env) else { return Ok(()) };
     let refusal = Refusal::new(Exit::Usage, "usage", format!("no SESSION was given, and {why}"));
     Err(refusal.hint("name a session, or use `latest` for the newest; run `rejoin list` to see them"))
 }

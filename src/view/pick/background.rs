@@ -104,11 +104,11 @@ impl Background {
         });
     }
 
-    /// Reads the last messages of a session, unless another one is looked at meanwhile.
-    pub(super) fn preview(&self, session: Arc<Session>) {
+    /// Reads the last messages of a session, or those around the message of a number, unless another one is looked at meanwhile.
+    pub(super) fn preview(&self, session: Arc<Session>, around: Option<u64>) {
         let is_wanted = self.preview.anew();
         self.run(move |_, tell| {
-            let preview = Preview::read(&session, &is_wanted);
+            let preview = Preview::read(&session, around, &is_wanted);
             if is_wanted() {
                 tell(News::Preview((session.agent, session.id.clone()), preview));
             }

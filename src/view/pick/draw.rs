@@ -1,5 +1,9 @@
 //! The picker as lines of a screen: what stands where for a size, and the bytes that put it there.
 
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
 use super::footer;
 use super::help;
 use super::line::{Line, wrapped};
@@ -178,12 +182,24 @@ fn screen(state: &mut State, shown: Shown<'_>, layout: Layout, styles: &Styles) 
 fn prompt(state: &State, layout: Layout) -> (Line, usize) {
     let room = layout.columns.saturating_sub(3);
     let (before, all) = (state.edit.before(), state.edit.text());
-    let left = text::truncated_path(before, room);
+    let left = end_of(before, room);
     let mut line = Line::plain("> ");
     line.push(anstyle::Style::new(), &left);
     let column = line.width();
     line.push(anstyle::Style::new(), &all[before.len()..]);
     (line.cut(layout.columns.max(3)), column.min(layout.columns))
+}
+
+/// Cuts text to a width in columns, so that its end is seen.
+fn end_of(text: &str, width: usize) -> Cow<'_, str> {
+    if text.width() <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut left = width.saturating_sub(1);
+    let fits = |c: &char| left.checked_sub(c.width().unwrap_or(0)).map(|rest| left = rest).is_some();
+    let count = text.chars().rev().take_while(fits).count();
+    let start = text.char_indices().rev().take(count).last().map_or(text.len(), |(at, _)| at);
+    Cow::Owned(format!("…{}", &text[start..]))
 }
 
 /// Says how many match and what goes on, or what was said last.
@@ -245,15 +261,13 @@ fn page_of_keys(state: &State, top: usize, body: Area, styles: &Styles) -> Vec<L
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-    use unicode_width::UnicodeWidthStr as _;
-
     use super::super::backend::{Ready, Refused};
     use super::super::keys::Key;
     use super::super::preview::Fact;
     use super::super::state::tests::{listed, said, typed};
     use super::*;
     use crate::session::{AgentKind, Role};
+    use proptest::prelude::*;
 
     const LIST: [(&str, &str); 3] = [
         ("Fix the parser of the configuration file", "/srv/a-directory/with/a/long/name"),
@@ -332,6 +346,17 @@ mod tests {
         state.press(Key::Down);
         assert_eq!(drawn(&mut state, 20, 2, None), [">", "> 日本語の題名です…"]);
         assert_eq!(drawn(&mut state, 12, 4, None), [">", "3 of 3 ses…", "> 日本語の…", "  x"]);
+    }
+
+    #[test]
+    fn of_what_is_typed_the_end_is_seen() {
+        let mut state = listed(&LIST);
+        typed(&mut state, "one two three");
+        assert_eq!(drawn(&mut state, 20, 1, None), ["> one two three"]);
+        assert_eq!(drawn(&mut state, 12, 1, None), ["> …o three"]);
+        assert_eq!(drawn(&mut state, 5, 1, None), ["> …"]);
+        typed(&mut state, "日本語");
+        assert_eq!(drawn(&mut state, 10, 1, None), ["> …本語"]);
     }
 
     #[test]

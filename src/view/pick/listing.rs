@@ -71,7 +71,7 @@ impl State {
 
     pub(super) fn go(&mut self, to: usize) {
         self.cursor = to;
-        self.scroll = 0;
+        self.is_scrolled = false;
         self.fit(self.height);
     }
 

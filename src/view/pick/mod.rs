@@ -157,7 +157,8 @@ impl Picker<'_> {
             if is_due(self.preview_at) {
                 self.preview_at = None;
                 let session = self.state.highlighted().map(|at| Arc::clone(&self.sessions[at]));
-                session.into_iter().for_each(|session| self.background.preview(session));
+                let around = self.state.only_said().map(|said| said.hit.number);
+                session.into_iter().for_each(|session| self.background.preview(session, around));
             }
             if is_due(self.search_at) {
                 self.search_at = None;

@@ -16,9 +16,13 @@ pub(super) fn lines(state: &mut State, shown: Shown<'_>, area: Area, styles: &St
         return Vec::new();
     }
     let mut lines = facts(state, shown, area, styles);
-    let conversation = conversation(state, shown.preview, area.columns, styles);
+    let (conversation, found) = conversation(state, shown.preview, area.columns, styles);
     let room = area.rows.saturating_sub(lines.len());
     state.most_scroll = conversation.len().saturating_sub(room);
+    if !state.is_scrolled {
+        // The line above what was found tells where it belongs.
+        state.scroll = found.map_or(0, |line| state.most_scroll.saturating_sub(line.saturating_sub(1)));
+    }
     state.scroll = state.scroll.min(state.most_scroll);
     let first = state.most_scroll - state.scroll;
     lines.extend(conversation.into_iter().skip(first).take(room));
@@ -53,22 +57,35 @@ fn facts(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Ve
     lines
 }
 
-fn conversation(state: &mut State, preview: Option<&Preview>, columns: usize, styles: &Styles) -> Vec<Line> {
+/// Returns the lines of the messages, and which of them has what was found in them.
+fn conversation(
+    state: &mut State,
+    preview: Option<&Preview>,
+    columns: usize,
+    styles: &Styles,
+) -> (Vec<Line>, Option<usize>) {
     let messages = match preview {
-        None => return Vec::new(),
+        None => return (Vec::new(), None),
         Some(Preview::TooLarge(bytes)) => {
             let words = format!("its transcript is too large to be shown here ({})", text::size(*bytes));
-            return vec![Line::styled(styles.faint, &words)];
+            return (vec![Line::styled(styles.faint, &words)], None);
         }
         Some(Preview::Unreadable(why)) => {
             let words = format!("its transcript cannot be read: {}", text::one_line(why));
-            return vec![Line::styled(styles.warning, &words)];
+            return (vec![Line::styled(styles.warning, &words)], None);
         }
         Some(Preview::Messages(messages)) => messages,
     };
-    let mut lines = Vec::new();
+    let said = state.only_said().map(|said| said.hit.clone());
+    let around = said.as_ref().map(|hit| {
+        let around = [hit.before.as_str(), &hit.found, &hit.after].concat();
+        text::one_line(around.trim_matches('…')).into_owned()
+    });
+    let (mut lines, mut found) = (Vec::new(), None);
     for (role, words) in messages {
         let name = role.name();
+        let has_it = found.is_none() && around.as_deref().is_some_and(|around| words.contains(around));
+        let first = lines.len();
         for (at, words) in wrapped(&format!("{name}: {words}"), columns, MAX_LINES).iter().enumerate() {
             let mut line = Line::default();
             let rest = match words.strip_prefix(name).filter(|_| at == 0) {
@@ -78,10 +95,16 @@ fn conversation(state: &mut State, preview: Option<&Preview>, columns: usize, st
                 }
                 None => words,
             };
+            if has_it && said.as_ref().is_some_and(|hit| found.is_none() && rest.contains(&hit.found)) {
+                found = Some(lines.len());
+            }
             let places = state.places(rest);
             line.append(&Line::with_places(rest, &places, anstyle::Style::new(), styles.found));
             lines.push(line);
         }
+        if has_it {
+            found = found.or(Some(first));
+        }
     }
-    lines
+    (lines, found)
 }

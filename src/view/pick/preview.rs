@@ -27,8 +27,9 @@ pub(super) enum Preview {
 }
 
 impl Preview {
-    /// Reads the last things that a person and the model said to each other, as long as that is wanted.
-    pub(super) fn read(session: &Session, is_wanted: &dyn Fn() -> bool) -> Self {
+    /// Reads the last things that a person and the model said to each other, or those around the message of a number, as
+    /// long as that is wanted.
+    pub(super) fn read(session: &Session, around: Option<u64>, is_wanted: &dyn Fn() -> bool) -> Self {
         let copy = session.copy();
         // A session that has nothing but its event log counts as having no transcript.
         let bytes = if copy.transcript_bytes > 0 { copy.transcript_bytes } else { copy.size_bytes };
@@ -37,7 +38,9 @@ impl Preview {
         }
         let Some(agent) = agent::by_kind(session.agent) else { return Self::Messages(Vec::new()) };
         let mut last = VecDeque::with_capacity(MAX_MESSAGES + 1);
+        let (mut number, end) = (0, around.map_or(u64::MAX, |around| around + MAX_MESSAGES as u64 / 2));
         let outcome = agent.messages(copy, &mut |message| {
+            number += 1;
             let words = text::one_line(&message.text);
             if matches!(message.role, Role::User | Role::Assistant) && !words.is_empty() {
                 last.push_back((message.role, text::truncated(&words, MAX_MESSAGE).into_owned()));
@@ -45,7 +48,7 @@ impl Preview {
                     last.pop_front();
                 }
             }
-            if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if is_wanted() && number < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         match outcome {
             Ok(()) => Self::Messages(last.into()),
@@ -102,7 +105,7 @@ mod tests {
         copy.place.path = dir.path().join("a.jsonl").into();
         copy.transcript_bytes = transcript_bytes;
         std::fs::write(&copy.place.path, lines).expect("a file");
-        Preview::read(&session(vec![copy]), &|| is_wanted)
+        Preview::read(&session(vec![copy]), None, &|| is_wanted)
     }
 
     fn said(role: &str, text: &str) -> String {

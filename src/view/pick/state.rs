@@ -120,6 +120,8 @@ pub(super) struct State {
     pub(super) height: usize,
     /// How far the preview is scrolled up from its end, and how far it can be.
     pub(super) scroll: usize,
+    /// Whether a person scrolled it; until then it stands at what was found, or at its end.
+    pub(super) is_scrolled: bool,
     pub(super) most_scroll: usize,
 }
 
@@ -149,6 +151,7 @@ impl State {
             top: 0,
             height: 1,
             scroll: 0,
+            is_scrolled: false,
             most_scroll: 0,
         };
         state.type_anew();
@@ -204,7 +207,7 @@ impl State {
         self.query = Query::parse(self.edit.text(), &self.time);
         self.said.clear();
         self.is_searching = false;
-        (self.cursor, self.top) = (0, 0);
+        (self.cursor, self.top, self.is_scrolled) = (0, 0, false);
         self.match_again(None);
     }
 
@@ -286,8 +289,8 @@ impl State {
             Pressed::PageDown => self.go(self.cursor + page),
             Pressed::First => self.go(0),
             Pressed::Last => self.go(self.matches.len()),
-            Pressed::PreviewUp => self.scroll = (self.scroll + 3).min(self.most_scroll),
-            Pressed::PreviewDown => self.scroll = self.scroll.saturating_sub(3),
+            Pressed::PreviewUp => self.scroll_to((self.scroll + 3).min(self.most_scroll)),
+            Pressed::PreviewDown => self.scroll_to(self.scroll.saturating_sub(3)),
             Pressed::Mark | Pressed::MarkBack => {
                 if let Some(key) = self.key()
                     && !self.marked.remove(&key)
@@ -316,6 +319,10 @@ impl State {
             self.type_anew();
         }
         Step::Stay
+    }
+
+    fn scroll_to(&mut self, scroll: usize) {
+        (self.scroll, self.is_scrolled) = (scroll, true);
     }
 
     /// Returns what an action is about: the marked sessions, or else the highlighted one.
@@ -370,6 +377,12 @@ impl State {
 
     pub(super) fn said_in(&self, key: &Key) -> Option<&Said> {
         self.said.get(key)
+    }
+
+    /// Returns what was said in the highlighted session, if nothing else in it has the words.
+    pub(super) fn only_said(&self) -> Option<&Said> {
+        let one = self.matches.get(self.cursor).filter(|one| one.rank.is_none())?;
+        self.said.get(&self.items[one.item].key)
     }
 
     /// Returns how many sessions were found only by what was said in them.
