@@ -76,7 +76,7 @@ fn nearest(dir: &Path, known: &[&Path]) -> Vec<PathBuf> {
     let length = dir.components().count();
     let mut slips: BTreeMap<&Path, usize> = BTreeMap::new();
     for above in known.iter().flat_map(|known| known.ancestors()) {
-        if above.components().count() == length {
+        if above != dir && above.components().count() == length {
             slips.extend(slip(dir, above).map(|letters| (above, letters)));
         }
     }
