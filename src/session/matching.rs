@@ -85,6 +85,7 @@ impl Subject {
 #[derive(Clone, Debug)]
 struct Word {
     text: String,
+    folded: String,
     letters: usize,
     part: Finder<'static>,
     loose: Atom,
@@ -98,6 +99,7 @@ impl Word {
             letters: folded.chars().count(),
             part: Finder::new(&folded).into_owned(),
             loose: Atom::new(&folded, CaseMatching::Respect, Normalization::Never, AtomKind::Fuzzy, false),
+            folded,
         }
     }
 
@@ -209,6 +211,16 @@ fn agents_called(name: &str) -> Vec<AgentKind> {
     }
 }
 
+/// Returns whether the letters of a word stand in a text in order, somewhere within so many characters.
+fn are_within(word: &str, text: &str, most: usize) -> bool {
+    let mut letters = word.chars();
+    let Some(first) = letters.next() else { return true };
+    text.match_indices(first).any(|(at, _)| {
+        let mut near = text[at..].chars().take(most).skip(1);
+        letters.clone().all(|letter| near.any(|c| c == letter))
+    })
+}
+
 /// Compares; it keeps the memory that this takes.
 #[derive(Debug)]
 pub(crate) struct Matching {
@@ -240,7 +252,9 @@ impl Matching {
 
     /// Returns whether the letters of a word stand in a text close enough together; which ones is in `found` then.
     fn is_loosely_in(&mut self, word: &Word, folded: &str) -> bool {
-        if word.letters < SHORTEST {
+        let most = 2 * word.letters + 4;
+        // The matcher takes far longer to find that they stand too far apart.
+        if word.letters < SHORTEST || !are_within(&word.folded, folded, most) {
             return false;
         }
         let text = Utf32Str::new(folded, &mut self.letters);
@@ -251,7 +265,7 @@ impl Matching {
         self.found.clear();
         word.loose.indices(text, &mut self.matcher, &mut self.found);
         let span = self.found.last().zip(self.found.first()).map_or(0, |(last, first)| last - first + 1);
-        usize::try_from(span).is_ok_and(|span| span <= 2 * word.letters + 4)
+        usize::try_from(span).is_ok_and(|span| span <= most)
     }
 
     /// Returns the places of the characters of a text that the words match, in order.
@@ -274,6 +288,8 @@ impl Matching {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::session::tests::{copy, session};
     use crate::session::{Fact, Health};
@@ -370,5 +386,20 @@ mod tests {
         assert_eq!(places("fxprsr", "Fix the parser").len(), 6);
         assert_eq!(places("名前", "日本 名前"), [3, 4]);
         assert_eq!(places("nothing agent:claude", "Fix the parser"), Vec::<usize>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_passed_over_that_the_matcher_would_find(
+            word in "[abc]{3,6}", text in "[abcd é]{0,40}", most in 3_usize..20,
+        ) {
+            let (word, mut matching, mut letters, mut found) = (Word::new(&word), Matching::default(), Vec::new(), Vec::new());
+            let text = folded(&text);
+            let score = word.loose.indices(Utf32Str::new(&text, &mut letters), &mut matching.matcher, &mut found);
+            let span = found.last().zip(found.first()).map_or(0, |(last, first)| last - first + 1);
+            if score.is_some() && usize::try_from(span).expect("a number") <= most {
+                prop_assert!(are_within(&word.folded, &text, most), "{} {text} {most}", word.text);
+            }
+        }
     }
 }
