@@ -53,7 +53,7 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
     let asking = Asking { hosts, manner, env };
     match (&cli.command, asking.hosts.as_slice()) {
         (Command::List(args), _) if !args.archived => list::run(args, &asking, ui),
-        (Command::Search(args), _) => search::run(args, &asking, ui),
+        (Command::Search(args), _) if !args.pick => search::run(args, &asking, ui),
         (Command::Resume(args), [_]) if !args.json => enter::resume(args, &asking, ui),
         (Command::Generate(_) | Command::Help(_) | Command::Save(_) | Command::Hook(_), _) => {
             let message = "this command is about the machine that it runs on, and takes no --host";
@@ -68,34 +68,32 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
     }
 }
 
-/// Returns whether a command may ask before it changes something.
+/// Returns whether a command may ask before it changes something, or asks which session is meant.
 fn changes(command: &Command) -> bool {
-    !matches!(
-        command,
-        Command::List(_)
-            | Command::Agents(_)
-            | Command::Show(_)
-            | Command::Search(_)
-            | Command::Stats(_)
-            | Command::Path(_)
-    )
+    match command {
+        Command::Search(args) => args.pick,
+        Command::List(_) | Command::Agents(_) | Command::Show(_) | Command::Stats(_) | Command::Path(_) => false,
+        _ => true,
+    }
 }
 
 /// Returns whether a command means something on several hosts at once.
 fn is_for_several(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::List(_)
-            | Command::Agents(_)
-            | Command::Show(_)
-            | Command::Search(_)
-            | Command::Stats(_)
-            | Command::Doctor(_)
-            | Command::Cleanup(_)
-            | Command::Archive(_)
-            | Command::Restore(_)
-            | Command::Move(_)
-    )
+    let is_picked = matches!(command, Command::Search(args) if args.pick);
+    !is_picked
+        && matches!(
+            command,
+            Command::List(_)
+                | Command::Agents(_)
+                | Command::Show(_)
+                | Command::Search(_)
+                | Command::Stats(_)
+                | Command::Doctor(_)
+                | Command::Cleanup(_)
+                | Command::Archive(_)
+                | Command::Restore(_)
+                | Command::Move(_)
+        )
 }
 
 fn can_be_asked(env: &Env) -> bool {
