@@ -74,6 +74,27 @@ fn one_command_five_keys_and_enter_resume_the_session_that_is_meant() {
 }
 
 #[test]
+fn what_is_about_something_in_a_project_last_week_takes_one_command_five_keys_and_enter() {
+    let world = many_sessions();
+    let (till, site) = (world.dir("till"), world.dir("site"));
+    let basket = |n, dir, at: &str, what: &str| Claude::session(id(n)).in_dir(dir).at(at).turn(what, "Done.");
+    world.add(basket(2, &till, "2026-02-18T10:00:00Z", "The basket loses a line"));
+    world.add(basket(3, &site, "2026-02-28T10:00:00Z", "The basket is slow"));
+    world.add(basket(4, &till, "2025-12-10T10:00:00Z", "The basket shows another price"));
+    let mut seat = shell(&world, "resume");
+    seat.shows("64 of 64 sessions");
+    let keys = "ba ti";
+    assert_eq!(keys.len(), 5);
+    seat.types(keys);
+    seat.shows("\n2 of 64 sessions");
+    seat.shows("> claude     The basket loses a line");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    let launch = world.launched().expect("a launch");
+    assert_eq!((launch.argv[2].as_str(), &launch.cwd), (id(2).as_str(), &till));
+}
+
+#[test]
 fn letters_that_match_are_highlighted_and_filters_are_typed_with_the_words() {
     let world = many_sessions();
     let mut seat = open(&world, 80, 24);

@@ -171,10 +171,9 @@ fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
     seat.shows("15 of 15 sessions");
     seat.types(keys);
     seat.shows_what(|screen| texts.iter().all(|text| screen.contains(text)) && !screen.contains("searching"));
-    let name = format!("docs/pictures/{name}");
-    let expected = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&name)).unwrap_or_default();
+    let expected = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap_or_default();
     while picture(&world, size, "", &seat.sent()) != expected && seat.is_sent_more_within(Duration::from_secs(3)) {}
-    assert_picture(&name, &picture(&world, size, "", &seat.sent()));
+    assert_picture(name, &picture(&world, size, "", &seat.sent()));
     seat.types("\x03");
     assert_eq!(seat.ends().0, Some(130));
 }
@@ -183,18 +182,37 @@ fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
 fn the_pictures_of_the_picker_are_what_it_shows() {
     let back = "It is back and the queue is empty again.";
     let queue = &["> cron", "1 of 15 sessions", back, "+2"];
-    assert_picker("picker.svg", Size { columns: 100, rows: 24 }, "cron", queue);
+    let draw = |name: &str, size, keys, texts: &[&str]| {
+        assert_picker(&format!("docs/pictures/{name}.svg"), size, keys, texts);
+    };
+    draw("picker", Size { columns: 100, rows: 24 }, "cron", queue);
     let wide = &["> lic re", "1 of 15 sessions", "report is in /tmp", "user: collect the"];
-    assert_picker("picker-wide.svg", Size { columns: 140, rows: 22 }, "lic re", wide);
+    draw("picker-wide", Size { columns: 120, rows: 22 }, "lic re", wide);
+    draw("picker-widest", Size { columns: 200, rows: 22 }, "\x07", &["/var/log", "mails, no restarts"]);
     let said = &["> shopping list", "by what was said", "user: Add a shopping list", "by shelf"];
-    assert_picker("picker-said.svg", Size { columns: 80, rows: 20 }, "shopping list", said);
-    assert_picker("picker-refused.svg", Size { columns: 100, rows: 14 }, "misfiled\r", &["--trust", "rejoin show"]);
-    assert_picker(
-        "picker-delete.svg",
-        Size { columns: 80, rows: 12 },
-        "\t\t\x18",
-        &["Delete 2 sessions", "cron mails"],
-    );
-    assert_picker("picker-narrow.svg", Size { columns: 60, rows: 16 }, "dump", &["1 of 15 sessions", "user:"]);
-    assert_picker("picker-keys.svg", Size { columns: 90, rows: 36 }, "?", &["LOOK"]);
+    draw("picker-said", Size { columns: 80, rows: 20 }, "shopping list", said);
+    draw("picker-refused", Size { columns: 100, rows: 14 }, "misfiled\r", &["--trust", "rejoin show"]);
+    let question = &["Delete 2 sessions", "cron mails"];
+    draw("picker-delete", Size { columns: 80, rows: 12 }, "\t\t\x18", question);
+    draw("picker-narrow", Size { columns: 60, rows: 16 }, "dump", &["1 of 15 sessions", "user:"]);
+    draw("picker-keys", Size { columns: 90, rows: 36 }, "?", &["LOOK"]);
+}
+
+/// What the picker shows at terminals of many widths.
+#[test]
+fn the_screens_of_the_picker_are_what_they_were_at_every_width() {
+    let screens: [(&str, &str, &[&str]); 6] = [
+        ("list", "", &["15 of 15 sessions", "assistant:"]),
+        ("found", "cron", &["> cron", "1 of 15 sessions", "+2", "queue is empty"]),
+        ("said", "shopping list", &["by what was said", "user: Add a shopping list", "begun"]),
+        ("refused", "misfiled\r", &["> rejoin resume", "rejoin show", "enter do it"]),
+        ("delete", "\t\t\x18", &["Delete 2 sessions", "cron"]),
+        ("keys", "?", &["ACT"]),
+    ];
+    for (name, keys, texts) in screens {
+        for columns in [60, 80, 120, 200] {
+            let name = format!("tests/it/screens/picker-{name}-{columns}.svg");
+            assert_picker(&name, Size { columns, rows: 24 }, keys, texts);
+        }
+    }
 }

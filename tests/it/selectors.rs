@@ -230,3 +230,38 @@ fn a_slip_of_the_finger_is_told_what_comes_nearest() {
     let error = world.rejoin(["show", "quokka", "--json"]).code(5).error();
     assert!(error.candidates.is_empty(), "{error:?}");
 }
+
+#[test]
+fn each_way_to_name_a_session_comes_before_the_next() {
+    // One session a way, the strongest first; a number in the list is no word, and has its own row below.
+    let ways: [&dyn Fn(&World); 6] = [
+        &|world| drop(world.add(Amplifier::session("fix").turn("x", "y"))),
+        &|world| drop(world.add(Amplifier::session("fix-00").turn("x", "y"))),
+        &|world| drop(world.add(Amplifier::session("title").named("fix").turn("x", "y"))),
+        &|world| {
+            world.add(Claude::session(id(1)).turn("x", "y"));
+            world.add(Leo::pointer(world.dir("elsewhere/fix"), &id(1)));
+        },
+        &|world| drop(world.add(Amplifier::session("part").named("A prefix").turn("x", "y"))),
+        &|world| drop(world.add(Amplifier::session("words").in_dir("/srv/fixtures").turn("x", "y"))),
+    ];
+    let meant = ["fix", "fix-00", "title", &id(1), "part", "words"];
+    for (strongest, meant) in meant.iter().enumerate() {
+        let world = World::new();
+        ways[strongest..].iter().for_each(|add| add(&world));
+        assert_eq!(shown(&world, "fix").1, *meant);
+    }
+    let add = |world: &World, name: &str| drop(world.add(Amplifier::session(name).turn("x", "y")));
+    let world = World::new();
+    world.add(Claude::session(id(7)).at("2026-02-20T10:00:00Z").turn("x", "y"));
+    add(&world, "17");
+    add(&world, "1");
+    assert_eq!(shown(&world, "1").1, "1", "an id is no number in the list");
+    let world = World::new();
+    world.add(Claude::session(id(7)).at("2026-02-20T10:00:00Z").turn("x", "y"));
+    add(&world, "17");
+    assert_eq!(shown(&world, "1").1, id(7), "a number in the list comes before the beginning of an id");
+    assert_eq!(shown(&world, "17").1, "17");
+    add(&world, "300");
+    assert_eq!(shown(&world, "30").1, "300", "the list has no line 30");
+}
