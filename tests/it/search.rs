@@ -1,6 +1,7 @@
 //! `search`: what was said is found, whoever said it and wherever it is kept.
 
 use serde_json::json;
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::archive::wipe;
 use crate::contract::search::{Line, Search};
@@ -219,9 +220,17 @@ fn on_a_terminal_a_line_fits_and_nothing_hostile_reaches_it() {
     assert!(lines[1].contains("ibis and more"), "{text}");
     assert!(lines[1..3].iter().all(|line| line.chars().count() <= 60), "{text}");
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
+    // A character may take two columns, and a title and a directory any number.
+    world.add(Claude::session(id(2)).in_dir("/srv/日本語/のとても長い名前の/app").turn(&"鳥 ibis ".repeat(40), "x"));
+    for columns in [40, 60, 80, 120] {
+        let text = world.on_terminal(columns, ["search", "ibis", "--color", "never"]).code(0).stdout();
+        assert!(text.lines().all(|line| line.width() <= usize::from(columns)), "{columns}: {text}");
+    }
+    let piped = world.rejoin(["search", "鳥"]).code(0).stdout();
+    assert!(piped.lines().next().is_some_and(|line| line.width() > 120), "a pipe gets the whole line: {piped}");
     let nothing = world.on_terminal(60, ["search", "dodo"]).code(0);
     let all = [nothing.stdout(), nothing.stderr()].concat();
-    assert!(all.contains("No match for \"dodo\" in 1 session."), "{all}");
+    assert!(all.contains("No match for \"dodo\" in 2 sessions."), "{all}");
 }
 
 #[test]

@@ -22,6 +22,8 @@ const KIND: &str = "search";
 
 /// How many columns the longest word for who speaks has.
 const ROLE: usize = 9;
+/// A directory in fewer columns tells nothing.
+const NARROWEST_DIR: usize = 8;
 /// How many columns a title may have.
 const WIDEST_TITLE: usize = 60;
 
@@ -156,13 +158,16 @@ pub(crate) fn text(
 ) -> io::Result<()> {
     let Styles { header, strong, faint, .. } = styles;
     let Match { session, found, .. } = one;
-    let dir = session.launch_dir().map(|dir| env.tilde(dir)).unwrap_or_default();
-    let about = [table::active(session, env), text::one_line(&dir).into_owned()];
-    let about: Vec<String> = about.into_iter().filter(|words| !words.is_empty()).collect();
-    let title = table::title(session);
-    let title = text::truncated(&title, WIDEST_TITLE);
     let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
     let id = text::one_line(id);
+    let (title, active) = (table::title(session), table::active(session, env));
+    let dir = session.launch_dir().map(|dir| table::shown_dir(dir, env)).unwrap_or_default();
+    // Blanks and a comma lie between the parts.
+    let room = width.saturating_sub(session.agent.name().len() + id.width() + active.width() + 7);
+    let title = text::truncated(&title, WIDEST_TITLE.min(room.saturating_sub(dir.width()).max(room * 3 / 5)));
+    let room = room.saturating_sub(title.width());
+    let dir = if room < NARROWEST_DIR.min(dir.width()) { "".into() } else { text::truncated_path(&dir, room) };
+    let about: Vec<&str> = [active.as_str(), &dir].into_iter().filter(|words| !words.is_empty()).collect();
     writeln!(out, "{header}{} {id}{header:#}  {title}  {faint}{}{faint:#}", session.agent, about.join(", "))?;
     if form == Form::Counts {
         return writeln!(out, "  {}", text::count(usize::try_from(found.messages).unwrap_or(usize::MAX), "message"));
