@@ -1,6 +1,7 @@
 //! The rows of another host's answer: an object a line, the host in front, and what of it says where it belongs.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use crate::session::select::{Rank, SortKey};
 use crate::session::{AgentKind, Choice, Copy, Fact, Health, Liveness, Located, Session, SessionKind, Store};
 
 /// Where a fact of another host comes from: it told.
@@ -44,7 +46,7 @@ struct Row<'a> {
     #[serde(default, borrow)]
     health: Vec<Cow<'a, str>>,
     #[serde(default)]
-    copies: Vec<Place>,
+    copies: Vec<At>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,8 +56,46 @@ struct Dir {
 }
 
 #[derive(Debug, Deserialize)]
-struct Place {
+struct At {
     path: PathBuf,
+}
+
+/// What of a row says where it belongs, where nothing else of it is looked at.
+#[derive(Debug, Deserialize)]
+struct Order<'a> {
+    agent: AgentKind,
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    active_at: Option<Timestamp>,
+    created_at: Option<Timestamp>,
+    #[serde(default)]
+    size_bytes: u64,
+    #[serde(default, borrow)]
+    health: Vec<Cow<'a, str>>,
+}
+
+/// Where a session belongs in a list: its rank, its agent and its id.
+pub(crate) type Place = (Rank, AgentKind, String);
+
+/// Returns where the session of a line belongs; `None` if it is not understood.
+pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<Place> {
+    if matches!(sort, SortKey::Title | SortKey::Dir) {
+        return session(line, host).ok().map(|session| place_of(&session, sort));
+    }
+    let row: Order<'_> = serde_json::from_str(line).ok()?;
+    let is_dated = !row.health.iter().any(|code| code == <&str>::from(Health::FutureTime));
+    let rank = match sort {
+        SortKey::Created => Rank::Time(Reverse((is_dated, row.created_at))),
+        SortKey::Size => Rank::Size(Reverse(row.size_bytes)),
+        SortKey::Agent => Rank::Agent(row.agent, Reverse((is_dated, row.active_at))),
+        _ => Rank::Time(Reverse((is_dated, row.active_at))),
+    };
+    Some((rank, row.agent, row.id.into_owned()))
+}
+
+/// Returns where a session belongs.
+pub(crate) fn place_of(session: &Session, sort: SortKey) -> Place {
+    (Rank::of(session, sort), session.agent, session.id.clone())
 }
 
 fn main() -> SessionKind {
@@ -146,6 +186,22 @@ mod tests {
         let bare = super::session(r#"{"agent":"pi","id":"x"}"#, &host).expect("a session");
         assert_eq!((bare.copy().size(), bare.active_at()), (None, None));
         assert!(super::session(r#"{"agent":"of the future","id":"x"}"#, &host).is_err());
+    }
+
+    #[test]
+    fn a_row_belongs_where_the_session_in_it_does() {
+        use clap::ValueEnum as _;
+        let host: Arc<str> = "box".into();
+        for line in [
+            r#"{"agent":"claude","id":"a","title":"T","active_at":"2026-02-01T00:00:00Z","created_at":null,"size_bytes":7}"#,
+            r#"{"agent":"pi","id":"b","launch_dir":{"path":"/p"},"active_at":"2099-02-01T00:00:00Z","health":["future-time"]}"#,
+        ] {
+            for sort in SortKey::value_variants() {
+                let session = session(line, &host).expect("a session");
+                assert_eq!(place(line, &host, *sort), Some(place_of(&session, *sort)), "{sort:?}: {line}");
+            }
+        }
+        assert_eq!(place("[]", &host, SortKey::Active), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::contract;
 use crate::fixtures::{Claude, Fixture, Pi, id, put};
+use crate::terminal::Seat;
 use crate::world::{Answer, World};
 
 /// A directory that every machine has.
@@ -341,6 +342,30 @@ fn four_hosts_that_archive_into_one_directory_at_once_lose_nothing_even_when_the
             assert_eq!(read(hosts.home(name)), read(hosts.0.home()), "{name} {number}");
         }
     }
+}
+
+#[test]
+fn the_picker_over_hosts_resumes_on_the_host_of_what_is_picked() {
+    let hosts = two();
+    hosts.0.install("claude", "exit 42");
+    // A file of the same name on this machine is another conversation.
+    hosts.0.add(Claude::session(id(1)).in_dir(APP).turn("of this machine", "secret"));
+    let mut command = hosts.0.from(hosts.0.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["resume", "--host", "one,two", "--prompt", "go on"]);
+    let mut seat = Seat::run(&command, 100, 30);
+    seat.shows("3 of 3 sessions");
+    seat.shows("one:/usr/bin");
+    seat.types("first quok");
+    seat.shows("1 of 3 sessions");
+    let screen = seat.shows("it lies on one, where enter resumes it");
+    assert!(!screen.contains("secret"), "{screen}");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(42));
+    let launch = hosts.0.launched().expect("a launch");
+    assert!(launch.argv.contains(&id(1)) && launch.argv.contains(&"go on".to_owned()), "{launch:?}");
+    assert!(launch.variable("HOME").expect("a home").ends_with("hosts/one"), "{launch:?}");
+    let nobody = hosts.rejoin(&["resume", "--host", "one,two"]).code(2);
+    assert!(nobody.stderr().contains("several hosts were named, and there is no terminal"), "{}", nobody.stderr());
 }
 
 #[test]

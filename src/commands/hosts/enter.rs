@@ -16,18 +16,26 @@ use crate::view::ui::Ui;
 
 /// Hands the terminal to the command on the host.
 pub(super) fn run(asking: &Asking<'_>) -> anyhow::Result<Exit> {
-    match become_there(asking, &of_others(&asking.env.words, &[], &[]), true)? {}
+    match become_there(asking.host(), &of_others(&asking.env.words, &[], &[]), true, asking.env)? {}
 }
 
 /// Resumes a session on the host, or prints the line that does.
 pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let env = asking.env;
+    resume_on(asking.host(), &of_others(&asking.env.words, &[], &[]), args, asking.env, ui)
+}
+
+/// Does the same with other words.
+pub(super) fn resume_on(
+    host: &Host,
+    words: &[String],
+    args: &ResumeArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
     if !args.print {
-        let has_terminal = env.stdin_is_terminal && env.stdout_is_terminal;
-        match become_there(asking, &of_others(&env.words, &[], &[]), has_terminal)? {}
+        match become_there(host, words, env.stdin_is_terminal && env.stdout_is_terminal, env)? {}
     }
-    let words = of_others(&env.words, &["--print", "-p"], &[]);
-    let argv = argv(asking.host(), &words, args.prompt.is_none());
+    let argv = argv(host, &of_others(words, &["--print", "-p"], &[]), args.prompt.is_none());
     let line = launch::command_line(&argv).ok_or_else(|| {
         let message = "the command cannot be printed: a part of it holds control characters";
         Refusal::new(Exit::Refused, "not-printable", message)
@@ -44,12 +52,8 @@ fn argv(host: &Host, words: &[String], has_terminal: bool) -> Vec<String> {
 }
 
 /// Becomes the command on the host; returns only when that fails. Its status is then this program's.
-fn become_there(asking: &Asking<'_>, words: &[String], has_terminal: bool) -> anyhow::Result<Infallible> {
-    let host = asking.host();
-    let program = match (&host.destination, asking.env) {
-        (None, _) => own_program(),
-        (Some(_), env) => ssh(env),
-    };
+fn become_there(host: &Host, words: &[String], has_terminal: bool, env: &Env) -> anyhow::Result<Infallible> {
+    let program = if host.destination.is_some() { ssh(env) } else { own_program() };
     let Some(program) = program else { return Err(no_ssh().into()) };
     let argv = argv(host, words, has_terminal);
     let error = Command::new(&program).arg0(&argv[0]).args(&argv[1..]).exec();

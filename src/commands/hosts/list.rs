@@ -1,6 +1,6 @@
 //! `rejoin list --host`
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::fleet::merge::Merged;
 use crate::fleet::of_others;
 use crate::fleet::row;
 use crate::fleet::rows::{Report, Rows};
+use crate::session::Session;
 use crate::session::fields::Field;
-use crate::session::select::{self, Rank, ShortIds, SortKey};
-use crate::session::{AgentKind, Session};
+use crate::session::select::{self, ShortIds};
 use crate::system::env::Env;
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::Document;
@@ -34,41 +34,45 @@ const PART: usize = 1024;
 struct Row {
     host: Arc<str>,
     line: String,
-    /// What is understood of it: a newer rejoin may know more agents.
+    /// What is understood of it, where that is shown: a newer rejoin may know more agents.
     session: Option<Session>,
 }
 
 /// Where a row belongs.
 #[derive(PartialEq, Eq)]
-struct Place {
+struct Order {
     /// What is not understood comes first, so that it is not overlooked.
-    key: Option<(Rank, AgentKind, String)>,
+    place: Option<row::Place>,
     is_reversed: bool,
 }
 
-impl Ord for Place {
+impl Ord for Order {
     fn cmp(&self, other: &Self) -> Ordering {
-        if self.is_reversed { Reverse(&self.key).cmp(&Reverse(&other.key)) } else { self.key.cmp(&other.key) }
+        let order = self.place.cmp(&other.place);
+        if self.is_reversed { order.reverse() } else { order }
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for Order {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-/// Reads the next session of a host.
-fn next(rows: &mut Rows, sort: SortKey, is_reversed: bool) -> Option<(Place, Row)> {
+/// Reads the next session of a host; a document is made of lines, so that nothing else of them is looked at.
+fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, Row)> {
     let line = rows.next()?;
     let host = Arc::clone(rows.host());
-    let session = row::session(&line, &host).ok();
-    if session.is_none() && !row::is_object(&line) {
+    let session = if is_document { None } else { row::session(&line, &host).ok() };
+    let place = match &session {
+        Some(session) => Some(row::place_of(session, args.order())),
+        None => row::place(&line, &host, args.order()),
+    };
+    if place.is_none() && !row::is_object(&line) {
         rows.give_up("it answers something that is no answer of rejoin".to_owned());
         return None;
     }
-    let key = session.as_ref().map(|session| (Rank::of(session, sort), session.agent, session.id.clone()));
-    Some((Place { key, is_reversed }, Row { host, line, session }))
+    Some((Order { place, is_reversed: args.reverse }, Row { host, line, session }))
 }
 
 /// Returns the filters and the order that the config file adds to what was typed.
@@ -97,7 +101,9 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     let with = with.chain(args.counts().then(|| "--counts".to_owned())).chain(of_config(typed, args, env));
     let with: Vec<String> = with.collect();
     let mut sources = asking.rows(KIND, &of_others(&env.words, OURS, &with), ui)?;
-    let nexts = sources.iter_mut().map(|rows| || next(rows, args.order(), args.reverse)).collect();
+    let form = args.format.form(env.stdout_is_terminal);
+    let is_document = matches!(form, ListForm::Json | ListForm::Ndjson) && args.group.is_none();
+    let nexts = sources.iter_mut().map(|rows| || next(rows, args, is_document)).collect();
     let mut merged = Merged::new(nexts);
     let shown = merged.by_ref().take(limit.unwrap_or(usize::MAX));
     let mut rows: Box<dyn Iterator<Item = Row>> = if args.group.is_some() {
@@ -107,7 +113,6 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     } else {
         Box::new(shown)
     };
-    let form = args.format.form(env.stdout_is_terminal);
     let counted = match form {
         ListForm::Json | ListForm::Ndjson => objects(&mut rows, args.format.json_or_table(), ui)?,
         ListForm::Table => table(&mut rows, args, env, ui)?,

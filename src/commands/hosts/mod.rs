@@ -4,6 +4,7 @@ mod answers;
 mod enter;
 mod list;
 mod named;
+mod pick;
 mod search;
 
 use crate::cli::{Cli, Command, Format};
@@ -55,6 +56,7 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
         (Command::List(args), _) if !args.archived => list::run(args, &asking, ui),
         (Command::Search(args), _) if !args.pick => search::run(args, &asking, ui),
         (Command::Resume(args), [_]) if !args.json => enter::resume(args, &asking, ui),
+        (Command::Resume(args), _) if !args.json => pick::resume(args, &asking, ui),
         (Command::Generate(_) | Command::Help(_) | Command::Save(_) | Command::Hook(_), _) => {
             let message = "this command is about the machine that it runs on, and takes no --host";
             Err(Refusal::new(Exit::Usage, "usage", message).into())

@@ -120,7 +120,9 @@ impl Background {
     }
 
     /// Searches messages for words, session by session, until something else is typed.
-    pub(super) fn search<'w>(&self, words: impl Iterator<Item = &'w str>, sessions: Vec<Arc<Session>>) {
+    pub(super) fn search<'w>(&self, words: impl Iterator<Item = &'w str>, mut sessions: Vec<Arc<Session>>) {
+        // What lies on another machine is searched there: `rejoin search --host`.
+        sessions.retain(|session| session.host().is_none());
         let is_wanted = self.search.anew();
         let words: Vec<String> = words.map(str::to_owned).collect();
         let pattern = Pattern::of_texts(&words, Case::Ignored);

@@ -70,6 +70,10 @@ fn conversation(
             let words = format!("its transcript is too large to be shown here ({})", text::size(*bytes));
             return (vec![Line::styled(styles.faint, &words)], None);
         }
+        Some(Preview::OnHost(host)) => {
+            let words = format!("it lies on {}, where enter resumes it", text::one_line(host));
+            return (vec![Line::styled(styles.faint, &words)], None);
+        }
         Some(Preview::Unreadable(why)) => {
             let words = format!("its transcript cannot be read: {}", text::one_line(why));
             return (vec![Line::styled(styles.warning, &words)], None);

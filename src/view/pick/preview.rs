@@ -22,6 +22,8 @@ pub(super) enum Preview {
     Messages(Vec<(Role, String)>),
     /// The transcript is too large to be read for this.
     TooLarge(u64),
+    /// It lies on another machine.
+    OnHost(String),
     /// It cannot be read.
     Unreadable(String),
 }
@@ -31,6 +33,10 @@ impl Preview {
     /// long as that is wanted.
     pub(super) fn read(session: &Session, around: Option<u64>, is_wanted: &dyn Fn() -> bool) -> Self {
         let copy = session.copy();
+        // A file of the same name here is another one.
+        if let Some(host) = session.host() {
+            return Self::OnHost(host.to_owned());
+        }
         // A session that has nothing but its event log counts as having no transcript.
         let bytes = if copy.transcript_bytes > 0 { copy.transcript_bytes } else { copy.size_bytes };
         if bytes > MAX_BYTES {

@@ -1,0 +1,135 @@
+//! `rejoin resume` over several hosts: the picker with the sessions of all of them.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use crate::change::apply::run::Outcome;
+use crate::change::plan::change::Change;
+use crate::cli::ResumeArgs;
+use crate::commands::find;
+use crate::commands::hosts::{Asking, enter};
+use crate::error::{Exit, Refusal};
+use crate::fleet::command::Manner;
+use crate::fleet::rows::Rows;
+use crate::fleet::{self, Host, of_others, row};
+use crate::format::shell;
+use crate::session::Session;
+use crate::system::env::Env;
+use crate::view::pick::{self, Backend, How, Picked, Purpose, Refused};
+use crate::view::ui::Ui;
+
+/// Lets a person pick among the sessions of all hosts, and resumes the one there.
+pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let env = asking.env;
+    if let Some(why) = find::why_nobody_picks(env) {
+        let message = format!("several hosts were named, and {why}");
+        return Err(Refusal::new(Exit::Usage, "usage", message)
+            .hint("name the session with its host, as in `rejoin resume HOST:ID`")
+            .into());
+    }
+    let (hosts, manner) = (asking.hosts.clone(), Manner { columns: None, has_colors: false, ..asking.manner });
+    let backend: Arc<dyn Backend> = Arc::new(HostBackend { hosts, manner, env: env.clone() });
+    let purpose = Purpose { verb: "resume", takes_several: false, is_checked: false };
+    let words = args.session.join(" ");
+    let picked = pick::pick(&backend, purpose, &words, env, ui.err_styles()).context("cannot use the terminal")?;
+    let session = match picked {
+        Picked::Sessions(sessions, _) => sessions.into_iter().next().context("nothing was picked")?,
+        Picked::Left(exit) => return Ok(exit),
+        Picked::Nothing => {
+            return Err(Refusal::new(Exit::NotFound, "not-found", "no session is found on these hosts")
+                .hint("see why with the same hosts and `rejoin list`")
+                .into());
+        }
+    };
+    let host = asking.hosts.iter().find(|host| session.host() == Some(&host.name)).context("its host is unknown")?;
+    let words: Vec<String> = env.words.iter().filter(|word| !args.session.contains(word)).cloned().collect();
+    let words = of_others(&words, &[], &[format!("{}:{}", session.agent, session.id)]);
+    enter::resume_on(host, &words, args, env, ui)
+}
+
+/// Has the picker see the sessions of hosts. What changes a session is done on its host.
+struct HostBackend {
+    hosts: Vec<Host>,
+    manner: Manner,
+    env: Env,
+}
+
+impl HostBackend {
+    fn ask(&self, hosts: &[Host], words: &[&str]) -> Result<Vec<fleet::Answering>, Refusal> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        fleet::ask(hosts, &words, self.manner, &self.env)
+    }
+}
+
+fn command(session: &Session, verb: &str, more: &str) -> String {
+    let host = shell::word(session.host().unwrap_or_default()).into_owned();
+    let name = format!("{}:{}", session.agent, session.id);
+    format!("rejoin --host {host} {verb} {}{more}", shell::word(&name))
+}
+
+fn on_its_host(sessions: &[Arc<Session>], verb: &str) -> String {
+    let first = sessions.first().map(|session| command(session, verb, "")).unwrap_or_default();
+    format!("this is done on its host: {first}")
+}
+
+impl Backend for HostBackend {
+    fn load(&self, hand_over: &mut dyn FnMut(Vec<Session>, Option<usize>)) {
+        let mut sessions = Vec::new();
+        let mut problems = 0;
+        let answering = self.ask(&self.hosts, &["list", "--format=ndjson"]);
+        problems += if answering.is_err() { self.hosts.len() } else { 0 };
+        for answering in answering.unwrap_or_default() {
+            let mut rows = Rows::of(answering);
+            rows.begin("session-list");
+            while let Some(line) = rows.next() {
+                sessions.extend(row::session(&line, rows.host()));
+            }
+            problems += usize::from(rows.report().fault.is_some());
+        }
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
+        // Of one that is on several hosts the newest is offered; HOST:ID names the others.
+        let mut known = HashSet::new();
+        sessions.retain(|session| known.insert((session.agent, session.id.clone())));
+        hand_over(sessions, Some(problems));
+    }
+
+    fn check(&self, _: &Session, _: &How) -> Result<(), Refused> {
+        // The host says so itself, at the terminal that it is handed.
+        Ok(())
+    }
+
+    fn command(&self, session: &Session) -> Result<String, Refused> {
+        Ok(command(session, "resume", ""))
+    }
+
+    fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String> {
+        Err(on_its_host(sessions, "delete"))
+    }
+
+    fn remove(&self, _: &Change) -> Result<Outcome, String> {
+        Err("nothing was planned".to_owned())
+    }
+
+    fn pin(&self, sessions: &[Arc<Session>], is_wanted: bool) -> Result<(), String> {
+        Err(on_its_host(sessions, if is_wanted { "pin" } else { "unpin" }))
+    }
+
+    fn write_whole(&self, session: &Session, out: &mut dyn Write) -> io::Result<()> {
+        let hosts: Vec<Host> = self.hosts.iter().filter(|host| session.host() == Some(&host.name)).cloned().collect();
+        let name = format!("{}:{}", session.agent, session.id);
+        let answering = self.ask(&hosts, &["show", "--messages=1000000", &name]).map_err(io::Error::other)?;
+        for mut answering in answering {
+            while let Some(line) = answering.next() {
+                writeln!(out, "{line}")?;
+            }
+            let ended = answering.end();
+            if let Some(fault) = ended.fault {
+                writeln!(out, "{fault}")?;
+            }
+        }
+        Ok(())
+    }
+}
