@@ -238,6 +238,8 @@ pub(crate) enum Generated {
     Completions,
     /// A JSON schema.
     Schema,
+    /// What holds the sessions of many machines in a database.
+    Columns,
     /// The table of an agent, in Markdown.
     Agents,
 }

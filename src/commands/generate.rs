@@ -1,15 +1,17 @@
-//! `rejoin generate`: man pages, completion scripts, schemas and tables of agents, made from the program's own definitions.
+//! `rejoin generate`: man pages, completion scripts, schemas, columns of tables and tables of agents, made from the program's own definitions.
 
 use std::io::Write;
 
 use clap::{Command, CommandFactory as _, ValueEnum as _};
 use clap_complete::env::Shells;
 use schemars::{Schema, schema_for};
+use strum::VariantArray as _;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::error::{EXIT_CODES, Exit, Refusal};
 use crate::session::{AgentKind, Message};
 use crate::view::render::answer::document_schema;
+use crate::view::render::columns::Engine;
 use crate::view::render::{
     agents, archive, cleanup, config, hook, hosts, json, list, pins, relocate, save, search, stats, stores, trash, undo,
 };
@@ -24,6 +26,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
                 Generated::Man => man(name)?,
                 Generated::Completions => completions(name)?,
                 Generated::Schema => schema(name)?.into_bytes(),
+                Generated::Columns => columns(name)?.into_bytes(),
                 Generated::Agents => {
                     AgentKind::from_str(name, false).map(agents::markdown).unwrap_or_default().into_bytes()
                 }
@@ -48,6 +51,7 @@ fn names(what: Generated) -> Vec<String> {
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
         Generated::Schema => schemas().map(|(name, ..)| name.to_owned()).to_vec(),
+        Generated::Columns => Engine::VARIANTS.iter().map(|engine| engine.name().to_owned()).collect(),
         Generated::Agents => AgentKind::value_variants().iter().map(|kind| kind.name().to_owned()).collect(),
     }
 }
@@ -110,6 +114,14 @@ fn schema(name: &str) -> anyhow::Result<String> {
     let schema = schemas().into_iter().find(|(known, ..)| *known == name);
     let schema = schema.map(|(_, kind, fields)| document_schema(kind, fields));
     Ok(serde_json::to_string_pretty(&schema)? + "\n")
+}
+
+/// Returns what holds the sessions of many machines in an engine.
+fn columns(name: &str) -> anyhow::Result<String> {
+    let schema = serde_json::to_value(schema_for!(list::SessionListJson<'_>))?;
+    let engine = Engine::VARIANTS.iter().find(|engine| engine.name() == name);
+    let comment = "-- Made by `.ci/generate` from the JSON schema of `rejoin list --json`.\n";
+    Ok(engine.map(|engine| format!("{comment}{}", engine.sessions(&schema))).unwrap_or_default())
 }
 
 /// Returns each answer's name, its kinds and the fields that are its own.

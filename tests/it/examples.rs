@@ -365,6 +365,10 @@ CONTRIBUTING.md: cargo bench --bench list -- --quick: it takes a minute
 CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snapshots
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
+docs/fleet.md: rejoin-fleet /mnt/fleet: it takes a place that hosts share
+docs/fleet.md: cd contrib/fleet/duckdb: it takes files of a fleet
+docs/fleet.md: cd contrib/fleet/clickhouse: it takes a server
+docs/fleet.md: python3 -m venv venv && venv/bin/pip install duckdb chdb: it takes half an hour and 30 GB
 docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newest first, with a column HOST: it takes hosts
 docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive: it takes hosts
 docs/installing.md: cargo install --locked --path .: it compiles and installs

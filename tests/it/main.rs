@@ -36,6 +36,7 @@ mod facts;
 mod faults;
 mod filters;
 mod fix;
+mod fleet;
 mod fuzz;
 mod gemini;
 #[cfg(feature = "sqlite")]

@@ -6,6 +6,7 @@ pub(crate) mod archive;
 pub(crate) mod backfill;
 pub(crate) mod change;
 pub(crate) mod cleanup;
+pub(crate) mod columns;
 pub(crate) mod config;
 pub(crate) mod confirm;
 pub(crate) mod doctor;

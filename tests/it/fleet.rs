@@ -1,0 +1,107 @@
+//! contrib/fleet: what each host writes for the engines that query a thousand of them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::contract;
+use crate::fixtures::{Claude, Pi, id};
+use crate::world::{Answer, World};
+
+/// A directory that every machine has.
+const APP: &str = "/usr/bin";
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/fleet/rejoin-fleet");
+const MEASURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/fleet/measure.py");
+
+/// Returns whether a command works here; whoever reads the log is told if not.
+#[expect(clippy::disallowed_macros, reason = "whoever reads the log wants to know that it was not tried")]
+fn has(what: &str, command: &mut Command) -> bool {
+    let works = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let works = works.is_ok_and(|status| status.success());
+    if !works {
+        println!("skipped: there is no {what}");
+    }
+    works
+}
+
+fn fleet(world: &World, to: &Path) -> Answer {
+    world.from(world.root()).run("sh", [SCRIPT.as_ref(), to.as_os_str()])
+}
+
+/// Returns the one file of a table.
+fn file(to: &Path, table: &str) -> PathBuf {
+    let files = walkdir::WalkDir::new(to.join(table)).into_iter().map(|entry| entry.expect("an entry"));
+    let files: Vec<PathBuf> =
+        files.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files[0].clone()
+}
+
+fn rows(to: &Path, table: &str) -> Vec<Value> {
+    let output = Command::new("zstd").args(["-q", "-d", "-c"]).arg(file(to, table)).output().expect("zstd");
+    String::from_utf8(output.stdout).expect("text").lines().map(contract::parse).collect()
+}
+
+#[test]
+fn a_host_writes_a_file_a_table_and_day_whole_or_not_at_all() {
+    if !has("zstd", Command::new("zstd").arg("--version")) {
+        return;
+    }
+    let world = World::with_agents();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), world.root().join("bin/rejoin")).expect("a link");
+    world.add(
+        Claude::session(id(1))
+            .in_dir(APP)
+            .at("2026-02-01T10:00:00Z")
+            .turn("one", "ok")
+            .subagent("agent-a1", "sub", "ok"),
+    );
+    world.add(Pi::session(id(2)).in_dir(APP).at("2026-02-02T10:00:00Z").turn("two", "ok"));
+    world.rejoin(["archive", &id(2)]).code(0);
+    let to = world.root().join("fleet");
+    fleet(&world, &to).code(0).stderr_eq("").stdout_eq("");
+    let sessions = rows(&to, "sessions");
+    // Sub-agents are sessions of their own.
+    assert_eq!(
+        sessions.iter().map(|row| row["id"].as_str().expect("an id")).filter(|it| *it == id(1) || *it == id(2)).count(),
+        2
+    );
+    sessions.iter().for_each(|row| _ = contract::parse::<contract::Session>(&row.to_string()));
+    assert_eq!(rows(&to, "archived").iter().map(|row| row["id"].clone()).collect::<Vec<_>>(), [id(2)]);
+    let expiring = rows(&to, "expiring");
+    assert_eq!((expiring.len(), &expiring[0]["sessions"][0]["id"]), (1, &id(1).into()));
+    let path = file(&to, "sessions").display().to_string();
+    assert!(path.contains("/sessions/day=20") && path.contains("/host="), "{path}");
+
+    // Again on the same day: the file is replaced, and nothing else is left.
+    world.add(Pi::session(id(3)).in_dir(APP).turn("three", "ok"));
+    fleet(&world, &to).code(0);
+    assert_eq!(rows(&to, "sessions").len(), sessions.len() + 1);
+
+    // What rejoin cannot list replaces nothing.
+    std::fs::remove_file(world.root().join("bin/rejoin")).expect("a link");
+    world.install("rejoin", "echo half; exit 1");
+    fleet(&world, &to).code(1);
+    assert_eq!(rows(&to, "sessions").len(), sessions.len() + 1);
+    world.from(world.root()).run("sh", [SCRIPT]).code(2);
+    world.from(world.root()).run("sh", [SCRIPT, "neither"]).code(2);
+}
+
+#[test]
+fn both_engines_answer_every_question_as_a_plain_count_does() {
+    let has_engines = has("python3 with duckdb and chdb", Command::new("python3").args(["-c", "import duckdb, chdb"]))
+        && has("zstd", Command::new("zstd").arg("--version"));
+    if !has_engines {
+        return;
+    }
+    let world = World::new();
+    let dir = world.dir("measure");
+    let dir = dir.to_str().expect("a path in UTF-8");
+    let words = [MEASURE, "--hosts", "20", "--sessions", "1000", "--dir", dir];
+    let output = Command::new("python3").args(words).stdin(Stdio::null()).output().expect("python3");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    // A row a question, with both engines in it.
+    assert_eq!((said.matches(" MiB |").count(), said.matches(" s, ").count()), (12, 12), "{said}");
+}
