@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    let answer = Archiving { report: &report, is_dry_run: args.dry_run, is_quiet: ui.is_quiet() };
+    let answer = Archiving { report: &report, is_dry_run: args.dry_run };
     ui.answer(args.format, env, &answer)?;
     Ok(if report.is_whole() { Exit::Ok } else { Exit::Partial })
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(typed: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
             ui.note(&format!("{error:#}. Nothing was done."));
             let plan = Planned::default();
             let purged = Purged::default();
-            ui.answer(args.format, env, &Report { is_locked: true, ..plan.report(args, None, &purged, env, ui) })?;
+            ui.answer(args.format, env, &Report { is_locked: true, ..plan.report(args, None, &purged, env) })?;
             Ok(Exit::Ok)
         }
         outcome => outcome,
@@ -68,7 +68,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     let refusal = plan.refusal(args, env);
     if removal.change.dry_run {
         let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
-        plan.print(args, &plan.report(args, None, &purged, env, ui), env, ui)?;
+        plan.print(args, &plan.report(args, None, &purged, env), env, ui)?;
         let has_findings = !plan.change.items.is_empty() || !purged.runs.is_empty();
         // Giving back the memory of each session by itself takes longer than it is worth.
         std::mem::forget(plan);
@@ -105,7 +105,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
             purged.failed.append(&mut failed);
         }
     }
-    let mut report = plan.report(args, Some(&outcome), &purged, env, ui);
+    let mut report = plan.report(args, Some(&outcome), &purged, env);
     report.change.is_permanent = is_permanent;
     plan.print(args, &report, env, ui)?;
     let has_failed = report.change.summary().failed > 0 || !plan.unplanned.is_empty() || !purged.failed.is_empty();
@@ -313,7 +313,6 @@ impl Planned {
         outcome: Option<&'a Outcome>,
         purged: &'a Purged,
         env: &Env,
-        ui: &Ui,
     ) -> Report<'a> {
         Report {
             change: ChangeReport { change: &self.change, outcome, is_permanent: args.removal.permanent },
@@ -328,7 +327,6 @@ impl Planned {
             cutoff: self.cutoff,
             purged,
             is_locked: false,
-            is_quiet: ui.is_quiet(),
         }
     }
 

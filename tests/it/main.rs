@@ -76,6 +76,7 @@ mod pictures;
 mod pipes;
 mod platforms;
 mod properties;
+mod quiet;
 mod qwen;
 mod read_only;
 mod regression;

@@ -36,6 +36,11 @@ pub(crate) trait Answer {
 
     /// Writes the answer for people.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()>;
+
+    /// Writes what `--quiet` leaves of that: of a change that was made one line and what failed, of anything else all.
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        self.table(out, env, styles)
+    }
 }
 
 impl Ui {
@@ -47,7 +52,10 @@ impl Ui {
         answer: &(impl Answer + ?Sized),
     ) -> io::Result<()> {
         let styles = self.styles;
-        write(self.data(), format.into(), env, &styles, answer)?;
+        match format.into() {
+            Format::Table if self.is_quiet() => answer.brief(self.data(), env, &styles)?,
+            format => write(self.data(), format, env, &styles, answer)?,
+        }
         self.flush()
     }
 }

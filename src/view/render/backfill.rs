@@ -77,17 +77,20 @@ impl Answer for Report<'_> {
             }
         }
         let counts = Counts::of(self.entries);
-        let verb = if self.is_dry_run { "would be written" } else { "written" };
-        let mut summary =
-            format!("{} {verb}, {} already good, {} refused", counts.written, counts.kept, counts.refused);
-        if counts.failed > 0 {
-            summary.push_str(&format!(", {} failed", counts.failed));
-        }
-        writeln!(out, "{summary}.")?;
+        writeln!(out, "{}", counts.sentence(self.is_dry_run))?;
         if let Some(run) = self.run {
             undo::hint(out, run, env, styles)?;
         }
         Ok(())
+    }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let counts = Counts::of(self.entries);
+        match counts.written + counts.failed {
+            _ if self.is_dry_run => self.table(out, env, styles),
+            0 => Ok(()),
+            _ => writeln!(out, "rejoin backfill: {}{}", counts.sentence(false), undo::hint_in_line(self.run, env)),
+        }
     }
 }
 
@@ -99,6 +102,13 @@ struct Counts {
 }
 
 impl Counts {
+    fn sentence(&self, is_dry_run: bool) -> String {
+        let Self { written, kept, refused, failed } = self;
+        let verb = if is_dry_run { "would be written" } else { "written" };
+        let failed = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
+        format!("{written} {verb}, {kept} already good, {refused} refused{failed}.")
+    }
+
     fn of(outcome: &[Entry]) -> Self {
         let count =
             |words: &[&str]| outcome.iter().filter(|(item, done)| words.contains(&result(item, done.as_ref()))).count();

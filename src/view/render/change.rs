@@ -27,9 +27,35 @@ impl Answer for Report<'_> {
         self.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.change.verb))?;
         summary_text(out, env, styles, self)
     }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.outcome.is_none() { self.table(out, env, styles) } else { self.in_brief(out, env, styles) }
+    }
 }
 
 impl Report<'_> {
+    /// Writes what was not done, and one line of what was.
+    fn in_brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let verb = self.change.verb;
+        let mut left = self.items().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
+        left.try_for_each(|(item, done)| item_text(out, env, styles, item, done, verb))?;
+        if self.change.items.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo::hint_in_line(self.summary().run, env))
+    }
+
+    /// Says in one sentence what was done.
+    fn sentence(&self) -> String {
+        let ChangeSummary { done, skipped, failed, freed_bytes, .. } = self.summary();
+        let mut sentence = format!("{done} done{}", freed(self, freed_bytes));
+        let further = [(skipped, "skipped"), (failed, "failed")];
+        for (count, what) in further.iter().filter(|(count, _)| *count > 0) {
+            sentence.push_str(&format!(", {count} {what}"));
+        }
+        sentence + "."
+    }
+
     /// Says in a few lines what would be done.
     pub(crate) fn lines(&self, env: &Env) -> Vec<String> {
         /// So many items are named, each with so many paths.
@@ -98,6 +124,9 @@ pub(crate) fn item_text(
 
 /// Names what is done with an item as a whole.
 fn verb(item: &Item, is_done: bool, of: &str) -> &'static str {
+    if of == "rename" {
+        return if is_done { "renamed" } else { "would rename" };
+    }
     if of == "move" && item.about.session().is_some() {
         return if is_done { "moved" } else { "would move" };
     }
@@ -121,7 +150,7 @@ fn verb(item: &Item, is_done: bool, of: &str) -> &'static str {
 
 fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let faint = styles.faint;
-    let ChangeSummary { fingerprint, planned, done, skipped, failed, freed_bytes, run } = report.summary();
+    let ChangeSummary { fingerprint, planned, freed_bytes, run, .. } = report.summary();
     if report.outcome.is_none() {
         if planned == 0 {
             return writeln!(out, "Nothing to do.");
@@ -133,12 +162,7 @@ fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Repor
     if planned == 0 {
         return writeln!(out, "Nothing to do.");
     }
-    let mut summary = format!("{done} done{}", freed(report, freed_bytes));
-    let further = [(skipped, "skipped"), (failed, "failed")];
-    for (count, what) in further.iter().filter(|(count, _)| *count > 0) {
-        summary.push_str(&format!(", {count} {what}"));
-    }
-    writeln!(out, "{summary}.")?;
+    writeln!(out, "{}", report.sentence())?;
     if let Some(doubt) = report.outcome.and_then(|outcome| outcome.doubt.as_deref()) {
         writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
     }
@@ -182,13 +206,11 @@ impl Answer for Fix<'_> {
 
     /// Writes the change, and what needs a decision.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { strong, warning, faint, .. } = styles;
+        let Styles { strong, faint, .. } = styles;
         self.report
             .items()
             .try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.report.change.verb))?;
-        for Unplanned { about, reason } in self.unplanned {
-            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
-        }
+        self.left(out, styles)?;
         if !self.undecided.is_empty() {
             writeln!(out, "These need a decision:")?;
         }
@@ -199,5 +221,24 @@ impl Answer for Fix<'_> {
             }
         }
         summary_text(out, env, styles, &self.report)
+    }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.report.outcome.is_none() {
+            return self.table(out, env, styles);
+        }
+        self.left(out, styles)?;
+        self.report.in_brief(out, env, styles)
+    }
+}
+
+impl Fix<'_> {
+    /// Writes what could not be planned.
+    fn left(&self, out: &mut impl Write, styles: &Styles) -> io::Result<()> {
+        let warning = styles.warning;
+        for Unplanned { about, reason } in self.unplanned {
+            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
+        }
+        Ok(())
     }
 }

@@ -16,7 +16,6 @@ use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;
 use crate::change::removal::CWD_RECORD;
 use crate::error::Refusal;
-use crate::format::command_line::in_home;
 use crate::format::{command_line, text};
 use crate::session::AgentKind;
 use crate::system::env::Env;
@@ -77,8 +76,6 @@ pub(crate) struct Report<'a> {
     pub purged: &'a Purged,
     /// Whether another run was active, so that nothing was checked.
     pub is_locked: bool,
-    /// Whether no one is watching; then one line says what was done, if anything.
-    pub is_quiet: bool,
 }
 
 /// The answer of `cleanup`.
@@ -212,10 +209,13 @@ impl Answer for Report<'_> {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.is_locked { Ok(()) } else { text(out, env, styles, self) }
+    }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         match self.change.outcome {
-            _ if self.is_locked => Ok(()),
-            Some(_) if self.is_quiet => line(out, env, self),
-            _ => text(out, env, styles, self),
+            Some(_) if !self.is_locked => line(out, env, self),
+            _ => self.table(out, env, styles),
         }
     }
 }
@@ -326,10 +326,7 @@ fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
 fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> {
     let summary = report.summary();
     let Some(sentence) = sentence(&summary) else { return Ok(()) };
-    let undo = summary
-        .run
-        .map(|run| format!(" `{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.elsewhere())))
-        .unwrap_or_default();
+    let undo = undo::hint_in_line(summary.run, env);
     writeln!(out, "rejoin cleanup: {sentence}{undo}")
 }
 

@@ -138,6 +138,11 @@ impl Answer for Change<'_> {
             None => Ok(()),
         }
     }
+
+    /// What was asked for is done, and the path was known.
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.is_dry_run { self.table(out, env, styles) } else { Ok(()) }
+    }
 }
 
 impl HookStatusJson {

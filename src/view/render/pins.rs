@@ -50,4 +50,9 @@ impl Answer for Pins<'_> {
         }
         Ok(())
     }
+
+    /// What was asked for is done.
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.kind == "pin-list" { self.table(out, env, styles) } else { Ok(()) }
+    }
 }

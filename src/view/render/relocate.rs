@@ -133,7 +133,7 @@ impl Answer for MoveReport<'_> {
 
     /// Writes a line a session, in a plan with the paths below it, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { warning, faint, .. } = styles;
+        let Styles { faint, .. } = styles;
         let is_plan = self.report.outcome.is_none();
         for (item, done) in self.report.items() {
             match done {
@@ -147,28 +147,55 @@ impl Answer for MoveReport<'_> {
                 None => item_text(out, env, styles, item, None, "move")?,
             }
         }
-        for Unplanned { about, reason } in self.left {
-            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
-        }
+        self.left(out, styles)?;
         let ChangeSummary { fingerprint, run, .. } = self.report.summary();
-        let sessions = self
-            .report
-            .items()
-            .filter(|(item, done)| item.code == MOVED && done.is_none_or(|done| *done == ItemResult::Done));
-        let what = text::count(sessions.count(), "session");
-        let stays = if self.left.is_empty() { String::new() } else { format!(", {} left", self.left.len()) };
         if is_plan && self.report.change.items.is_empty() {
-            return writeln!(out, "No session can move{stays}.");
+            return writeln!(out, "No session can move{}.", self.staying());
         }
         if is_plan {
-            writeln!(out, "{what} would move{stays}. Nothing was changed.")?;
+            writeln!(out, "{} would move{}. Nothing was changed.", self.moving(), self.staying())?;
             return writeln!(out, "{faint}Pass --apply {fingerprint} to do exactly this.{faint:#}");
         }
-        writeln!(out, "{what} moved{stays}.")?;
+        writeln!(out, "{} moved{}.", self.moving(), self.staying())?;
         if let Some(run) = run {
             undo::hint(out, run, env, styles)?;
         }
         Ok(())
+    }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.report.outcome.is_none() {
+            return self.table(out, env, styles);
+        }
+        self.left(out, styles)?;
+        let mut undone = self.report.items().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
+        undone.try_for_each(|(item, done)| item_text(out, env, styles, item, done, "move"))?;
+        let undo = undo::hint_in_line(self.report.summary().run, env);
+        writeln!(out, "rejoin move: {} moved{}.{undo}", self.moving(), self.staying())
+    }
+}
+
+impl MoveReport<'_> {
+    /// Writes what stays where it is.
+    fn left(&self, out: &mut impl Write, styles: &Styles) -> io::Result<()> {
+        let warning = styles.warning;
+        for Unplanned { about, reason } in self.left {
+            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
+        }
+        Ok(())
+    }
+
+    /// Counts the sessions that move or have moved.
+    fn moving(&self) -> String {
+        let is_moving = |(item, done): &(&Item, Option<&ItemResult>)| {
+            item.code == MOVED && done.is_none_or(|done| *done == ItemResult::Done)
+        };
+        text::count(self.report.items().filter(is_moving).count(), "session")
+    }
+
+    /// Counts those that stay.
+    fn staying(&self) -> String {
+        if self.left.is_empty() { String::new() } else { format!(", {} left", self.left.len()) }
     }
 }
 

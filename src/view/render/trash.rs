@@ -154,4 +154,8 @@ impl Answer for Purged {
         }
         writeln!(out, "Purged what {runs} removed: {} freed.", text::size(self.freed_bytes))
     }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.runs.is_empty() && self.failed.is_empty() { Ok(()) } else { self.table(out, env, styles) }
+    }
 }

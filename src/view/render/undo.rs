@@ -22,6 +22,12 @@ pub(crate) fn hint(out: &mut impl Write, run: &str, env: &Env, styles: &Styles) 
     writeln!(out, "{faint}`{}` undoes this.{faint:#}", in_home(&format!("rejoin undo {run}"), &env.elsewhere()))
 }
 
+/// Says the same at the end of a line.
+pub(crate) fn hint_in_line(run: Option<&str>, env: &Env) -> String {
+    run.map(|run| format!(" `{}` undoes this.", in_home(&format!("rejoin undo {run}"), &env.elsewhere())))
+        .unwrap_or_default()
+}
+
 /// The answer of `undo` and of `trash restore`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UndoOutcome", deny_unknown_fields)]
@@ -107,28 +113,46 @@ impl Answer for Report {
 
     /// Writes a line an item that is in the way, and what was put back.
     fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { warning, .. } = styles;
-        for ((record, _), undone) in self.run.items.iter().zip(&self.items) {
-            let label = text::one_line(&record.label);
-            match undone {
-                UndoResult::Undone => {
-                    writeln!(out, "{}  {label}", if self.is_dry_run { "would undo" } else { "undone" })?
-                }
-                UndoResult::Refused(why) => {
-                    writeln!(out, "{warning}refused{warning:#} {label}  {}", text::one_line(why))?;
-                }
-                UndoResult::Already | UndoResult::NotDone => {}
+        items(out, styles, self, true)?;
+        writeln!(out, "{}", sentence(self))
+    }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.is_dry_run {
+            return self.table(out, env, styles);
+        }
+        items(out, styles, self, false)?;
+        writeln!(out, "rejoin undo: {}", sentence(self))
+    }
+}
+
+/// Writes a line an item: of those that were refused, and with `all` of those that were put back.
+fn items(out: &mut impl Write, styles: &Styles, report: &Report, all: bool) -> io::Result<()> {
+    let Styles { warning, .. } = styles;
+    for ((record, _), undone) in report.run.items.iter().zip(&report.items) {
+        let label = text::one_line(&record.label);
+        match undone {
+            UndoResult::Undone if all => {
+                writeln!(out, "{}  {label}", if report.is_dry_run { "would undo" } else { "undone" })?
             }
+            UndoResult::Refused(why) => {
+                writeln!(out, "{warning}refused{warning:#} {label}  {}", text::one_line(why))?;
+            }
+            UndoResult::Undone | UndoResult::Already | UndoResult::NotDone => {}
         }
-        let UndoSummary { run, verb, undone, refused, .. } = summary(self);
-        let (run, verb) = (text::one_line(run), text::one_line(verb));
-        match (undone, refused) {
-            (0, 0) => writeln!(out, "Run {run} ({verb}) has nothing left to undo."),
-            (_, 0) if self.is_dry_run => writeln!(out, "Run {run} ({verb}): {undone} would be put back."),
-            _ if self.is_dry_run => writeln!(out, "Run {run} ({verb}): {undone} would be put back, {refused} refused."),
-            (_, 0) => writeln!(out, "Run {run} ({verb}): {undone} put back."),
-            _ => writeln!(out, "Run {run} ({verb}): {undone} put back, {refused} refused."),
-        }
+    }
+    Ok(())
+}
+
+/// Says what was put back, or would be.
+fn sentence(report: &Report) -> String {
+    let UndoSummary { run, verb, undone, refused, .. } = summary(report);
+    let (run, verb) = (text::one_line(run), text::one_line(verb));
+    let back = if report.is_dry_run { "would be put back" } else { "put back" };
+    match (undone, refused) {
+        (0, 0) => format!("Run {run} ({verb}) has nothing left to undo."),
+        (_, 0) => format!("Run {run} ({verb}): {undone} {back}."),
+        _ => format!("Run {run} ({verb}): {undone} {back}, {refused} refused."),
     }
 }
 

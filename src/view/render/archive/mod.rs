@@ -89,8 +89,6 @@ pub(crate) struct Archiving<'a> {
     pub report: &'a Report<'a>,
     /// Whether nothing was written.
     pub is_dry_run: bool,
-    /// Whether no one is watching; then one line says what was done, if anything.
-    pub is_quiet: bool,
 }
 
 impl Answer for Archiving<'_> {
@@ -105,10 +103,11 @@ impl Answer for Archiving<'_> {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        match *self {
-            Self { report, is_dry_run: false, is_quiet: true } => line(out, env, report),
-            Self { report, is_dry_run, .. } => text(out, env, styles, report, is_dry_run),
-        }
+        text(out, env, styles, self.report, self.is_dry_run)
+    }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.is_dry_run { self.table(out, env, styles) } else { line(out, env, self.report) }
     }
 }
 

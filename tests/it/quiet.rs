@@ -1,0 +1,69 @@
+//! `--quiet`: every verb keeps its answer, and of a change says one line at most.
+
+use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::world::{Answer, World};
+
+fn run(world: &World, args: &[&str]) -> Answer {
+    world.from(world.home()).with("REJOIN_NOW", NOW).rejoin(["--quiet"].iter().chain(args))
+}
+
+#[test]
+fn a_change_says_one_line_at_most_and_nothing_where_nothing_was_done() {
+    let world = sample_home();
+    let out = world.root().join("out");
+    let out = out.to_str().expect("a path");
+    for (args, says) in [
+        (&["pin", "8e7d"][..], ""),
+        (&["unpin", "8e7d"], ""),
+        (&["delete", "8e7d", "--yes"], "rejoin delete: 1 done, 910 B to the trash. `rejoin undo "),
+        (&["undo", "--yes"], "rejoin undo: Run "),
+        (&["archive", "--every"], "rejoin archive: 16 archived"),
+        (&["archive", "--every"], ""),
+        (&["delete", "8e7d", "--yes"], "rejoin delete: 1 done"),
+        (&["restore", "8e7d"], "rejoin restore: 1 done"),
+        (&["doctor", "--fix", "--check", "duplicate-session"], "rejoin doctor --fix: 1 done"),
+        (&["doctor", "--fix", "--check", "duplicate-session"], ""),
+        (&["undo", "--yes"], "rejoin undo: Run "),
+        (&["dedupe", "31c5", "--keep", "1"], "rejoin dedupe: 1 done"),
+        (&["backfill", "--every"], "rejoin backfill: "),
+        (&["move", "/opt/shop", "/opt", "--yes"], "rejoin move: 1 session moved. `rejoin undo "),
+        (&["cleanup", "--older-than", "100d", "--yes"], "rejoin cleanup: 2 sessions moved to the trash"),
+        (&["cleanup", "--older-than", "100d", "--yes"], ""),
+        (&["hook", "install"], ""),
+        (&["hook", "uninstall"], ""),
+        (&["trash", "purge", "--every", "--yes"], "Purged what "),
+        (&["trash", "purge", "--every", "--yes"], ""),
+        (&["export", "licence", "--output", out], ""),
+    ] {
+        let answer = run(&world, args).code_is_one_of(&[0, 3]).stderr_eq("");
+        let said = answer.stdout();
+        assert!(said.lines().count() == usize::from(!says.is_empty()), "{args:?}:\n{said}");
+        assert!(said.starts_with(says), "{args:?}:\n{said}");
+    }
+}
+
+#[test]
+fn what_only_looks_keeps_its_answer_and_loses_its_notes() {
+    let world = sample_home();
+    let answers: &[&[&str]] = &[
+        &["list"],
+        &["agents"],
+        &["show", "licence"],
+        &["search", "relay"],
+        &["stats"],
+        &["doctor"],
+        &["path", "licence"],
+        &["config"],
+        &["undo", "--list"],
+        &["pin", "--list"],
+        &["trash", "list"],
+        &["resume", "licence", "--print"],
+        &["cleanup", "--older-than", "100d", "--dry-run"],
+        &["delete", "8e7d", "--dry-run"],
+    ];
+    for args in answers {
+        let loud = world.from(world.home()).with("REJOIN_NOW", NOW).rejoin(*args).stdout();
+        let quiet = run(&world, args).stderr_eq("").stdout();
+        assert_eq!(quiet.replace("rejoin --quiet ", "rejoin "), loud, "{args:?}");
+    }
+}
