@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::error::PathError;
 use crate::format::compare::compare;
+use crate::format::edit::Edit;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
@@ -182,6 +183,11 @@ pub(crate) trait Agent: Listed + Sync {
     /// Says how what it keeps of directories, and not of sessions, names those that have moved: trust, histories, costs.
     fn references(&self, _store: &Store, _mapping: &Mapping, _env: &Env) -> Vec<Act> {
         Vec::new()
+    }
+
+    /// Says which file makes the agent show a copy under another title, and with which piece, or why none does.
+    fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
+        Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", self.kind()))
     }
 
     /// Returns whether the agent files the sessions of a directory under this project.

@@ -6,3 +6,4 @@ pub(crate) mod pins;
 pub(crate) mod plan;
 pub(crate) mod relocation;
 pub(crate) mod removal;
+pub(crate) mod retitle;

@@ -30,7 +30,7 @@ pub(crate) use former::former;
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, ListForm, StatsArgs};
 pub(crate) use options::{ChangeArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
-pub(crate) use relocate::MoveArgs;
+pub(crate) use relocate::{MoveArgs, RenameArgs};
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, UnpinArgs};
 pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs};
 pub(crate) use resume::ResumeArgs;
@@ -85,7 +85,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub no_config: bool,
 
-    /// Print no notes and no warnings
+    /// Print no notes and no warnings, and of a change that was made only one line and what failed
     #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub quiet: bool,
 
@@ -175,6 +175,11 @@ pub(crate) enum Command {
     /// them from NEW_DIR. It does not move the directory itself. It never overwrites a session, and leaves a session
     /// that is in use where it is. `rejoin undo` reverses it. docs/moving.md says what changes for each agent.
     Move(MoveArgs),
+    /// Give a session another title, where its agent reads it again
+    ///
+    /// Claude Code and Kimi CLI do; for a session of another agent this is refused, with the command of the agent's own
+    /// where it has one. A session that is in use keeps its title. `rejoin undo` reverses it.
+    Rename(RenameArgs),
     /// Keep one copy of a session, and move the others to the trash
     ///
     /// Use this when the copies differ and only you can say which one counts.

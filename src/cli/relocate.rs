@@ -1,12 +1,12 @@
-//! Arguments of `move`.
+//! Arguments of the commands that change how sessions are found: `move` and `rename`.
 
 use std::path::{Path, PathBuf};
 
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
-use crate::cli::options::{AgentArgs, ChangeArgs, FormatArgs, LockArgs};
-use crate::cli::values::parse_mapping;
+use crate::cli::options::{AgentArgs, ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
+use crate::cli::values::{parse_mapping, parse_title};
 use crate::session::select::Selector;
 
 /// Arguments of `move`.
@@ -75,4 +75,25 @@ impl MoveArgs {
         let apply = self.apply.clone().filter(|_| self.file().is_none());
         ChangeArgs { dry_run: self.dry_run, apply, lock: self.lock }
     }
+}
+
+/// Arguments of `rename`.
+#[derive(Args, Debug)]
+pub(crate) struct RenameArgs {
+    /// Which session: an id or the start of one, AGENT:ID, a title, or a session's file or directory
+    #[arg(value_name = "SESSION")]
+    pub session: Selector,
+
+    /// Its new title
+    #[arg(value_name = "TITLE", value_parser = parse_title)]
+    pub title: String,
+
+    #[command(flatten)]
+    pub place: PlaceArgs,
+
+    #[command(flatten)]
+    pub change: ChangeArgs,
+
+    #[command(flatten)]
+    pub format: FormatArgs,
 }

@@ -30,7 +30,7 @@ const TABLE: &[(&str, Option<char>, Option<&str>)] = &[
 /// What takes sessions has these filters.
 const OF_SESSIONS: &[&str] = &[
     "archive", "backfill", "cleanup", "dedupe", "delete", "doctor", "export", "list", "path", "pin", "restore",
-    "resume", "search", "show", "stats", "unpin",
+    "rename", "resume", "search", "show", "stats", "unpin",
 ];
 
 /// What changes something that is not its own, and what asks first.
@@ -44,6 +44,7 @@ const CHANGES: &[&str] = &[
     "hook install",
     "hook uninstall",
     "move",
+    "rename",
     "restore",
     "trash purge",
     "trash restore",

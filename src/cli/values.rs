@@ -12,6 +12,17 @@ pub(super) fn parse_id(text: &str) -> Result<Selector, String> {
     }
 }
 
+/// Reads a title: one line that a list can show.
+pub(super) fn parse_title(text: &str) -> Result<String, String> {
+    const MOST: usize = 200;
+    match text.trim() {
+        "" => Err("a title must not be empty".to_owned()),
+        title if title.contains(char::is_control) => Err("a title must be one line of plain text".to_owned()),
+        title if title.chars().count() > MOST => Err(format!("a title has at most {MOST} characters")),
+        title => Ok(title.to_owned()),
+    }
+}
+
 /// Reads from which directory to which.
 pub(super) fn parse_mapping(text: &str) -> Result<(PathBuf, PathBuf), String> {
     // The name of a directory may hold the sign, too; a path after it begins with a slash.

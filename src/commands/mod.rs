@@ -23,6 +23,7 @@ pub(crate) mod path;
 pub(crate) mod pin;
 pub(crate) mod relocate;
 mod removal;
+pub(crate) mod rename;
 pub(crate) mod restore;
 pub(crate) mod resume;
 mod safe;

@@ -81,6 +81,7 @@ mod qwen;
 mod read_only;
 mod regression;
 mod remedies;
+mod rename;
 mod restored_elsewhere;
 mod resume;
 mod rooms;

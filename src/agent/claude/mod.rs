@@ -7,6 +7,7 @@ pub(crate) mod records;
 pub(super) mod about;
 mod ends;
 mod relocation;
+mod title;
 mod upkeep;
 mod usage;
 
@@ -25,6 +26,7 @@ use super::{
 use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, DirMove, Relocation};
 use crate::error::PathError;
+use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
@@ -258,6 +260,10 @@ impl Agent for Claude {
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
         Ok(relocation::relocation(store, mapping))
+    }
+
+    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+        title::retitle(copy, title)
     }
 
     fn references(&self, store: &Store, mapping: &Mapping, env: &Env) -> Vec<Act> {

@@ -16,6 +16,8 @@ use crate::agent::pi::records::is_session_id;
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
+use crate::format::edit::Edit;
+use crate::format::shell;
 use crate::session::evidence;
 use crate::session::{
     AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind,
@@ -152,6 +154,14 @@ impl Agent for Cline {
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
         evidence::decide(copy, |_| true);
+    }
+
+    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+        Err(format!(
+            "its agent does that: `cline history update --session-id {} --title {}`",
+            shell::word(&copy.place.id),
+            shell::word(title)
+        ))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -25,6 +25,7 @@ use super::{
 };
 use crate::agent::stores;
 use crate::error::PathError;
+use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, too_long};
 use crate::session::usage::Tokens;
 use crate::session::{
@@ -216,6 +217,10 @@ impl Agent for Codex {
             let prompt = prompt.map(|text| Message { role: Role::User, text, at: record.at() });
             prompt.or_else(|| record.message()).map_or(ControlFlow::Continue(()), &mut *see)
         })
+    }
+
+    fn retitle(&self, _copy: &Copy, _title: &str) -> Result<(PathBuf, Edit), String> {
+        Err("codex keeps titles in a database, which rejoin never writes; use /rename there".to_owned())
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

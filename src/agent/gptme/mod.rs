@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::agent::database;
 use crate::error::PathError;
+use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::{AgentKind, Belongings, Copy, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -102,6 +103,14 @@ impl Agent for Gptme {
 
     fn verbatim(&self, place: &Located) -> Option<PathBuf> {
         self.transcript(place)
+    }
+
+    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+        Err(format!(
+            "its agent does that: `gptme-util chats rename {} {}`",
+            shell::word(&copy.place.id),
+            shell::word(title)
+        ))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

@@ -14,6 +14,8 @@ use super::{Agent, Command, Found, ReadContext, StoreNotes, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
+use crate::format::edit::Edit;
+use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
@@ -153,6 +155,14 @@ impl Agent for Hermes {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         database::messages(&Sessions, &copy.place, see)
+    }
+
+    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+        Err(format!(
+            "its agent does that: `hermes sessions rename {} {}`",
+            shell::word(&copy.place.id),
+            shell::word(title)
+        ))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {

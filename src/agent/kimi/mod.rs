@@ -22,6 +22,7 @@ use crate::agent::Depth;
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
+use crate::format::edit::Edit;
 use crate::format::jsonl::{each_line, each_message};
 use crate::format::text;
 use crate::session::evidence;
@@ -202,6 +203,10 @@ impl Agent for Kimi {
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
         relocation::relocation(store, moves)
+    }
+
+    fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {
+        reader::retitle(&copy.place, title)
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::agent::kimi::records::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
+use crate::agent::relocation::small;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
+use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Fact, Health, Located, Problem, SessionKind};
 use crate::system::fsio;
@@ -35,6 +37,15 @@ impl Files {
         let state = ["state.json", "metadata.json"].map(|name| dir.join(name));
         Self { wire: dir.join("wire.jsonl"), context, state, legacy }
     }
+}
+
+/// Puts another title into the state, from which Kimi CLI reads it (1.45.0); it writes one there after the first turn.
+pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), String> {
+    let [path, _] = Files::of(place).state;
+    let state = small(&path, MAX_STATE)?.unwrap_or_default();
+    let edit = json_string(&state, &["custom_title"], |_| Some(title.to_owned()));
+    edit.map(|edit| (path, edit))
+        .ok_or_else(|| "it has no title yet; Kimi CLI gives it one after its first turn".to_owned())
 }
 
 pub(super) fn is_file(path: &Path) -> bool {

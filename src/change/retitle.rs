@@ -1,0 +1,28 @@
+//! A session under another title: what is written so that its agent shows it.
+
+use crate::agent;
+use crate::change::apply::run::in_use;
+use crate::change::plan::change::{Change, Contents, Item, Seen, Step};
+use crate::session::Session;
+use crate::system::stamp;
+
+/// Plans to give a session a title; fails with the reason where its agent would not read one again, or is using it.
+pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, String> {
+    let copy = session.copy();
+    if let Some(why) = in_use(copy) {
+        return Err(why);
+    }
+    let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent knows it".to_owned())?;
+    let (path, edit) = agent.retitle(copy, title)?;
+    let stamp = stamp::take(&path).map_err(|error| error.to_string())?;
+    let contents = Contents::Edited { from: path.clone(), edits: vec![edit] };
+    let item = Item {
+        about: session.into(),
+        seen: [Seen::of(copy)].into_iter().collect(),
+        code: "title",
+        reason: title.into(),
+        steps: vec![Step::Write { path, contents, stamp: Some(Box::new(stamp)) }],
+        needs: None,
+    };
+    Ok(Change { verb: "rename", items: vec![item] })
+}

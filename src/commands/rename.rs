@@ -1,0 +1,23 @@
+//! `rejoin rename`
+
+use crate::change::retitle;
+use crate::cli::RenameArgs;
+use crate::commands::find;
+use crate::error::{Exit, Refusal};
+use crate::scan::Wanted;
+use crate::system::env::Env;
+use crate::view::ui::Ui;
+
+pub(crate) fn run(args: &RenameArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if !args.change.dry_run {
+        super::recover_first("rename", args.change.lock, env, ui)?;
+    }
+    super::refuse_number(&args.session)?;
+    let filter = super::place_filter(&args.place, env);
+    let session = find::one(&args.session, &filter, Wanted::RESUME, env, ui)?.session()?;
+    let change = retitle::plan(&session, &args.title).map_err(|why| {
+        let message = format!("{} session {} cannot be renamed: {why}", session.agent, session.id);
+        Refusal::new(Exit::Refused, "not-renamable", message)
+    })?;
+    super::change::carry_out(&change, &args.change, args.format, env, ui)
+}
