@@ -7,9 +7,23 @@ _clap_complete_rejoin() {
     else
         local _CLAP_COMPLETE_SPACE=true
     fi
-    local words=("${COMP_WORDS[@]}")
+    local words=() begun= last= word at
+    for ((at = 0; at <= COMP_CWORD; at++)); do
+        word=${COMP_WORDS[at]}
+        if ((at > 0)) && [[ $word == [:=] ]]; then
+            words[${#words[@]} - 1]+=$word
+            begun=${words[${#words[@]} - 1]}
+        elif [[ -n $word && $last == [:=] ]]; then
+            words[${#words[@]} - 1]+=$word
+        else
+            words+=("$word")
+            begun=
+        fi
+        last=$word
+    done
+    _CLAP_COMPLETE_INDEX=$((${#words[@]} - 1))
     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-        words[COMP_CWORD]="$2"
+        words[_CLAP_COMPLETE_INDEX]="$begun$2"
     fi
     COMPREPLY=( $( \
         _CLAP_IFS="$IFS" \
@@ -21,7 +35,10 @@ _clap_complete_rejoin() {
     ) )
     if [[ $? != 0 ]]; then
         unset COMPREPLY
-    elif [[ $_CLAP_COMPLETE_SPACE == false ]] && [[ "${COMPREPLY-}" =~ [=/:]$ ]]; then
+        return
+    fi
+    COMPREPLY=("${COMPREPLY[@]#"$begun"}")
+    if [[ $_CLAP_COMPLETE_SPACE == false ]] && [[ "${COMPREPLY-}" =~ [=/:]$ ]]; then
         compopt -o nospace
     fi
 }

@@ -47,6 +47,7 @@ pub(crate) use undo::{TrashArgs, TrashCommand, TrashListArgs, TrashPurgeArgs, Tr
     version,
     max_term_width = 100,
     disable_help_subcommand = true,
+    after_help = "Topics: `rejoin help sessions` says how to name a session; there are filters, marks, config and exit-codes, too.",
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
@@ -252,7 +253,7 @@ pub(crate) enum Generated {
 /// Arguments of `help`.
 #[derive(Args, Debug)]
 pub(crate) struct HelpArgs {
-    /// A command, or a topic: `config`, `exit-codes` or `marks`
+    /// A command, or a topic: `sessions`, `filters`, `marks`, `config` or `exit-codes`
     #[arg(value_name = "TOPIC")]
     pub topic: Vec<String>,
 }

@@ -20,6 +20,7 @@ mod cleanup;
 mod cleanup_archive;
 mod cline;
 mod codex;
+mod completing;
 mod config;
 mod r#continue;
 mod copilot;
@@ -61,6 +62,7 @@ mod list;
 mod listing;
 #[cfg(target_os = "linux")]
 mod mac_disk;
+mod manual;
 mod move_agents;
 mod move_faults;
 mod nanocoder;

@@ -1,14 +1,17 @@
 //! `rejoin generate`: man pages, completion scripts, schemas, columns of tables and tables of agents, made from the program's own definitions.
 
+mod examples;
+mod man;
+
 use std::io::Write;
 
 use clap::{Command, CommandFactory as _, ValueEnum as _};
-use clap_complete::env::Shells;
 use schemars::{Schema, schema_for};
 use strum::VariantArray as _;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
-use crate::error::{EXIT_CODES, Exit, Refusal};
+use crate::commands::complete::{SHELLS, registration};
+use crate::error::{Exit, Refusal};
 use crate::session::{AgentKind, Message};
 use crate::view::render::answer::document_schema;
 use crate::view::render::columns::Engine;
@@ -23,7 +26,7 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
         None => names.iter().try_for_each(|name| writeln!(ui.data(), "{name}"))?,
         Some(name) if names.iter().any(|known| known == name) => {
             let text = match args.what {
-                Generated::Man => man(name)?,
+                Generated::Man => man::page(name)?,
                 Generated::Completions => completions(name)?,
                 Generated::Schema => schema(name)?.into_bytes(),
                 Generated::Columns => columns(name)?.into_bytes(),
@@ -72,42 +75,8 @@ fn command_of<'c>(command: &'c Command, name: &str) -> Option<&'c Command> {
     })
 }
 
-fn man(name: &str) -> anyhow::Result<Vec<u8>> {
-    let mut command = Cli::command();
-    command.build();
-    let page = match name.strip_prefix("rejoin-").and_then(|name| command_of(&command, name)) {
-        Some(part) => {
-            let words = part.get_bin_name().unwrap_or(name).to_owned();
-            part.clone().name(name.to_owned()).display_name(name).bin_name(words)
-        }
-        None => command,
-    };
-    let is_divided = page.has_subcommands();
-    let man = clap_mangen::Man::new(page.version(env!("CARGO_PKG_VERSION")));
-    let mut text = Vec::new();
-    man.render_title(&mut text)?;
-    man.render_name_section(&mut text)?;
-    man.render_synopsis_section(&mut text)?;
-    man.render_description_section(&mut text)?;
-    man.render_options_section(&mut text)?;
-    if is_divided {
-        man.render_subcommands_section(&mut text)?;
-    }
-    writeln!(text, ".SH \"EXIT STATUS\"")?;
-    for (code, meaning) in EXIT_CODES {
-        writeln!(text, ".TP\n{code}\n{}", meaning.replace('-', "\\-"))?;
-    }
-    man.render_version_section(&mut text)?;
-    Ok(text)
-}
-
-fn completions(shell: &str) -> anyhow::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    if let Some(completer) = Shells::builtins().completer(shell) {
-        completer.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut text)?;
-    }
-    let start = text.iter().position(|byte| *byte != b'\n').unwrap_or_default();
-    Ok(text.split_off(start))
+fn completions(shell: &str) -> std::io::Result<Vec<u8>> {
+    SHELLS.completer(shell).map_or_else(|| Ok(Vec::new()), registration)
 }
 
 fn schema(name: &str) -> anyhow::Result<String> {

@@ -1,0 +1,102 @@
+//! What a word of a command line can be at this moment, with a few words on each.
+
+use std::collections::BTreeSet;
+
+use clap::CommandFactory as _;
+use clap_complete::CompletionCandidate;
+
+use crate::archive::Archive;
+use crate::change::apply::journal::Run;
+use crate::change::apply::state_dir::History;
+use crate::change::apply::trash;
+use crate::change::pins::Pins;
+use crate::cli::Cli;
+use crate::commands::help::topics::names;
+use crate::format::text;
+use crate::scan::{self, Wanted};
+use crate::session::select::{self, SortKey};
+use crate::session::{AgentKind, Session};
+use crate::system::env::Env;
+use crate::view::render::trash::name;
+
+/// More than a screen of candidates helps nobody.
+const MAX_CANDIDATES: usize = 50;
+
+fn candidate(value: impl Into<String>, help: &str) -> CompletionCandidate {
+    let help = text::one_line(help).into_owned();
+    CompletionCandidate::new(value.into()).help(Some(help.into()))
+}
+
+/// Returns the newest sessions: of an agent that is typed, by `agent:id`, else by id, and the agents that have any.
+pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
+    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+    let mut sessions = scan::locate(env, &[]).read_all(env, wanted).sessions;
+    sessions.retain(|session| session.copy().kind.is_listed());
+    select::sort(&mut sessions, SortKey::Active, false);
+    of_sessions(&sessions, typed)
+}
+
+/// Returns the same of the sessions in the archive.
+pub(super) fn archived(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
+    let holdings = Archive::of(env, None).holdings();
+    let newest = holdings.sessions.values().filter_map(|states| states.last());
+    let mut sessions: Vec<Session> = newest.map(|state| state.manifest.session()).collect();
+    select::sort(&mut sessions, SortKey::Active, false);
+    of_sessions(&sessions, typed)
+}
+
+fn of_sessions(sessions: &[Session], typed: &str) -> Vec<CompletionCandidate> {
+    let label = |session: &Session| session.label().unwrap_or_default().to_owned();
+    if let Some((agent, _)) = typed.split_once(':') {
+        let own = sessions.iter().filter(|session| session.agent.name() == agent);
+        let begun = own.map(|session| (format!("{agent}:{}", session.id), label(session)));
+        let begun = begun.filter(|(name, _)| name.starts_with(typed));
+        return begun.take(MAX_CANDIDATES).map(|(name, label)| candidate(name, &label)).collect();
+    }
+    let begun = sessions.iter().filter(|session| session.id.starts_with(typed)).take(MAX_CANDIDATES);
+    let ids = begun.map(|session| candidate(&session.id, &format!("{} {}", session.agent, label(session))));
+    let agents: BTreeSet<AgentKind> = sessions.iter().map(|session| session.agent).collect();
+    let agents = agents.into_iter().filter(|_| !typed.is_empty());
+    ids.chain(agents.map(|agent| candidate(format!("{agent}:"), "only its sessions"))).collect()
+}
+
+/// Returns the pinned sessions.
+pub(super) fn pinned(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
+    let Ok(pins) = Pins::read(env) else { return Vec::new() };
+    let name = |agent: AgentKind, id: &str| if typed.contains(':') { format!("{agent}:{id}") } else { id.to_owned() };
+    pins.sessions().map(|(agent, id)| candidate(name(agent, id), agent.name())).collect()
+}
+
+fn runs(env: &Env, is_meant: impl Fn(&Run) -> bool) -> Vec<CompletionCandidate> {
+    let Ok(history) = History::read(env) else { return Vec::new() };
+    let runs = history.runs.iter().filter(|run| is_meant(run)).take(MAX_CANDIDATES);
+    runs.map(|run| candidate(&run.id, &format!("{}, {}", run.verb, text::ago(Some(run.at), env.now)))).collect()
+}
+
+/// Returns the runs that can be undone.
+pub(super) fn undoable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
+    runs(env, Run::is_undoable)
+}
+
+/// Returns the runs that keep something in the trash.
+pub(super) fn purgeable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
+    let Ok(history) = History::read(env) else { return Vec::new() };
+    let kept: BTreeSet<&str> = trash::entries(&history).map(|entry| entry.run.id.as_str()).collect();
+    runs(env, |run| kept.contains(run.id.as_str()))
+}
+
+/// Returns what is in the trash.
+pub(super) fn in_trash(env: &Env, _: &str) -> Vec<CompletionCandidate> {
+    let Ok(history) = History::read(env) else { return Vec::new() };
+    let entries = trash::entries(&history).take(MAX_CANDIDATES);
+    entries.map(|entry| candidate(name(&entry), &entry.run.items[entry.item].0.label)).collect()
+}
+
+/// Returns the topics of help, and the commands.
+pub(super) fn topics() -> Vec<CompletionCandidate> {
+    let command = Cli::command();
+    let commands = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let commands =
+        commands.map(|verb| candidate(verb.get_name(), &verb.get_about().map(ToString::to_string).unwrap_or_default()));
+    names().map(|topic| candidate(topic, "a topic")).chain(commands).collect()
+}

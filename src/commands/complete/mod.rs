@@ -1,0 +1,92 @@
+//! Completion in a shell: the command line as a shell completes it, with what there is to name at this moment.
+
+mod bash;
+mod candidates;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::CommandFactory as _;
+use clap_complete::engine::ArgValueCompleter;
+use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
+use clap_complete::{CompleteEnv, CompletionCandidate};
+
+use crate::cli::Cli;
+use crate::error::Exit;
+use crate::system::env::Env;
+
+/// The shells that can be completed in.
+pub(crate) const SHELLS: Shells<'static> = Shells(&[&bash::Bash, &Elvish, &Fish, &Powershell, &Zsh]);
+
+/// Answers a shell that asks for completions; `None` when none does.
+pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
+    let line = Line::of(args);
+    let factory = move || command(&line);
+    match CompleteEnv::with_factory(factory).shells(SHELLS).try_complete(args.iter().cloned(), None) {
+        Ok(is_answered) => is_answered.then_some(Exit::Ok),
+        Err(error) => {
+            // A shell that is gone wants no error.
+            let _ = error.print();
+            Some(Exit::Usage)
+        }
+    }
+}
+
+/// Writes what a shell runs to complete command lines.
+pub(super) fn registration(shell: &dyn EnvCompleter) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    shell.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut text)?;
+    let start = text.iter().position(|byte| *byte != b'\n').unwrap_or_default();
+    Ok(text.split_off(start))
+}
+
+/// What the rest of the line says of what can be named in it.
+#[derive(Clone, Debug)]
+struct Line {
+    home: Option<PathBuf>,
+    is_archived: bool,
+}
+
+impl Line {
+    fn of(args: &[OsString]) -> Self {
+        let home = args.iter().position(|arg| arg == "--home").and_then(|at| args.get(at + 1)).map(PathBuf::from);
+        Self { home, is_archived: args.iter().any(|arg| arg == "--archived") }
+    }
+
+    /// Makes a completer of what finds candidates in the home that the line is about.
+    fn completer(
+        &self,
+        find: impl Fn(&Env, &str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
+    ) -> ArgValueCompleter {
+        let home = self.home.clone();
+        ArgValueCompleter::new(move |typed: &OsStr| {
+            let (Ok(env), Some(typed)) = (Env::read(home.as_deref()), typed.to_str()) else { return Vec::new() };
+            let is_begun = |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().starts_with(typed);
+            find(&env, typed).into_iter().filter(is_begun).collect()
+        })
+    }
+}
+
+/// Returns the command line with candidates for each argument that names something.
+fn command(line: &Line) -> clap::Command {
+    let with = |verb: &str, arg: clap::Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        let names_a = |name: &str| names.iter().any(|known| known == name);
+        let is_archived = line.is_archived || verb == "restore";
+        let completer = match verb {
+            "unpin" if names_a("SESSION") => line.completer(candidates::pinned),
+            _ if names_a("SESSION") && is_archived => line.completer(candidates::archived),
+            _ if names_a("SESSION") => line.completer(candidates::sessions),
+            "undo" if names_a("RUN") => line.completer(candidates::undoable),
+            _ if names_a("RUN") => line.completer(candidates::purgeable),
+            _ if names_a("ENTRY") => line.completer(candidates::in_trash),
+            _ if names_a("TOPIC") => line.completer(|_, _| candidates::topics()),
+            _ => return arg,
+        };
+        arg.add(completer)
+    };
+    Cli::command().mut_subcommands(|verb| {
+        let name = verb.get_name().to_owned();
+        verb.mut_args(|arg| with(&name, arg)).mut_subcommands(|part| part.mut_args(|arg| with(&name, arg)))
+    })
+}

@@ -1,0 +1,154 @@
+//! Man pages: the sections that a reader expects, in their order. What clap_mangen has no way to say is written here.
+
+use std::io::{self, Write};
+
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
+use clap_mangen::Man;
+
+use super::{command_of, examples};
+use crate::cli::Cli;
+use crate::error::EXIT_CODES;
+
+/// The files that rejoin reads or keeps of its own.
+const FILES: &[(&str, &str)] = &[
+    ("~/.config/rejoin/config.toml", "what you want by default; only you write it (see rejoin\\-config(1))"),
+    ("~/.local/state/rejoin", "journals of runs, the trash, pins, launches, and the lock"),
+    ("~/.local/share/rejoin/archive", "the archive, unless the config file or \\-\\-archive\\-dir says otherwise"),
+];
+
+/// The variables that rejoin reads, but for those of the agents.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("HOME", "the home directory whose sessions are looked at, unless \\-\\-home names another one"),
+    ("PATH", "where the agents' programs are looked for"),
+    ("PAGER", "the program that shows what is longer than a screen"),
+    ("NO_COLOR, TERM", "no colours if the first is set or the second is dumb; \\-\\-color overrides both"),
+    (
+        "XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME",
+        "where the files below are, in place of ~/.config, ~/.local/state and ~/.local/share",
+    ),
+    ("REJOIN_NOW", "the time that counts as now, for tests"),
+];
+
+/// Commands that have to do with each other.
+const RELATED: &[&[&str]] = &[
+    &["list", "agents", "show", "search", "stats", "path", "export", "rename"],
+    &["resume", "list", "backfill", "move", "hook", "save"],
+    &["doctor", "dedupe", "backfill", "undo", "trash"],
+    &["cleanup", "delete", "pin", "unpin", "archive", "restore", "undo", "trash", "config"],
+    &["config", "help", "list"],
+];
+
+/// Writes the page of a command.
+pub(super) fn page(name: &str) -> io::Result<Vec<u8>> {
+    let mut command = Cli::command();
+    command.build();
+    let page = match name.strip_prefix("rejoin-").and_then(|name| command_of(&command, name)) {
+        Some(part) => {
+            let words = part.get_bin_name().unwrap_or(name).to_owned();
+            part.clone().name(name.to_owned()).display_name(name).bin_name(words)
+        }
+        None => command.clone(),
+    };
+    let man = Man::new(page.clone().version(env!("CARGO_PKG_VERSION")));
+    let mut out = Vec::new();
+    man.render_title(&mut out)?;
+    man.render_name_section(&mut out)?;
+    synopsis(&mut out, &page)?;
+    man.render_description_section(&mut out)?;
+    man.render_options_section(&mut out)?;
+    if page.has_subcommands() {
+        man.render_subcommands_section(&mut out)?;
+    }
+    entries(&mut out, "EXIT STATUS", EXIT_CODES.iter().map(|(code, meaning)| (code.to_string(), escaped(meaning))))?;
+    let named = |list: &[(&str, &str)]| -> Vec<_> {
+        list.iter().map(|(name, meaning)| (escaped(name), (*meaning).to_owned())).collect()
+    };
+    entries(&mut out, "ENVIRONMENT", named(ENVIRONMENT))?;
+    entries(&mut out, "FILES", named(FILES))?;
+    writeln!(out, ".SH EXAMPLES")?;
+    for (command, meaning) in examples::of(name) {
+        writeln!(out, ".PP\n{}:\n.PP\n.nf\n.RS 4\n{}\n.RE\n.fi", escaped(meaning), escaped(command))?;
+    }
+    writeln!(out, ".SH \"SEE ALSO\"\n{}", see_also(name, &command).join(",\n"))?;
+    man.render_version_section(&mut out)?;
+    Ok(out)
+}
+
+/// Writes how the command is called: what it must have, its own options with their values, then the global ones.
+fn synopsis(out: &mut Vec<u8>, page: &Command) -> io::Result<()> {
+    writeln!(out, ".SH SYNOPSIS\n.B {}", escaped(page.get_bin_name().unwrap_or("rejoin")))?;
+    let shown = || page.get_arguments().filter(|arg| !arg.is_hide_set());
+    let is_own = |arg: &&Arg| arg.get_help_heading().is_none() && !is_help(arg);
+    for arg in shown().filter(|arg| !arg.is_positional()).filter(is_own) {
+        writeln!(out, "{}", bracketed(arg, &option(arg)))?;
+    }
+    if shown().any(|arg| arg.get_help_heading().is_some()) {
+        writeln!(out, "[\\fIGLOBAL OPTIONS\\fR]")?;
+    }
+    for arg in page.get_positionals() {
+        let more = if arg.get_num_args().is_some_and(|range| range.max_values() > 1) { "…" } else { "" };
+        let repeats = if matches!(arg.get_action(), ArgAction::Append) { "…" } else { more };
+        writeln!(out, "{}", bracketed(arg, &format!("{}{repeats}", value(arg))))?;
+    }
+    if page.has_subcommands() {
+        writeln!(out, "\\fICOMMAND\\fR")?;
+    }
+    Ok(())
+}
+
+fn is_help(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Help | ArgAction::HelpLong | ArgAction::HelpShort | ArgAction::Version)
+}
+
+fn bracketed(arg: &Arg, shown: &str) -> String {
+    if arg.is_required_set() { shown.to_owned() } else { format!("[{shown}]") }
+}
+
+fn option(arg: &Arg) -> String {
+    let short = arg.get_short().map(|letter| format!("\\fB\\-{letter}\\fR"));
+    let long = arg.get_long().map(|long| format!("\\fB\\-\\-{}\\fR", escaped(long)));
+    let names: Vec<String> = short.into_iter().chain(long).collect();
+    let repeats = if matches!(arg.get_action(), ArgAction::Append) { "…" } else { "" };
+    match arg.get_action().takes_values() {
+        true => format!("{} {}{repeats}", names.join("|"), value(arg)),
+        false => names.join("|"),
+    }
+}
+
+fn value(arg: &Arg) -> String {
+    let names = arg.get_value_names().unwrap_or_default().iter().map(|name| format!("\\fI{}\\fR", escaped(name)));
+    names.collect::<Vec<_>>().join(" ")
+}
+
+/// Writes a section of things, each with what it means.
+fn entries(out: &mut Vec<u8>, title: &str, entries: impl IntoIterator<Item = (String, String)>) -> io::Result<()> {
+    writeln!(out, ".SH \"{title}\"")?;
+    entries.into_iter().try_for_each(|(name, meaning)| writeln!(out, ".TP\n{name}\n{meaning}"))
+}
+
+/// Names the pages that a reader may want next.
+fn see_also(page: &str, command: &Command) -> Vec<String> {
+    let own = page.strip_prefix("rejoin-").unwrap_or_default();
+    let verb = own.split('-').next().unwrap_or_default();
+    let mut names: Vec<&str> = Vec::new();
+    if verb.is_empty() {
+        names.extend(command.get_subcommands().filter(|part| !part.is_hide_set()).map(Command::get_name));
+    } else {
+        names.push(verb);
+        names.extend(RELATED.iter().filter(|group| group.contains(&verb)).flat_map(|group| group.iter()));
+    }
+    let mut pages: Vec<String> = if verb.is_empty() { Vec::new() } else { vec!["rejoin".to_owned()] };
+    for name in names.into_iter().filter(|name| *name != own) {
+        let name = format!("rejoin-{name}");
+        if !pages.contains(&name) {
+            pages.push(name);
+        }
+    }
+    pages.iter().map(|name| format!("\\fB{}\\fR(1)", escaped(name))).collect()
+}
+
+/// Returns a text as roff takes it for nothing but text.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+}

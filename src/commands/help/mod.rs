@@ -1,0 +1,31 @@
+//! `rejoin help`
+
+pub(super) mod topics;
+
+use std::io::Write;
+
+use clap::CommandFactory as _;
+
+use crate::cli::{Cli, HelpArgs};
+use crate::error::{Exit, Refusal};
+use crate::view::ui::Ui;
+
+pub(crate) fn run(args: &HelpArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let mut command = Cli::command().bin_name("rejoin");
+    command.build();
+    let help = match args.topic.as_slice() {
+        [topic] if topics::of(topic).is_some() => topics::of(topic).unwrap_or_default(),
+        // A command may be divided: `help hook install`.
+        words => match words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word)) {
+            Some(command) => command.render_long_help().to_string(),
+            None => {
+                let topic = words.join(" ");
+                let refusal = Refusal::new(Exit::Usage, "usage", format!("there is no command or topic {topic}"));
+                return Err(refusal.hint("run `rejoin help` to see the commands and topics").into());
+            }
+        },
+    };
+    write!(ui.data(), "{help}")?;
+    ui.flush()?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,128 @@
+//! What `rejoin help` tells beyond the help of the commands.
+
+use crate::config::{KEYS, example};
+use crate::error::EXIT_CODES;
+use crate::session::marks::Mark;
+
+/// Writes a topic.
+type Writer = fn() -> String;
+
+/// Every topic, and what writes it.
+const TOPICS: &[(&str, Writer)] = &[
+    ("sessions", sessions),
+    ("filters", filters),
+    ("marks", marks),
+    // It is a command too; its own help is that of `rejoin config --help`.
+    ("config", config),
+    ("exit-codes", exit_codes),
+];
+
+/// Names every topic.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|(name, _)| *name)
+}
+
+/// Returns what is told about a topic.
+pub(super) fn of(name: &str) -> Option<String> {
+    TOPICS.iter().find(|(topic, _)| *topic == name).map(|(_, write)| write())
+}
+
+/// Writes lines of two columns.
+fn columns(rows: &[(&str, &str)]) -> String {
+    let width = rows.iter().map(|(left, _)| left.len()).max().unwrap_or_default();
+    rows.iter().map(|(left, right)| format!("  {left:<width$}  {right}\n")).collect()
+}
+
+/// Says how a session is named.
+fn sessions() -> String {
+    let names = columns(&[
+        ("31c5f2e8-…, 31c5", "its id, or the start of it"),
+        ("claude:31c5", "the same, of one agent"),
+        ("licence", "its title, or a part of it"),
+        ("licence share", "words of its title, first prompt, directory, agent or marks; all of them match"),
+        ("latest", "the newest one that passes the filters"),
+        (".", "the newest one of this directory and those below"),
+        ("3", "the third line of `rejoin list`"),
+        ("~/.claude/…/ID.jsonl", "its file or directory"),
+    ]);
+    format!(
+        "Wherever a command takes a SESSION, any of these will do:\n\n{names}\n\
+         If several match, a terminal opens the picker, and elsewhere they are listed with exit code 6. What removes or\n\
+         changes sessions takes no number, and what removes them not `latest`: both may mean another one at any moment.\n"
+    )
+}
+
+/// Says what narrows the sessions of a command.
+fn filters() -> String {
+    let options = columns(&[
+        ("--agent claude,codex", "sessions of these agents; `rejoin agents` names them all"),
+        ("--dir DIR, --here", "sessions of a directory and those below, or of the current one"),
+        ("--since AGE", "sessions active since then"),
+        ("--older-than AGE", "sessions not active since then"),
+        ("--all", "sub-agents, archived and empty sessions too"),
+    ]);
+    let words = columns(&[
+        ("cron mail", "both words in the title, first prompt, directory, agent, id or marks"),
+        ("agent:claude, dir:shop", "of an agent, of a directory with this in its path"),
+        ("since:7d, before:2026-11", "active since then, or before"),
+    ]);
+    let ages = columns(&[
+        ("90s, 2h, 7 days ago, 2w, 1mo", "so long before now"),
+        ("yesterday, monday, last week", "the first moment of that day, or of that time"),
+        ("2026-11, 2026-11-20", "the first moment of that month or day"),
+        ("2026-11-20 14:00, 2026-11-20T14:00Z", "that time here, or that moment"),
+    ]);
+    format!(
+        "Commands that take sessions have these options:\n\n{options}\n\
+         `rejoin list` and the picker take words, too:\n\n{words}\n\
+         An AGE is an age or a time:\n\n{ages}\n\
+         The config file may set filters for `list`: `rejoin help config`.\n"
+    )
+}
+
+/// Lists the letters of the column MARKS with their words and meanings.
+fn marks() -> String {
+    let mut text = "The letters of the column MARKS, and the words of `rejoin list --wide`:\n\n".to_owned();
+    let width = Mark::ALL.iter().map(|mark| mark.word().len()).max().unwrap_or_default();
+    for mark in Mark::ALL {
+        text.push_str(&format!("  {}  {:<width$}  {}\n", mark.letter(), mark.word(), mark.meaning()));
+    }
+    text.push_str("\n`rejoin doctor` says what to do about each.\n");
+    text
+}
+
+/// Lists the keys of the config file.
+fn config() -> String {
+    let mut text =
+        "~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME, says what holds unless an option\n\
+                    says otherwise. `rejoin config` shows what holds; --no-config does without the file. Its keys:\n\n"
+            .to_owned();
+    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
+    for key in KEYS {
+        text.push_str(&format!("  {:<width$}  {}\n", key.name, key.meaning));
+        match key.default_in_words() {
+            words if words.is_empty() => {}
+            words => text.push_str(&format!("  {:<width$}  [default: {words}]\n", "")),
+        }
+    }
+    text.push_str("\nA file that sets each of them:\n\n");
+    for line in example().lines() {
+        text.push_str(format!("  {line}").trim_end());
+        text.push('\n');
+    }
+    text.push_str(
+        "\nA rule of cleanup.keep only ever keeps more. The keys of list are for tables; what a pipe gets does not\ndepend on them.\n",
+    );
+    text
+}
+
+/// Lists the exit codes with their meanings.
+fn exit_codes() -> String {
+    let mut text = "The exit status of rejoin tells a script what happened:\n\n".to_owned();
+    for (code, meaning) in EXIT_CODES {
+        text.push_str(&format!("  {code:>3}  {meaning}\n"));
+    }
+    text.push_str("\nA successful `rejoin resume` becomes the agent, so its status is the agent's.\n");
+    text.push_str("With --wait, an agent that a signal killed gives 128 and the signal's number.\n");
+    text
+}

@@ -1,0 +1,106 @@
+//! Completion as people meet it: the real bash, zsh and fish at a terminal, and the key that completes.
+#![expect(clippy::disallowed_macros, reason = "whoever runs the tests should know which shell is not here")]
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::contract::changes::RunList;
+use crate::fixtures::{Claude, Codex, id};
+use crate::terminal::Seat;
+use crate::world::World;
+
+/// A home with something of each kind to name: two sessions, one of them pinned, and a third in the archive and the trash.
+fn world() -> (World, String) {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").turn("alpha", "y"));
+    world.add(Codex::session(id(2)).in_dir("/usr").turn("beta", "y"));
+    world.add(Claude::session(id(3)).in_dir("/usr").turn("gamma", "y"));
+    world.rejoin(["pin", &id(1)]).code(0);
+    world.rejoin(["archive", &id(3)]).code(0);
+    world.rejoin(["delete", &id(3), "--yes"]).code(0);
+    symlink(env!("CARGO_BIN_EXE_rejoin"), world.root().join("bin/rejoin")).expect("the program on the path");
+    let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
+    let run = runs.runs[0].run.clone();
+    (world, run)
+}
+
+/// Returns what is typed, and what stands there after the key that completes.
+fn lines(run: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("rejoin show cod", "rejoin show codex:".to_owned()),
+        ("rejoin show codex:", format!("rejoin show codex:{}", id(2))),
+        ("rejoin show codex:0000", format!("rejoin show codex:{}", id(2))),
+        ("rejoin show 00000002", format!("rejoin show {}", id(2))),
+        ("rejoin restore 0", format!("rejoin restore {}", id(3))),
+        ("rejoin restore claude:", format!("rejoin restore claude:{}", id(3))),
+        ("rejoin show --archived 0", format!("rejoin show --archived {}", id(3))),
+        ("rejoin unpin 0", format!("rejoin unpin {}", id(1))),
+        ("rejoin undo 2", format!("rejoin undo {run}")),
+        ("rejoin trash restore 2", format!("rejoin trash restore {run}/0")),
+        ("rejoin trash purge 2", format!("rejoin trash purge {run}")),
+        ("rejoin help exit", "rejoin help exit-codes".to_owned()),
+        ("rejoin help filt", "rejoin help filters".to_owned()),
+        ("rejoin list --fields agent,ti", "rejoin list --fields agent,title".to_owned()),
+        ("rejoin list --agent=cod", "rejoin list --agent=codex".to_owned()),
+        ("rejoin list --agent cod", "rejoin list --agent codex".to_owned()),
+    ]
+}
+
+fn drive(shell: &str, options: &[&str], setup: &str) {
+    let path = Path::new("/usr/bin").join(shell);
+    if !path.exists() {
+        println!("skipped: there is no {shell} here");
+        return;
+    }
+    let (world, run) = world();
+    let mut command = world.with("PS1", "> ").command(path);
+    command.args(options);
+    let mut seat = Seat::run(&command, 120, 50);
+    seat.types(&format!("{setup}; echo it is re''ady\n"));
+    seat.shows("it is ready");
+    for (typed, expected) in lines(&run) {
+        seat.types(&format!("{typed}\t"));
+        let is_there = |screen: &str| screen.lines().any(|line| line.trim_end().ends_with(&expected));
+        let screen = seat.shows_what(is_there).screen().contents();
+        let line = screen.lines().rev().find(|line| line.contains(typed)).unwrap_or_default();
+        assert!(!line.contains(":--"), "{shell}: {line}");
+        // Away with the line, before the next one is typed.
+        seat.types("\x15");
+        seat.shows_what(|screen| !is_there(screen));
+    }
+}
+
+#[test]
+fn bash_names_what_there_is() {
+    drive("bash", &["--norc", "--noprofile", "-i"], "source <(COMPLETE=bash rejoin)");
+}
+
+#[test]
+fn zsh_names_what_there_is() {
+    drive("zsh", &["-f", "-i"], "PROMPT='> '; autoload -U compinit; compinit -D; source <(COMPLETE=zsh rejoin)");
+}
+
+#[test]
+fn fish_names_what_there_is() {
+    drive("fish", &["--no-config", "-i"], "COMPLETE=fish rejoin | source");
+}
+
+#[test]
+fn what_is_named_is_of_the_home_that_the_line_is_about() {
+    let (world, _) = world();
+    let other = World::new();
+    other.add(Claude::session(id(7)).in_dir("/usr").turn("delta", "y"));
+    let home = other.home();
+    let words = ["--", "rejoin", "--home", home.to_str().expect("a path"), "show", "0"];
+    let ask = |index: &str| world.with("COMPLETE", "bash").with("_CLAP_COMPLETE_INDEX", index).rejoin(words);
+    assert_eq!(ask("4").code(0).stdout(), id(7));
+}
+
+#[test]
+fn a_home_without_anything_offers_nothing_and_no_error() {
+    let world = World::new();
+    for verb in ["show", "restore", "unpin", "undo"] {
+        let call = world.with("COMPLETE", "bash").with("_CLAP_COMPLETE_INDEX", "2");
+        call.rejoin(["--", "rejoin", verb, "0"]).code(0).stdout_eq("").stderr_eq("");
+    }
+}

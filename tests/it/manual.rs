@@ -1,0 +1,135 @@
+//! Man pages and topics of help: their sections, and every example in them, run.
+
+use crate::fixtures::sample_home::{NOW, sample_home};
+use crate::world::World;
+
+/// Returns the sections of a page, in order, each with its text as a terminal shows it.
+fn sections(page: &str) -> Vec<(String, String)> {
+    let plain = page.replace("\\-", "-").replace("\\(aq", "'").replace("\\*(Aq", "'").replace("\\&", "");
+    let plain = ["\\fB", "\\fI", "\\fR"].iter().fold(plain, |text, font| text.replace(font, "")).replace("\\e", "\\");
+    let mut sections: Vec<(String, String)> = Vec::new();
+    for line in plain.lines().filter(|line| !line.starts_with(".ie") && !line.starts_with(".el")) {
+        match line.strip_prefix(".SH ") {
+            Some(title) => sections.push((title.trim_matches('"').to_owned(), String::new())),
+            None => sections.iter_mut().last().into_iter().for_each(|(_, text)| *text += &format!("{line}\n")),
+        }
+    }
+    sections
+}
+
+fn pages(world: &World) -> Vec<(String, Vec<(String, String)>)> {
+    let names = world.rejoin(["generate", "man"]).code(0).stdout();
+    let page = |name: &str| sections(&world.rejoin(["generate", "man", name]).code(0).stdout());
+    names.lines().map(|name| (name.to_owned(), page(name))).collect()
+}
+
+#[test]
+fn every_page_has_the_sections_that_readers_look_for_in_their_order() {
+    let world = World::new();
+    let pages = pages(&world);
+    assert!(pages.len() > 35, "{}", pages.len());
+    for (name, sections) in &pages {
+        let titles: Vec<&str> = sections.iter().map(|(title, _)| title.as_str()).collect();
+        let known = [
+            "NAME",
+            "SYNOPSIS",
+            "DESCRIPTION",
+            "ARGUMENTS",
+            "OPTIONS",
+            "GLOBAL OPTIONS",
+            "SUBCOMMANDS",
+            "EXIT STATUS",
+            "ENVIRONMENT",
+            "FILES",
+            "EXAMPLES",
+            "SEE ALSO",
+            "VERSION",
+        ];
+        let expected: Vec<&str> = known.into_iter().filter(|title| titles.contains(title)).collect();
+        assert_eq!(titles, expected, "{name}");
+        for title in ["SYNOPSIS", "GLOBAL OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"] {
+            let (_, text) =
+                sections.iter().find(|(known, _)| known == title).unwrap_or_else(|| panic!("{name}: {title}"));
+            assert!(!text.trim().is_empty(), "{name} says nothing in {title}");
+        }
+    }
+}
+
+#[test]
+fn a_synopsis_names_the_values_its_own_options_first_and_the_global_ones_last() {
+    let world = World::new();
+    let page = sections(&world.rejoin(["generate", "man", "rejoin-delete"]).code(0).stdout());
+    let (_, synopsis) = page.iter().find(|(title, _)| title == "SYNOPSIS").expect("a synopsis");
+    let words = synopsis.replace(".B ", "").replace('\n', " ");
+    assert_eq!(
+        words.trim(),
+        "rejoin delete [-a|--agent AGENT…] [--dir DIR] [--here] [-n|--dry-run] [--apply FINGERPRINT] [--lock-timeout \
+         TIME] [-y|--yes] [--permanent] [--format FORMAT] [--json] [GLOBAL OPTIONS] SESSION…"
+    );
+}
+
+#[test]
+fn see_also_names_pages_that_there_are() {
+    let world = World::new();
+    let pages = pages(&world);
+    for (name, sections) in &pages {
+        let (_, text) = sections.iter().find(|(title, _)| title == "SEE ALSO").expect("a section");
+        let named: Vec<&str> = text.split(',').filter_map(|page| page.trim().strip_suffix("(1)")).collect();
+        assert!(!named.is_empty() && !named.contains(&name.as_str()), "{name}: {named:?}");
+        for page in named {
+            assert!(pages.iter().any(|(known, _)| known == page), "{name} sends to {page}");
+        }
+    }
+}
+
+#[test]
+fn every_example_of_a_page_does_what_it_says() {
+    let mut count = 0;
+    for (name, sections) in pages(&World::new()) {
+        let (_, text) = sections.into_iter().find(|(title, _)| title == "EXAMPLES").expect("a section");
+        let shown = text.split(".nf\n.RS 4\n").skip(1).filter_map(|part| part.split("\n.RE").next());
+        for example in shown {
+            count += 1;
+            let world = sample_home();
+            world.install("claude", "");
+            for args in [&["archive", "8e7d"][..], &["delete", "8e7d", "--yes"], &["pin", "31c5"]] {
+                world.from(world.home()).with("REJOIN_NOW", NOW).rejoin(args).code(0);
+            }
+            std::fs::create_dir_all(world.home().join("sessions/a")).expect("a directory");
+            let session = world.home().join(".jido_code/sessions/b1a2c3d4-e5f6-4789-8abc-def012345678.json");
+            std::fs::rename(session, world.home().join("session.json")).expect("a session");
+            // It would take the terminal for the picker, and there is none.
+            if example == "rejoin resume" {
+                continue;
+            }
+            let program = std::path::Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().expect("a directory").display();
+            let line = format!("PATH={program}:$PATH; {example}");
+            let answer = world.from(world.home()).with("REJOIN_NOW", NOW).run("/bin/sh", ["-c", &line]);
+            // What cannot be filled in, and what was found, is an answer too.
+            let expected: &[i32] = match example {
+                _ if example.starts_with("rejoin doctor") => &[0, 4],
+                _ if example.starts_with("rejoin backfill") => &[0, 3],
+                _ => &[0],
+            };
+            assert!(
+                answer.exit().is_some_and(|code| expected.contains(&code)),
+                "{name}: {example}\n{}",
+                answer.stderr()
+            );
+            assert!(!answer.stderr().contains("error:"), "{name}: {example}\n{}", answer.stderr());
+        }
+    }
+    assert!(count > 60, "{count}");
+}
+
+#[test]
+fn every_topic_is_named_and_told() {
+    let world = World::new();
+    let help = world.rejoin(["help"]).code(0).stdout();
+    for topic in ["sessions", "filters", "marks", "config", "exit-codes"] {
+        assert!(help.contains(topic), "{help}");
+        let told = world.rejoin(["help", topic]).code(0).stdout();
+        assert!(told.lines().count() > 5 && told.lines().all(|line| line.chars().count() <= 400), "{told}");
+    }
+    world.rejoin(["help", "nothing"]).code(2);
+}
