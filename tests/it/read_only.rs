@@ -15,6 +15,12 @@ fn commands_on(session: &str) -> Vec<Vec<&str>> {
         vec!["show", session, "--transcript", "--json"],
         vec!["resume", session, "--print"],
         vec!["resume", session, "--json"],
+        vec!["path", session],
+        vec!["export", session],
+        vec!["export", session, "--format", "html"],
+        vec!["export", session, "--json"],
+        vec!["rename", session, "title", "--dry-run"],
+        vec!["delete", session, "--dry-run"],
     ]
 }
 
@@ -37,6 +43,11 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["search", "e", "--archived", "--format", format],
             vec!["archive", "--verify", "--format", format],
             vec!["config", "--format", format],
+            vec!["stats", "--format", format],
+            vec!["pin", "--list", "--format", format],
+            vec!["cleanup", "--dry-run", "--format", format],
+            vec!["doctor", "--fix", "--dry-run", "--format", format],
+            vec!["undo", "--dry-run", "--format", format],
             vec!["archive", "--every", "--dry-run", "--format", format],
         ]
     };
@@ -50,6 +61,9 @@ fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["help", "exit-codes"],
         vec!["help", "marks"],
         vec!["help", "config"],
+        vec!["help", "sessions"],
+        vec!["help", "filters"],
+        vec!["list", "words"],
         vec!["list", "--format", "csv"],
         vec!["--version"],
         vec!["generate", "man", "rejoin"],
