@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::contract::changes::RunList;
-use crate::fixtures::{Claude, Codex, id};
+use crate::fixtures::{Claude, Codex, id, put};
 use crate::terminal::Seat;
 use crate::world::World;
 
@@ -18,6 +18,7 @@ fn world() -> (World, String) {
     world.rejoin(["pin", &id(1)]).code(0);
     world.rejoin(["archive", &id(3)]).code(0);
     world.rejoin(["delete", &id(3), "--yes"]).code(0);
+    put(&world.home().join(".config/rejoin/config.toml"), "[hosts]\nlab = [\"one\", \"two\"]\n");
     symlink(env!("CARGO_BIN_EXE_rejoin"), world.root().join("bin/rejoin")).expect("the program on the path");
     let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
     let run = runs.runs[0].run.clone();
@@ -42,6 +43,7 @@ fn lines(run: &str) -> Vec<(&'static str, String)> {
         ("rejoin help filt", "rejoin help filters".to_owned()),
         ("rejoin list --fields agent,ti", "rejoin list --fields agent,title".to_owned()),
         ("rejoin list --agent=cod", "rejoin list --agent=codex".to_owned()),
+        ("rejoin list --host la", "rejoin list --host lab".to_owned()),
         ("rejoin list --agent cod", "rejoin list --agent codex".to_owned()),
     ]
 }

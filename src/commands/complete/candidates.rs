@@ -100,3 +100,11 @@ pub(super) fn topics() -> Vec<CompletionCandidate> {
         commands.map(|verb| candidate(verb.get_name(), &verb.get_about().map(ToString::to_string).unwrap_or_default()));
     names().map(|topic| candidate(topic, "a topic")).chain(commands).collect()
 }
+
+/// Returns the groups of hosts in the config file, and what stands for all of them and for this machine.
+pub(super) fn hosts(env: &Env, _: &str) -> Vec<CompletionCandidate> {
+    let groups = env.config.hosts.iter().map(|(name, hosts)| candidate(name, &hosts.join(", ")));
+    let words = [("all", "every host of the config file"), (".", "this machine")];
+    let words = words.into_iter().filter(|(word, _)| !env.config.hosts.contains_key(*word));
+    groups.chain(words.map(|(word, help)| candidate(word, help))).collect()
+}

@@ -12,6 +12,7 @@ use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 use clap_complete::{CompleteEnv, CompletionCandidate};
 
 use crate::cli::Cli;
+use crate::commands::config;
 use crate::error::Exit;
 use crate::system::env::Env;
 
@@ -60,7 +61,8 @@ impl Line {
     ) -> ArgValueCompleter {
         let home = self.home.clone();
         ArgValueCompleter::new(move |typed: &OsStr| {
-            let (Ok(env), Some(typed)) = (Env::read(home.as_deref()), typed.to_str()) else { return Vec::new() };
+            let (Ok(mut env), Some(typed)) = (Env::read(home.as_deref()), typed.to_str()) else { return Vec::new() };
+            env.config = config::read(&env).unwrap_or_default();
             let is_begun = |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().starts_with(typed);
             find(&env, typed).into_iter().filter(is_begun).collect()
         })
@@ -80,12 +82,14 @@ fn command(line: &Line) -> clap::Command {
             "undo" if names_a("RUN") => line.completer(candidates::undoable),
             _ if names_a("RUN") => line.completer(candidates::purgeable),
             _ if names_a("ENTRY") => line.completer(candidates::in_trash),
+            _ if names_a("HOST") => line.completer(candidates::hosts),
             _ if names_a("TOPIC") => line.completer(|_, _| candidates::topics()),
             _ => return arg,
         };
         arg.add(completer)
     };
-    Cli::command().mut_subcommands(|verb| {
+    let command = Cli::command().mut_args(|arg| with("", arg));
+    command.mut_subcommands(|verb| {
         let name = verb.get_name().to_owned();
         verb.mut_args(|arg| with(&name, arg)).mut_subcommands(|part| part.mut_args(|arg| with(&name, arg)))
     })
