@@ -1,7 +1,7 @@
 //! `export` and `path`: a session for other programs, and for people without this one.
 #![expect(clippy::disallowed_macros, reason = "a test says what it left out")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use regex::Regex;
@@ -306,14 +306,71 @@ fn a_record_that_is_too_long_is_not_left_out_without_a_word() {
 }
 
 /// Asks a real browser what becomes of a page; `None` where there is none.
-fn in_a_browser(page: &Path, home: &Path) -> Option<String> {
+fn in_a_browser(page: &Path, home: &Path, options: &[&str]) -> Option<String> {
     let run = |program: &str| {
         let mut command = Command::new(program);
-        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]);
-        command.arg(format!("file://{}", page.display())).env("HOME", home).stderr(Stdio::null()).output().ok()
+        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]);
+        command.args(options).arg(format!("file://{}", page.display()));
+        command.env("HOME", home).stderr(Stdio::null()).output().ok()
     };
     let ran = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(run)?;
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+/// Finds axe-core: what AXE_CORE names, or what npm has installed for everybody. It is no part of this repository.
+fn axe() -> Option<String> {
+    let global = || {
+        let root = Command::new("npm").args(["root", "--global"]).output().ok()?;
+        Some(PathBuf::from(String::from_utf8(root.stdout).ok()?.trim()).join("axe-core/axe.min.js"))
+    };
+    std::fs::read_to_string(std::env::var_os("AXE_CORE").map(PathBuf::from).or_else(global)?).ok()
+}
+
+#[test]
+fn axe_finds_nothing_wrong_with_contrast_headings_and_the_rest_in_light_and_in_dark() {
+    let Some(axe) = axe() else {
+        println!("skipped: there is no axe-core here; AXE_CORE names its axe.min.js");
+        return;
+    };
+    let world = World::new();
+    let code = "# Done\n\n```rust\n// why\nfn main() { let x = \"y\"; return 42; }\n```\n\n| a | b |\n| - | - |\n| 1 | `c` |\n\n> quoted\n\n1. [link](https://a.example/)\n";
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls -l # list"}});
+    world.add(Claude::session(id(1)).in_dir(APP).title("Look around").turn("go", code).reply_block("m9", &call));
+    world.add(Claude::session(id(2)).in_dir(APP).turn("second", "## Small\n\ntext"));
+    let out = world.root().join("pages");
+    world.rejoin(["export", "--every", "--format", "html", "-o", out.to_str().expect("a path")]).code(0);
+    let pages = walkdir::WalkDir::new(&out).into_iter().map(|entry| entry.expect("an entry").into_path());
+    let pages: Vec<PathBuf> = pages.filter(|page| page.extension().is_some_and(|kind| kind == "html")).collect();
+    assert_eq!(pages.len(), 3, "two sessions and an index: {pages:?}");
+    let policy = Regex::new("<meta http-equiv=[^>]*>").expect("a pattern");
+    let ask = "axe.run(document).then(found => { const told = document.createElement('pre'); told.id = 'told';\
+               told.textContent = JSON.stringify({dark: matchMedia('(prefers-color-scheme: dark)').matches,\
+               passed: found.passes.map(rule => rule.id), wrong: found.violations.map(rule => [rule.id, rule.nodes.map(node => node.html)])});\
+               document.body.append(told); })";
+    for page in &pages {
+        let text = std::fs::read_to_string(page).expect("a page");
+        // What is folded is looked at too; and the page itself lets no script run.
+        let text = policy.replace(&text, "").replace("<details class=tool>", "<details class=tool open>");
+        let opened = world.root().join("opened.html");
+        std::fs::write(&opened, format!("{text}<script>{axe}</script><script>{ask}</script>")).expect("a page");
+        for (scheme, is_dark) in [("preferredColorScheme=0", true), ("preferredColorScheme=1", false)] {
+            let option = format!("--blink-settings={scheme}");
+            let Some(dom) = in_a_browser(&opened, &world.dir("browser"), &[&option]) else {
+                println!("skipped: there is no Chromium here");
+                return;
+            };
+            let told =
+                dom.split_once("<pre id=\"told\">").expect("an answer").1.split("</pre>").next().unwrap_or_default();
+            let told = told.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+            let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+            assert_eq!(told["dark"], is_dark, "{scheme}");
+            assert_eq!(told["wrong"], json!([]), "{} in {scheme}", page.display());
+            for rule in ["color-contrast", "heading-order", "page-has-heading-one", "html-has-lang", "document-title"] {
+                let passed = told["passed"].as_array().expect("rules");
+                assert!(passed.iter().any(|name| name == rule), "{rule} was not asked: {passed:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -322,7 +379,7 @@ fn a_real_browser_runs_nothing_of_what_was_said() {
     hostile_session(&world, 300);
     let page = world.root().join("page.html");
     world.rejoin(["export", &id(9), "-o", page.to_str().expect("a path")]).code(0);
-    let Some(dom) = in_a_browser(&page, &world.dir("browser")) else {
+    let Some(dom) = in_a_browser(&page, &world.dir("browser"), &[]) else {
         println!("skipped: there is no Chromium here");
         return;
     };

@@ -126,6 +126,7 @@ fn markdown(out: &mut impl Write, said: &str) -> io::Result<()> {
     let mut code: Option<(String, String)> = None;
     // Whether the links around here were left as text, from the outermost on.
     let mut links = Vec::new();
+    let mut headings = Headings::default();
     let events = Parser::new_ext(said, options).filter_map(|event| {
         if let Some((_, text)) = &mut code {
             match event {
@@ -151,11 +152,11 @@ fn markdown(out: &mut impl Write, said: &str) -> io::Result<()> {
                 code = Some((language, String::new()));
                 return None;
             }
-            // The speaker's name is the heading above these.
             Event::Start(Tag::Heading { level, .. }) => {
-                Event::Start(Tag::Heading { level: lower(level), id: None, classes: Vec::new(), attrs: Vec::new() })
+                let level = headings.below(level);
+                Event::Start(Tag::Heading { level, id: None, classes: Vec::new(), attrs: Vec::new() })
             }
-            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
+            Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Heading(headings.level())),
             // A picture would be loaded from elsewhere.
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 let is_safe = is_safe_link(&dest_url);
@@ -175,12 +176,29 @@ fn markdown(out: &mut impl Write, said: &str) -> io::Result<()> {
     pulldown_cmark::html::write_html_io(out, events)
 }
 
-fn lower(level: HeadingLevel) -> HeadingLevel {
-    match level {
-        HeadingLevel::H1 => HeadingLevel::H3,
-        HeadingLevel::H2 => HeadingLevel::H4,
-        HeadingLevel::H3 => HeadingLevel::H5,
-        _ => HeadingLevel::H6,
+/// The headings of a message that the next one may be below. The speaker's name is above all of them, and no level is left
+/// out, wherever the model began and whatever it left out: who listens to a page goes from heading to heading.
+#[derive(Default)]
+struct Headings(Vec<HeadingLevel>);
+
+impl Headings {
+    /// Takes a heading, and returns the level that it has on the page.
+    fn below(&mut self, level: HeadingLevel) -> HeadingLevel {
+        while self.0.last().is_some_and(|above| *above >= level) {
+            self.0.pop();
+        }
+        self.0.push(level);
+        self.level()
+    }
+
+    /// Returns the level of the heading that was taken last.
+    fn level(&self) -> HeadingLevel {
+        match self.0.len() {
+            0 | 1 => HeadingLevel::H3,
+            2 => HeadingLevel::H4,
+            3 => HeadingLevel::H5,
+            _ => HeadingLevel::H6,
+        }
     }
 }
 
@@ -199,6 +217,10 @@ mod tests {
         for (said, expected) in [
             ("a *b* `c`", "<p>a <em>b</em> <code>c</code></p>\n"),
             ("# Head", "<h3>Head</h3>\n"),
+            (
+                "## Small\n\n#### Smaller\n\n# Large\n\n###### Tiny",
+                "<h3>Small</h3>\n<h4>Smaller</h4>\n<h3>Large</h3>\n<h4>Tiny</h4>\n",
+            ),
             ("x <script>alert(1)</script>", "<p>x &lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
             ("<script>\nalert(1)\n</script>", "<p>&lt;script&gt;\nalert(1)\n&lt;/script&gt;</p>\n"),
             ("```html\n</pre><b>\n```", "<pre><code>&lt;/pre&gt;&lt;b&gt;\n</code></pre>\n"),
