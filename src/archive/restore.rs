@@ -17,6 +17,7 @@ use crate::change::apply::run::{self, Outcome};
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::plan::change::{About, Change, Item, Step};
 use crate::error::{Exit, PathError, Refusal};
+use crate::format::text;
 use crate::session::Store;
 use crate::system::disk::{self, Disk, For};
 use crate::system::env::Env;
@@ -113,7 +114,7 @@ impl<'a> Restore<'a> {
             about: About::Session(manifest.agent, manifest.id.as_str().into()),
             seen: SmallVec::new(),
             code: "archived",
-            reason: format!("state {}, archived at {}", manifest.number, manifest.archived_at).into(),
+            reason: format!("state {}, archived at {}", manifest.number, text::second(manifest.archived_at)).into(),
             steps,
             needs: None,
         });

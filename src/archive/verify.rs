@@ -17,7 +17,7 @@ pub(crate) struct Verdict {
     pub snapshots: usize,
     /// How many blobs they need.
     pub blobs: usize,
-    /// What those take on the disk, in bytes.
+    /// What those and the manifests take on the disk, in bytes.
     pub stored_bytes: u64,
     /// What is wrong.
     pub faults: Vec<Fault>,
@@ -88,6 +88,8 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
     }
     let mut needed: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let snapshots: Vec<&Snapshot> = holdings.snapshots().collect();
+    let size = |snapshot: &&Snapshot| snapshot.path.symlink_metadata().map_or(0, |metadata| metadata.len());
+    verdict.stored_bytes = snapshots.iter().map(size).sum();
     for (at, snapshot) in snapshots.iter().enumerate() {
         for name in snapshot.manifest.files().flat_map(|(_, _, chunks)| chunks) {
             needed.entry(name).or_default().insert(at);

@@ -157,6 +157,11 @@ pub(crate) fn ago(then: Option<Timestamp>, now: Timestamp) -> String {
     }
 }
 
+/// Returns a time to the second: what is finer is noise to people.
+pub(crate) fn second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// Says how long ago something was in at most four characters, for where there is little room: "5m", "20h", "3d", "7w".
 pub(crate) fn short_ago(then: Option<Timestamp>, now: Timestamp) -> String {
     let Some(then) = then else { return "?".to_owned() };
@@ -222,6 +227,12 @@ pub(crate) fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_told_to_the_second() {
+        let at: Timestamp = "2026-11-23T05:52:28.61176557Z".parse().expect("a time");
+        assert_eq!(second(at), "2026-11-23T05:52:28Z");
+    }
 
     #[test]
     fn counts_and_lists_are_words_of_a_sentence() {

@@ -275,10 +275,10 @@ fn steady(text: &str) -> String {
         let is_number = |word: &&str| word.trim_matches(['(', ',']).parse::<f64>().is_ok();
         if line.contains("stored_bytes\": ") {
             line.split_whitespace().filter(|word| !is_number(word)).collect()
-        } else if line.contains("rejoin/archive") || line.contains(" new)") {
+        } else if line.contains("rejoin/archive") || line.contains(" new with its manifest)") {
             let words: Vec<_> = line.split(' ').collect();
             let is_size =
-                |at: usize| words.get(at + 1).is_some_and(|unit| unit.trim_matches([',', ')']).ends_with('B'));
+                |at: usize| words.get(at + 1).is_some_and(|unit| unit.trim_matches([',', ';', ')']).ends_with('B'));
             (0..words.len()).filter(|&at| !is_size(at)).map(|at| words[at]).collect::<Vec<_>>().join(" ")
         } else {
             line.to_owned()

@@ -164,7 +164,7 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, i
                 let (size, stored) = (text::size(item.size_bytes), text::size(item.stored_bytes));
                 let title = table::title(item.session);
                 let title = text::truncated(&title, TITLE);
-                writeln!(out, "{verb}  {label}  {title}  {faint}({size}, {stored} new){faint:#}")?;
+                writeln!(out, "{verb}  {label}  {title}  {faint}({size}; {stored} new with its manifest){faint:#}")?;
             }
         }
         if let Some(why) = in_use(item.session) {

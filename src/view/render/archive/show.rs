@@ -117,7 +117,10 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
     for state in &session.states {
         let StateJson { state, archived_at, hostname, files, size_bytes, .. } = state;
         let size = text::size(*size_bytes);
-        line("state", &format!("{state}: archived at {archived_at} on {hostname}, {files} files, {size}"))?;
+        line(
+            "state",
+            &format!("{state}: archived at {} on {hostname}, {files} files, {size}", text::second(*archived_at)),
+        )?;
     }
     let command = format!("rejoin restore {}", shell::word(&format!("{}:{}", session.agent, session.id)));
     line("restore", &in_home(&command, &env.elsewhere()))

@@ -38,7 +38,7 @@ pub(crate) struct VerifyJson<'a> {
     pub states: usize,
     /// How many blobs they need.
     pub blobs: usize,
-    /// What the sound ones take on the disk, in bytes.
+    /// What the sound ones and the manifests take on the disk, in bytes.
     pub stored_bytes: u64,
     /// How many files nothing needs: what a run that was cut off left, for the next to remove.
     pub unneeded_files: usize,
