@@ -439,7 +439,7 @@ fn where_directories_went_is_proposed_as_a_file_that_can_be_edited_and_applied()
     assert_eq!(
         lines,
         [
-            "# Check and edit these lines; then `rejoin move --apply` this file.",
+            "# Save this with `rejoin move --detect > moves`, edit it, and run `rejoin move --apply moves`.",
             "\"/trees/feature\" -> \"/repo\"  # 1 session; the main checkout of that worktree",
             "\"/work/app\" -> \"/work/archive/app\"  # 2 sessions; a directory of the same name near where it was",
             &format!("# \"/work/lost\" -> \"NEW_DIR\"  # 1 session; {}/work: the nearest parent that still exists", ""),

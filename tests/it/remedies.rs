@@ -1,11 +1,12 @@
 //! Every command that the program prints is complete: pasted into a shell at a terminal, it does what is said of it.
+#![expect(clippy::disallowed_macros, reason = "how many there are is worth knowing")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::contract::parse;
 use crate::fixtures::sample_home::{NOW, sample_home};
-use crate::fixtures::{Amplifier, Claude, Jido, Leo, id, sample};
+use crate::fixtures::{Amplifier, Claude, Jido, Leo, id, put, sample};
 use crate::terminal::Seat;
 use crate::world::World;
 
@@ -53,6 +54,23 @@ fn one_of_everything() -> World {
     world
 }
 
+/// A home that was worked in: something is in the archive, in the trash, pinned and undone, and the config file says a little.
+fn used_home() -> World {
+    let world = sample_home();
+    for args in [
+        &["archive", "8e7d", "c7e8"][..],
+        &["delete", "8e7d", "--yes"],
+        &["delete", "c7e8", "--yes"],
+        &["pin", "31c5"],
+        &["doctor", "--fix", "--check", "session-info-missing", "--yes"],
+    ] {
+        world.from(world.home()).with("REJOIN_NOW", NOW).rejoin(args).code(0);
+    }
+    let config = "[list]\nsince = \"30d\"\n[cleanup]\nolder-than = \"20d\"\n";
+    put(&world.home().join(".config/rejoin/config.toml"), config);
+    world
+}
+
 /// Runs every verb that may print a command, and returns what was printed by which.
 fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
     let run = |args: &[&str]| (words(args), printed(world, now, args));
@@ -78,6 +96,23 @@ fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
         run(&["undo", "nothing"]),
         run(&["help", "nothing"]),
         run(&["pin", "--list"]),
+        run(&["pin", "nothing-has-this-name"]),
+        run(&["trash", "list"]),
+        run(&["undo", "--dry-run"]),
+        run(&["undo", "--list"]),
+        run(&["list", "--archived", "--format", "table"]),
+        run(&["archive", "--verify"]),
+        run(&["archive", "--expiring", "30", "--dry-run"]),
+        run(&["resume", "8e7d", "--print"]),
+        run(&["show", "8e7d"]),
+        run(&["export", "nothing-has-this-name"]),
+        run(&["cleanup", "--dry-run"]),
+        run(&["config"]),
+        run(&["hook", "status"]),
+        run(&["hook", "install", "--dry-run"]),
+        run(&["move", "--detect"]),
+        run(&["stats", "--format", "table"]),
+        run(&["agents", "--format", "table"]),
     ];
     let pointers = walkdir::WalkDir::new(world.home()).into_iter().filter_map(Result::ok);
     for pointer in pointers.filter(|entry| entry.file_name() == ".agent_session.json") {
@@ -93,7 +128,8 @@ fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
         let seen = removed.entry(id.split(':').next().unwrap_or_default()).or_default();
         *seen += 1;
         if *seen <= 2 {
-            let changes: [&[&str]; 5] = [
+            let changes: [&[&str]; 6] = [
+                &["rename", id, "Another", "--dry-run"],
                 &["delete", id],
                 &["delete", id, "--dry-run"],
                 &["dedupe", id, "--keep", "1", "--dry-run"],
@@ -174,6 +210,10 @@ fn paste_all(world: &World, now: &str) -> usize {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rejoin"), link).expect("a link");
     }
     let commands = printed_by_verbs(world, now);
+    // What a person saves and edits first.
+    let moves = world.with("REJOIN_NOW", now).rejoin(["move", "--detect"]).stdout();
+    let filled = moves.replace("NEW_DIR", world.dir("elsewhere/new").to_str().expect("a path"));
+    put(&world.root().join("elsewhere/moves"), filled.replace("# \"", "\""));
     let kept = tempfile::tempdir().expect("a directory");
     copy(world.root(), kept.path());
     let mut failed = Vec::new();
@@ -202,6 +242,7 @@ fn paste_all(world: &World, now: &str) -> usize {
         }
     }
     assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), commands.len(), failed.join("\n"));
+    println!("{} commands", commands.len());
     commands.len()
 }
 
@@ -216,19 +257,25 @@ fn is_reading(command: &str) -> bool {
 #[test]
 fn every_command_that_is_printed_of_a_damaged_home_works_when_it_is_pasted() {
     let count = paste_all(&damaged_home(), crate::world::NOW);
-    assert!(count >= 40, "{count} commands");
+    assert!(count >= 55, "{count} commands");
 }
 
 #[test]
 fn every_command_that_is_printed_of_one_of_everything_works_when_it_is_pasted() {
     let count = paste_all(&one_of_everything(), crate::world::NOW);
-    assert!(count >= 40, "{count} commands");
+    assert!(count >= 80, "{count} commands");
+}
+
+#[test]
+fn every_command_that_is_printed_of_a_home_that_was_worked_in_works_when_it_is_pasted() {
+    let count = paste_all(&used_home(), NOW);
+    assert!(count >= 50, "{count} commands");
 }
 
 #[test]
 fn every_command_that_is_printed_of_the_sample_home_works_when_it_is_pasted() {
     let count = paste_all(&sample_home(), NOW);
-    assert!(count >= 40, "{count} commands");
+    assert!(count >= 55, "{count} commands");
 }
 
 /// What is typed into the wrong home repairs, moves or deletes other sessions.

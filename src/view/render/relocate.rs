@@ -98,7 +98,10 @@ impl Answer for MoveMap<'_> {
         if self.proposals.is_empty() {
             return writeln!(out, "# The directory of every session exists.");
         }
-        writeln!(out, "# Check and edit these lines; then `rejoin move --apply` this file.")?;
+        writeln!(
+            out,
+            "# Save this with `rejoin move --detect > moves`, edit it, and run `rejoin move --apply moves`."
+        )?;
         for Proposal { from, to, sessions, why } in self.proposals {
             let what = text::count(*sessions, "session");
             let told = if why.is_empty() { String::new() } else { format!("; {}", text::one_line(why)) };
