@@ -164,7 +164,7 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
         Command::Config(args) => commands::config::run(args, env, ui),
         Command::Generate(args) => commands::generate::run(args, ui),
-        Command::Help(args) => commands::help::run(args, ui),
+        Command::Help(args) => commands::help::run(args, env, ui),
     }
 }
 

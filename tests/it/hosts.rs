@@ -103,6 +103,9 @@ fn the_sessions_of_several_hosts_come_in_one_order_with_their_host() {
     let head: Vec<&str> = answer.lines().next().expect("a head").split_whitespace().collect();
     assert_eq!(head[..3], ["HOST", "AGENT", "ID"], "{answer}");
     assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
+    let groups = hosts.0.on_terminal(80, ["--color=never", "list", "--hosts", "one,two", "--group", "project"]).stdout();
+    let heads: Vec<&str> = groups.lines().filter(|line| line.contains(":/usr/bin")).collect();
+    assert_eq!(heads, ["one:/usr/bin  2 sessions, 1.4 KiB", "two:/usr/bin  1 session, 511 B"], "{groups}");
 }
 
 #[test]
@@ -225,6 +228,8 @@ fn a_search_over_hosts_is_newest_first_and_says_where() {
 fn other_commands_answer_one_host_after_the_other() {
     let hosts = two();
     hosts.add("two", Claude::session(id(6)).in_dir("/no/such/place").at("2026-02-01T10:00:00Z").turn("gone", "ok"));
+    let list = hosts.0.on_terminal(80, ["--color=never", "list", "--host", "one,two"]);
+    assert_eq!(list.stderr(), "Marks: D dir gone.\n");
     let agents = hosts.rejoin(&["agents", "--host", "one,two"]).code(0).stdout();
     assert!(agents.lines().all(|line| line.starts_with("one\t") || line.starts_with("two\t")), "{agents}");
     assert!(agents.contains("one\tclaude\t") && agents.contains("two\tpi\t"), "{agents}");

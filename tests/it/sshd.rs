@@ -292,3 +292,43 @@ fn three_hosts_are_listed_searched_checked_resumed_cleaned_up_and_restored_over_
     assert!(ids(&moved).contains(&pair("cat", 1)), "{moved}");
     net.rejoin(&["archive", "--host", "bee", "--archive-dir", shared, "--verify"]).code(0);
 }
+
+/// Copies a tree as it is, times and all.
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a directory");
+    assert!(
+        quietly(Command::new("cp").arg("-a").arg(format!("{}/.", from.display())).arg(to)),
+        "cp {}",
+        from.display()
+    );
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever reads the log wants to know that it was not tried")]
+fn sessions_that_the_real_agents_wrote_are_the_same_through_ssh() {
+    let corpus = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/corpus"));
+    let names = ["claude", "codex", "gemini"];
+    if !names.iter().all(|name| corpus.join(name).join("home").is_dir()) {
+        println!("skipped: there is no ../shared/corpus beside the checkout");
+        return;
+    }
+    let Some(net) = hosts(&names) else { return };
+    let mut expected = Vec::new();
+    for name in names {
+        copy_tree(&corpus.join(name).join("home"), &net.home(name));
+        let home = net.home(name);
+        let here = net.world.rejoin(["--home", home.to_str().expect("a path in UTF-8"), "list", "--all", "--json"]);
+        let here: Value = contract::parse(&here.code(0).stdout());
+        let sessions = here["sessions"].as_array().expect("sessions").iter();
+        expected.extend(sessions.map(|one| (name.to_owned(), one["id"].as_str().expect("an id").to_owned())));
+    }
+    let all = net.json(0, &["list", "--host", &names.join(","), "--all", "--json"]);
+    let mut found = ids(&all);
+    let times: Vec<&str> =
+        all["sessions"].as_array().expect("sessions").iter().filter_map(|it| it["active_at"].as_str()).collect();
+    assert!(times.is_sorted_by(|one, next| one >= next), "newest first: {times:?}");
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert!(found.len() > 100);
+    assert_eq!(found, expected);
+}

@@ -8,13 +8,22 @@ use clap::CommandFactory as _;
 
 use crate::cli::{Cli, HelpArgs};
 use crate::error::{Exit, Refusal};
+use crate::format::text::wrapped;
+use crate::system::env::Env;
 use crate::view::ui::Ui;
 
-pub(crate) fn run(args: &HelpArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
+/// A narrower screen breaks the lines of a topic itself.
+const NARROWEST: usize = 40;
+
+pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut command = Cli::command().bin_name("rejoin");
     command.build();
     let help = match args.topic.as_slice() {
-        [topic] if topics::of(topic).is_some() => topics::of(topic).unwrap_or_default(),
+        [topic] if topics::of(topic).is_some() => {
+            let text = topics::of(topic).unwrap_or_default();
+            let width = env.width.filter(|_| env.stdout_is_terminal);
+            width.map_or(text.clone(), |width| wrapped(&text, usize::from(width).max(NARROWEST)))
+        }
         // A command may be divided: `help hook install`.
         words => match words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word)) {
             Some(command) => command.render_long_help().to_string(),

@@ -21,6 +21,7 @@ use crate::system::env::Env;
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::Document;
 use crate::view::render::list::Layout;
+use crate::view::render::table;
 use crate::view::render::table::Look;
 use crate::view::ui::Ui;
 
@@ -115,7 +116,7 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     };
     let counted = match form {
         ListForm::Json | ListForm::Ndjson => objects(&mut rows, args.format.json_or_table(), ui)?,
-        ListForm::Table => table(&mut rows, args, env, ui)?,
+        ListForm::Table => write_table(&mut rows, args, env, ui)?,
         ListForm::Tsv | ListForm::Csv => lines(&mut rows, args, form, env, ui)?,
     };
     drop(rows);
@@ -125,9 +126,9 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
         document.end(ui.data(), &reports, beyond)?;
     }
     ui.flush()?;
-    if let Counted::Sessions { shown, unknown } = counted {
+    if let Counted::Sessions { shown, unknown, legend } = counted {
         if says_more(args, env) {
-            render::notes(&reports, shown, beyond).iter().for_each(|note| ui.note(note));
+            legend.iter().chain(&render::notes(&reports, shown, beyond)).for_each(|note| ui.note(note));
         }
         if unknown > 0 {
             let message = "sessions of agents that this rejoin does not know are not shown; --json shows them";
@@ -141,7 +142,12 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
 /// What was written.
 enum Counted {
     Document(Document),
-    Sessions { shown: usize, unknown: usize },
+    Sessions {
+        shown: usize,
+        unknown: usize,
+        /// What the letters of the table mean.
+        legend: Vec<String>,
+    },
 }
 
 /// Returns the project of a session: a directory of its host.
@@ -158,7 +164,12 @@ fn objects(rows: &mut dyn Iterator<Item = Row>, format: Format, ui: &mut Ui) -> 
     Ok(Counted::Document(document))
 }
 
-fn table(rows: &mut dyn Iterator<Item = Row>, args: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Counted> {
+fn write_table(
+    rows: &mut dyn Iterator<Item = Row>,
+    args: &ListArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Counted> {
     let mut unknown = 0;
     let known = rows.filter_map(|row| {
         unknown += usize::from(row.session.is_none());
@@ -174,7 +185,9 @@ fn table(rows: &mut dyn Iterator<Item = Row>, args: &ListArgs, env: &Env, ui: &m
     };
     let styles = ui.styles;
     Layout::Table(look).write(ui.data(), env, &styles, &sessions.as_slice())?;
-    Ok(Counted::Sessions { shown: sessions.len(), unknown })
+    let width = usize::from(env.width.unwrap_or(table::DEFAULT_WIDTH));
+    let legend = if args.wide { Vec::new() } else { table::legend(&sessions.as_slice(), width) };
+    Ok(Counted::Sessions { shown: sessions.len(), unknown, legend })
 }
 
 fn lines(
@@ -203,7 +216,7 @@ fn lines(
         layout.write(ui.data(), env, &styles, &sessions.as_slice())?;
         is_first = false;
         if is_last {
-            return Ok(Counted::Sessions { shown, unknown });
+            return Ok(Counted::Sessions { shown, unknown, legend: Vec::new() });
         }
     }
 }

@@ -74,7 +74,8 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
 fn changes(command: &Command) -> bool {
     match command {
         Command::Search(args) => args.pick,
-        Command::List(_) | Command::Agents(_) | Command::Show(_) | Command::Stats(_) | Command::Path(_) => false,
+        Command::List(_) | Command::Agents(_) | Command::Show(_) | Command::Stats(_) => false,
+        Command::Path(_) | Command::Config(_) => false,
         _ => true,
     }
 }

@@ -88,8 +88,8 @@ pub(crate) fn sessions(
     let mut group = None;
     for (at, line) in lines.enumerate() {
         let session = &sessions[at];
-        if look.has_groups && group != Some(session.launch_dir()) {
-            group = Some(session.launch_dir());
+        if look.has_groups && group != Some(project(session)) {
+            group = Some(project(session));
             let (dir, holds) = heading(&sessions[at..], env, width);
             writeln!(out, "{strong}{dir}{strong:#}{faint}{holds}{faint:#}")?;
         }
@@ -101,14 +101,23 @@ pub(crate) fn sessions(
     Ok(())
 }
 
+/// Returns the project of a session: a directory of the machine that it lies on.
+fn project(session: &Session) -> (Option<&str>, Option<&Path>) {
+    (session.host(), session.launch_dir())
+}
+
 /// Says whose project the first of these sessions is in, and what it holds; both together fit the width.
 fn heading(rest: &[Session], env: &Env, width: usize) -> (String, String) {
     let dir = rest[0].launch_dir();
-    let own = || rest.iter().take_while(|session| session.launch_dir() == dir);
+    let own = || rest.iter().take_while(|session| project(session) == project(&rest[0]));
     let size: u64 = own().filter_map(|session| session.copy().size()).sum();
     let holds = format!("  {}, {}", text::count(own().count(), "session"), text::size(size));
     let holds = text::truncated(&holds, width / 2).into_owned();
-    let name = dir.map_or_else(|| "directory unknown".to_owned(), |dir| shown_dir(dir, env));
+    let name = match (rest[0].host().filter(|host| *host != env.hostname), dir) {
+        (_, None) => "directory unknown".to_owned(),
+        (None, Some(dir)) => shown_dir(dir, env),
+        (Some(host), Some(dir)) => text::one_line(&format!("{host}:{}", dir.display())).into_owned(),
+    };
     (text::truncated_path(&name, width - holds.width()).into_owned(), holds)
 }
 
