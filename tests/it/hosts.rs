@@ -103,7 +103,8 @@ fn the_sessions_of_several_hosts_come_in_one_order_with_their_host() {
     let head: Vec<&str> = answer.lines().next().expect("a head").split_whitespace().collect();
     assert_eq!(head[..3], ["HOST", "AGENT", "ID"], "{answer}");
     assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
-    let groups = hosts.0.on_terminal(80, ["--color=never", "list", "--hosts", "one,two", "--group", "project"]).stdout();
+    let groups =
+        hosts.0.on_terminal(80, ["--color=never", "list", "--hosts", "one,two", "--group", "project"]).stdout();
     let heads: Vec<&str> = groups.lines().filter(|line| line.contains(":/usr/bin")).collect();
     assert_eq!(heads, ["one:/usr/bin  2 sessions, 1.4 KiB", "two:/usr/bin  1 session, 511 B"], "{groups}");
 }

@@ -47,8 +47,9 @@ fn sessions() -> String {
     ]);
     format!(
         "Wherever a command takes a SESSION, any of these will do:\n\n{names}\n\
-         If several match, a terminal opens the picker, and elsewhere they are listed with exit code 6. What removes or\n\
-         changes sessions takes no number, and what removes them not `latest`: both may mean another one at any moment.\n"
+         If several match, a terminal opens the picker, and elsewhere they are listed\n\
+         with exit code 6. What removes or changes sessions takes no number, and what\n\
+         removes them not `latest`: both may mean another one at any moment.\n"
     )
 }
 
@@ -93,10 +94,10 @@ fn marks() -> String {
 
 /// Lists the keys of the config file.
 fn config() -> String {
-    let mut text =
-        "~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME, says what holds unless an option\n\
-                    says otherwise. `rejoin config` shows what holds; --no-config does without the file. Its keys:\n\n"
-            .to_owned();
+    let mut text = "~/.config/rejoin/config.toml, or rejoin/config.toml in XDG_CONFIG_HOME, says\n\
+         what holds unless an option says otherwise. `rejoin config` shows what holds;\n\
+         --no-config does without the file. Its keys:\n\n"
+        .to_owned();
     let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
     for key in KEYS {
         text.push_str(&format!("  {:<width$}  {}\n", key.name, key.meaning));
