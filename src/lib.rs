@@ -86,7 +86,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         // Nothing is read that an event does not need, such as the zone's files.
         return commands::hook::event(event, &mut Ui::new(None, cli.global.quiet, cli.global.color));
     }
-    let env = Env::read(cli.global.home.as_deref());
+    // With other hosts, it is a home there.
+    let home = cli.global.home.as_deref().filter(|_| cli.global.hosts.is_empty());
+    let env = Env::read(home);
     let env = env.map(|mut env| {
         env.words = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         env

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::format::text::is_harmless;
 use crate::session::select::Selector;
 
 /// Reads an id, the beginning of one, or AGENT:ID.
@@ -17,7 +18,7 @@ pub(super) fn parse_title(text: &str) -> Result<String, String> {
     const MOST: usize = 200;
     match text.trim() {
         "" => Err("a title must not be empty".to_owned()),
-        title if title.contains(char::is_control) => Err("a title must be one line of plain text".to_owned()),
+        title if !is_harmless(title) => Err("a title must be one line of plain text".to_owned()),
         title if title.chars().count() > MOST => Err(format!("a title has at most {MOST} characters")),
         title => Ok(title.to_owned()),
     }

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use crate::error::{Exit, Refusal, reason};
 use crate::fleet::Host;
@@ -22,7 +23,9 @@ const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 /// What a login may write before the answer begins.
 const MOST_BEFORE: usize = 1000;
 /// Of what a host says beside its answer, so much is kept.
-const MOST_SAID: u64 = 64 * 1024;
+const MOST_SAID: usize = 64 * 1024;
+/// How much longer than to connect a host may take to begin: a shell starts, and perhaps its home is mounted.
+const TO_BEGIN: Duration = Duration::from_secs(20);
 /// The status with which ssh says that it is its own and not that of the program there.
 const SSH_FAILED: i32 = 255;
 
@@ -131,7 +134,8 @@ pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -
         let (to, parts) = sync_channel(WAITING);
         let (command, greets) = command_for(host, words, manner)?;
         let gate = Arc::clone(&gate);
-        let started = thread::Builder::new().spawn(move || converse(command, greets, &gate, &to));
+        let patience = manner.timeout.saturating_add(TO_BEGIN);
+        let started = thread::Builder::new().spawn(move || converse(command, greets, patience, &gate, &to));
         started.map_err(|error| {
             Refusal::new(Exit::Failure, "failed", format!("cannot ask {}: {}", host.name, reason(&error)))
         })?;
@@ -168,20 +172,42 @@ fn command_for(host: &Host, words: &[String], manner: Manner) -> Result<(Command
     Ok((command, host.destination.is_some()))
 }
 
-/// Runs a command to its end and hands on what it writes.
-fn converse(mut command: Command, greets: bool, gate: &Arc<Gate>, to: &SyncSender<Part>) {
+/// Runs a command to its end and hands on what it writes; one that does not greet in time is ended.
+fn converse(mut command: Command, greets: bool, patience: Duration, gate: &Arc<Gate>, to: &SyncSender<Part>) {
     let place = gate.enter();
     let ended = match command.spawn() {
         Err(error) => Ended::fault(format!("cannot run {}: {}", command.get_program().display(), reason(&error))),
         Ok(mut child) => {
-            let beside = child.stderr.take().map(|stderr| thread::spawn(move || said(stderr)));
-            let heard = child.stdout.take().map(|stdout| hear(BufReader::new(stdout), greets, place, to));
-            if heard.as_ref().is_some_and(|heard| *heard == Heard::Enough) {
+            let said = child.stderr.take().map(Said::listen);
+            let stdout = child.stdout.take();
+            let child = Arc::new(Mutex::new(child));
+            let (greeted, is_greeted) = sync_channel::<()>(1);
+            if greets {
+                let child = Arc::clone(&child);
+                thread::spawn(move || {
+                    if is_greeted.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                        let _ = child.lock().unwrap_or_else(PoisonError::into_inner).kill();
+                    }
+                });
+            }
+            let heard = stdout.map(|stdout| hear(BufReader::new(stdout), greets, (place, greeted), to));
+            let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+            if heard.is_none_or(|heard| heard == Heard::Enough) {
                 // Nobody listens, or what it says is no answer; it may go on forever.
                 let _ = child.kill();
             }
+            if heard == Some(Heard::Nothing) {
+                // Who has not greeted may have ended by itself, and then its status says why.
+                for _ in 0..20 {
+                    if matches!(child.try_wait(), Ok(Some(_))) {
+                        break;
+                    }
+                    thread::sleep(Said::LAST / 20);
+                }
+                let _ = child.kill();
+            }
             let status = child.wait().ok().and_then(|status| status.code());
-            let said = beside.and_then(|thread| thread.join().ok()).unwrap_or_default();
+            let said = said.map(Said::end).unwrap_or_default();
             let fault = fault(heard.unwrap_or(Heard::Nothing), greets, status, &said);
             // Without an answer the status is that of ssh.
             Ended { status: status.filter(|_| fault.is_none()), said, fault }
@@ -189,6 +215,39 @@ fn converse(mut command: Command, greets: bool, gate: &Arc<Gate>, to: &SyncSende
     };
     // Who asked may be gone.
     let _ = to.send(Part::End(ended));
+}
+
+/// What is said beside the answer: all is read, so that nobody waits to say it, and its beginning kept.
+struct Said {
+    kept: Arc<Mutex<Vec<u8>>>,
+    is_ended: Receiver<()>,
+}
+
+impl Said {
+    /// What is still on its way when the program has ended comes within this time; another program may hold the stream open.
+    const LAST: Duration = Duration::from_millis(200);
+
+    fn listen(mut from: impl Read + Send + 'static) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (end, is_ended) = sync_channel(1);
+        let all = Arc::clone(&kept);
+        thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut part) {
+                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = MOST_SAID.saturating_sub(all.len());
+                all.extend_from_slice(&part[..count.min(room)]);
+            }
+            let _ = end.send(());
+        });
+        Self { kept, is_ended }
+    }
+
+    fn end(self) -> String {
+        let _ = self.is_ended.recv_timeout(Self::LAST);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).trim_end().to_owned()
+    }
 }
 
 /// What was heard of a host.
@@ -202,12 +261,12 @@ enum Heard {
     Enough,
 }
 
-fn hear(mut from: impl BufRead, greets: bool, place: Place, to: &SyncSender<Part>) -> Heard {
+fn hear(mut from: impl BufRead, greets: bool, begun: impl Sized, to: &SyncSender<Part>) -> Heard {
     if greets && !(0..MOST_BEFORE).any(|_| matches!(line(&mut from), Ok(Some(line)) if line == GREETING)) {
         return Heard::Nothing;
     }
     // It is connected: another one may be.
-    drop(place);
+    drop(begun);
     loop {
         let mut lines = Vec::new();
         let mut is_all = false;
@@ -244,19 +303,12 @@ fn line(from: &mut impl BufRead) -> Result<Option<String>, ()> {
         .then(|| String::from_utf8(line).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into())))
 }
 
-/// Reads all that is said beside the answer, so that nobody waits to say it, and keeps its beginning.
-fn said(mut from: impl Read) -> String {
-    let mut kept = Vec::new();
-    let _ = (&mut from).take(MOST_SAID).read_to_end(&mut kept);
-    let _ = std::io::copy(&mut from, &mut std::io::sink());
-    String::from_utf8_lossy(&kept).trim_end().to_owned()
-}
-
 /// Says why there is no answer.
 fn fault(heard: Heard, greets: bool, status: Option<i32>, said: &str) -> Option<String> {
     let last = || said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was answered");
     match (heard, status) {
         (Heard::Nothing, Some(SSH_FAILED)) => Some(last().trim_start_matches("ssh: ").to_owned()),
+        (Heard::Nothing, None) => Some("its shell does not begin in time".to_owned()),
         (Heard::Nothing, _) => Some(format!("no shell answers there: {}", last())),
         (Heard::All, Some(SSH_FAILED)) if greets => Some(format!("the connection was lost: {}", last())),
         (Heard::All, Some(127)) if greets => {
@@ -291,6 +343,39 @@ mod tests {
         assert_eq!(heard(&text, true), (Heard::All, vec!["one".to_owned(), "two".to_owned()]));
         assert_eq!(heard("one\n", false), (Heard::All, vec!["one".to_owned()]));
         assert_eq!(heard("This account is not available.\n", true), (Heard::Nothing, Vec::new()));
+    }
+
+    fn talk(script: &str, patience: Duration) -> (Vec<String>, Ended) {
+        let gate = Arc::new(Gate { free: Mutex::new(1), freed: Condvar::new() });
+        let (to, parts) = sync_channel(64);
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        converse(command, true, patience, &gate, &to);
+        drop(to);
+        let (mut lines, mut ended) = (Vec::new(), Ended::default());
+        for part in parts {
+            match part {
+                Part::Lines(more) => lines.extend(more),
+                Part::End(end) => ended = end,
+            }
+        }
+        (lines, ended)
+    }
+
+    #[test]
+    fn a_host_that_hangs_before_its_answer_is_left_and_one_that_hangs_after_it_too() {
+        let begin = std::time::Instant::now();
+        let (_, hung) = talk("exec sleep 60", Duration::from_millis(100));
+        assert_eq!(hung.fault.as_deref(), Some("its shell does not begin in time"));
+        let (_, noisy) = talk("yes hello | head -n 2000; exec sleep 60", Duration::from_secs(50));
+        assert_eq!(noisy.fault.as_deref(), Some("its shell does not begin in time"));
+        // Another program holds the stream of what is said open.
+        let (lines, whole) = talk(
+            "printf 'hi '; echo; echo rejoin answers; echo {}; sleep 60 >/dev/null & exit 4",
+            Duration::from_secs(50),
+        );
+        assert_eq!((lines, whole.status, whole.fault), (vec!["{}".to_owned()], Some(4), None));
+        assert!(begin.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

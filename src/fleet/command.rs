@@ -37,7 +37,7 @@ pub(super) fn to_ask(destination: &str, words: &[String], manner: Manner) -> Vec
     let options = ["BatchMode=yes", &timeout].into_iter().chain(ALIVE).flat_map(|option| ["-o", option]);
     let ssh = ["ssh", "-T"].into_iter().chain(options).chain(["--", destination]);
     let set = manner.variables().into_iter().map(|(name, value)| format!("{name}={value}; export {name}; "));
-    let remote = remote(destination, &format!("{}echo {GREETING}; ", set.collect::<String>()), words);
+    let remote = remote(destination, &format!("{}echo; echo {GREETING}; ", set.collect::<String>()), words);
     ssh.map(str::to_owned).chain(remote).collect()
 }
 

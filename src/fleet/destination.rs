@@ -21,8 +21,9 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    fn here(hostname: &str) -> Self {
-        Self { name: hostname.to_owned(), destination: None }
+    /// Its name is no host's, so that no other machine is ever taken for this one.
+    fn here() -> Self {
+        Self { name: HERE.to_owned(), destination: None }
     }
 
     /// Takes a word for a destination of ssh: `host`, `user@host`, an alias of the user's configuration or `ssh://…`.
@@ -44,11 +45,7 @@ pub(crate) fn is_destination(word: &str) -> bool {
 }
 
 /// Returns the hosts that words stand for, each once, in the order in which they were named.
-pub(crate) fn resolve(
-    words: &[String],
-    groups: &BTreeMap<String, Vec<String>>,
-    hostname: &str,
-) -> Result<Vec<Host>, Refusal> {
+pub(crate) fn resolve(words: &[String], groups: &BTreeMap<String, Vec<String>>) -> Result<Vec<Host>, Refusal> {
     let mut hosts: Vec<Host> = Vec::new();
     for word in words {
         let own = [word.clone()];
@@ -59,11 +56,15 @@ pub(crate) fn resolve(
             None => own.iter().collect(),
         };
         for member in members {
-            let host = if member == HERE { Host::here(hostname) } else { Host::there(member)? };
+            let host = if member == HERE { Host::here() } else { Host::there(member)? };
             if !hosts.contains(&host) {
                 hosts.push(host);
             }
         }
+    }
+    if hosts.is_empty() {
+        let message = format!("there are no hosts in {}", words.join(", "));
+        return Err(Refusal::new(Exit::Usage, "usage", message).hint("name some in the config file"));
     }
     Ok(hosts)
 }
@@ -81,7 +82,7 @@ mod tests {
         let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let groups =
             BTreeMap::from([("lab".to_owned(), own(&["one", "ana@two"])), ("home".to_owned(), own(&[".", "one"]))]);
-        let hosts = resolve(&own(words), &groups, "here").map_err(|refusal| refusal.to_string())?;
+        let hosts = resolve(&own(words), &groups).map_err(|refusal| refusal.to_string())?;
         Ok(hosts.into_iter().map(|host| host.name).collect())
     }
 
@@ -89,9 +90,11 @@ mod tests {
     fn a_group_stands_for_its_hosts_and_all_for_those_of_every_group() {
         assert_eq!(resolved(&["box"]), Ok(vec!["box".to_owned()]));
         assert_eq!(resolved(&["lab", "one"]), Ok(vec!["one".to_owned(), "ana@two".to_owned()]));
-        assert_eq!(resolved(&["all"]), Ok(["here", "one", "ana@two"].map(str::to_owned).to_vec()));
-        assert_eq!(resolved(&["."]), Ok(vec!["here".to_owned()]));
-        let none = resolve(&["all".to_owned()], &BTreeMap::new(), "here");
+        assert_eq!(resolved(&["all"]), Ok([".", "one", "ana@two"].map(str::to_owned).to_vec()));
+        assert_eq!(resolved(&["."]), Ok(vec![".".to_owned()]));
+        let empty = BTreeMap::from([("none".to_owned(), Vec::new())]);
+        assert!(resolve(&["none".to_owned()], &empty).is_err(), "an empty group is no success");
+        let none = resolve(&["all".to_owned()], &BTreeMap::new());
         assert!(none.expect_err("a refusal").to_string().contains("names no hosts"));
     }
 

@@ -10,4 +10,4 @@ mod words;
 
 pub(crate) use ask::{Answering, ask, no_ssh};
 pub(crate) use destination::Host;
-pub(crate) use words::of_others;
+pub(crate) use words::{FORM, of_others};

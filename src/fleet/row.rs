@@ -160,6 +160,16 @@ pub(crate) fn is_object(line: &str) -> bool {
 
 /// Puts the host in front of the fields of an object that stands on a line; `None` if there is no object.
 pub(crate) fn with_host(line: &str, host: &str) -> Option<String> {
+    let own;
+    let line = if line.contains("\"host\"") {
+        // A row tells nothing of its own host.
+        let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
+        fields.remove("host");
+        own = serde_json::Value::from(fields).to_string();
+        &own
+    } else {
+        line
+    };
     let fields = line.strip_prefix('{')?;
     let is_empty = fields.trim_start().starts_with('}');
     let host = serde_json::Value::from(host);
@@ -209,5 +219,6 @@ mod tests {
         assert_eq!(with_host(r#"{"a":1}"#, "b\"x").as_deref(), Some(r#"{"host":"b\"x","a":1}"#));
         assert_eq!(with_host("{}", "box").as_deref(), Some(r#"{"host":"box"}"#));
         assert_eq!(with_host("[1]", "box"), None);
+        assert_eq!(with_host(r#"{"a":1,"host":"fake"}"#, "box").as_deref(), Some(r#"{"host":"box","a":1}"#));
     }
 }

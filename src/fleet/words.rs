@@ -3,7 +3,9 @@
 use crate::format::command_line;
 
 /// What is decided here and not there: who is asked, and in what form.
-const OURS: &[&str] = &["--host=", "--hosts=", "--connect-timeout=", "--color=", "--format=", "--json"];
+const OURS: &[&str] = &["--host=", "--hosts=", "--connect-timeout=", "--color="];
+/// The form of an answer that is made of theirs.
+pub(crate) const FORM: &[&str] = &["--format=", "--json"];
 
 /// Returns the words for another host: those that were typed here without what is decided here, and some more.
 pub(crate) fn of_others(typed: &[String], without: &[&str], with: &[String]) -> Vec<String> {
@@ -21,6 +23,6 @@ mod tests {
         let typed: Vec<String> = typed.map(str::to_owned).to_vec();
         let with = ["--format=ndjson".to_owned()];
         let there = ["list", "-r", "--since", "7d", "--format=ndjson", "--", "--host"];
-        assert_eq!(of_others(&typed, &[], &with), there);
+        assert_eq!(of_others(&typed, FORM, &with), there);
     }
 }

@@ -20,7 +20,14 @@ pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> V
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (own, passed_on) = words.split_at(end);
     let mut is_value = false;
+    let mut is_text = false;
     let own = own.iter().filter(|word| {
+        // What is said to an agent may look like an option.
+        let was_text = is_text;
+        is_text = !was_text && *word == "--prompt";
+        if was_text {
+            return true;
+        }
         let has_value = |option: &&&str| option.strip_suffix('=') == Some(word);
         let is_left_out = std::mem::take(&mut is_value)
             || left_out.contains(&word.as_str())
@@ -84,6 +91,8 @@ mod tests {
         assert_eq!(apply(&env, "abc"), "rejoin cleanup --dir '/a b' --apply abc -- -n");
         assert_eq!(again(&env, &[], &["--yes"]), "rejoin cleanup -n --dir '/a b' --yes -- -n");
         assert_eq!(again(&env, &["--dir="], &[]), "rejoin cleanup -n -- -n");
+        env.words = ["resume", "--prompt", "--json", "a"].map(str::to_owned).to_vec();
+        assert_eq!(again(&env, &["--json"], &[]), "rejoin resume --prompt --json a");
         env.words = ["delete", "a", "--apply=7"].map(str::to_owned).to_vec();
         assert_eq!(again(&env, &["--apply="], &["--dry-run"]), "rejoin delete a --dry-run");
     }

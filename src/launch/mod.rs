@@ -12,7 +12,7 @@ use crate::agent::command::{Plan, Request};
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::shell::printable_word;
 use crate::session::Session;
-use crate::system::env::{Env, Program};
+use crate::system::env::{Env, HOST, Program};
 
 pub(crate) mod checks;
 pub(crate) mod log;
@@ -127,6 +127,8 @@ impl Plan {
         rustix::process::fchdir(&handle).map_err(enter)?;
         let mut command = Command::new(&program);
         command.arg0(&self.argv[0]).args(&self.argv[1..]).env("PWD", dir).env_remove("OLDPWD");
+        // What the agent starts is not asked from elsewhere.
+        command.env_remove(HOST);
         for name in &self.unset {
             command.env_remove(name);
         }

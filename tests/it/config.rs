@@ -123,7 +123,7 @@ fn a_cleanup_takes_its_age_from_the_file_and_a_rule_keeps_what_it_names() {
     put(&file(&world), "[cleanup]\nolder-than = \"14d\"\n");
     assert_eq!(would_go(&world, &[]).0, [1, 2, 3, 4, 5]);
     world.rejoin(["cleanup", "--dry-run", "--allow-all"]).code(0).stderr_eq(str![[r#"
---older-than 14d comes from ~/.config/rejoin/config.toml:2.
+The config file adds --older-than 14d from ~/.config/rejoin/config.toml:2.
 
 "#]]);
     assert_eq!(would_go(&world, &["--older-than", "60d"]).0, [1, 3, 4], "an option wins");

@@ -217,6 +217,8 @@ fn a_search_over_hosts_is_newest_first_and_says_where() {
     assert!(lines.iter().zip(&expected).all(|(line, start)| line.starts_with(start)), "{stdout}");
     let names = hosts.rejoin(&["search", "--host", "one,two", "quokka", "-l"]).code(0);
     assert_eq!(columns(&names, [0, 1]).len(), 2);
+    let cut = hosts.json(0, &["search", "--host", "one,two", "quokka", "--limit", "1", "--json"]);
+    assert_eq!((&cut["limit_reached"], &cut["beyond_limit"]), (&true.into(), &Value::Null));
     let json = hosts.json(0, &["search", "--host", "one,two", "quokka", "--json"]);
     assert_eq!((json["sessions"].as_array().map(Vec::len), &json["searched"]), (Some(2), &3.into()));
     let shown = hosts.0.on_terminal(90, ["--color=never", "search", "--host", "one,two", "sleeps"]).code(0).stdout();
@@ -258,6 +260,9 @@ fn a_session_need_be_on_one_host_only() {
     let there = hosts.rejoin(&["show", &format!("one:{}", id(1)), "--json"]).code(0);
     let there: Value = contract::parse(&there.stdout());
     assert_eq!(there["hosts"][0]["answer"]["session"]["id"], id(1));
+    // A file is what it is here, in the form that was asked for.
+    let page = hosts.rejoin(&["export", "--host", "one", &id(1), "--format", "html"]).code(0).stdout();
+    assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.200}");
     let several = hosts.rejoin(&["path", "--host", "one,two", &id(1)]).code(2);
     assert!(several.stderr().contains("hint: name one, as with --host one"), "{}", several.stderr());
     let here = hosts.rejoin(&["list", "--host", "one", "--here"]).code(2);
@@ -278,6 +283,9 @@ fn a_session_is_resumed_on_its_host_and_its_status_passes_through() {
     assert!(hosts.0.launched().is_none());
     hosts.0.from(APP).run("sh", ["-c", line.trim_end()]).code(42);
     assert!(hosts.0.launched().expect("a launch").argv.contains(&id(3)));
+    // What the agent starts there is not asked from elsewhere.
+    hosts.rejoin(&["resume", &name]).code(42);
+    assert_eq!(hosts.0.launched().expect("a launch").variable("REJOIN_HOST"), None);
     // The name of an agent is one, and nearly one too.
     let typo = hosts.rejoin(&["resume", &format!("cluade:{}", id(3)), "--print"]).code(5);
     assert!(!typo.stderr().contains("ssh"), "{}", typo.stderr());
@@ -370,6 +378,15 @@ fn the_picker_over_hosts_resumes_on_the_host_of_what_is_picked() {
     let launch = hosts.0.launched().expect("a launch");
     assert!(launch.argv.contains(&id(1)) && launch.argv.contains(&"go on".to_owned()), "{launch:?}");
     assert!(launch.variable("HOME").expect("a home").ends_with("hosts/one"), "{launch:?}");
+    // The filters hold, and what is picked passes them.
+    let mut command = hosts.0.from(hosts.0.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+    command.args(["resume", "--host", "one,two", "--agent", "pi", "--print"]);
+    let mut seat = Seat::run(&command, 100, 30);
+    seat.shows("1 of 1 sessions");
+    seat.types("\r");
+    let (status, said) = seat.ends();
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains(&format!("rejoin resume pi:{}", id(2))), "{said}");
     let nobody = hosts.rejoin(&["resume", "--host", "one,two"]).code(2);
     assert!(nobody.stderr().contains("several hosts were named, and there is no terminal"), "{}", nobody.stderr());
 }

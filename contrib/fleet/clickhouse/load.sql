@@ -6,4 +6,6 @@ FROM file('{root}/archived/day={day}/host=*/rows.ndjson.zst', JSONEachRow, 'day 
 INSERT INTO expiring SELECT day, host, session.1, session.2
 FROM file('{root}/expiring/day={day}/host=*/rows.ndjson.zst', JSONEachRow,
     'day Date, host String, sessions Array(Tuple(agent String, id String))') ARRAY JOIN sessions AS session;
-INSERT INTO sizes SELECT day, host, agent, count(), sum(size_bytes) FROM sessions WHERE day = '{day}' GROUP BY day, host, agent;
+INSERT INTO sizes SELECT day, host, agent, count(), sum(size_bytes)
+FROM file('{root}/sessions/day={day}/host=*/rows.ndjson.zst', JSONEachRow, 'day Date, host String, agent String, size_bytes UInt64')
+GROUP BY day, host, agent;

@@ -3,8 +3,9 @@ SELECT host, agent, id, title, launch_dir.path AS dir, active_at
 FROM sessions FINAL WHERE id LIKE '00000007-0000-4000-8000-%' ORDER BY active_at DESC LIMIT 20;
 
 -- name: What is deleted within a week and in no archive?
+-- What a host no longer names has the day of an older file.
 SELECT host, agent, count() AS sessions FROM expiring FINAL LEFT ANTI JOIN archived USING (host, agent, id)
-GROUP BY host, agent ORDER BY sessions DESC, host LIMIT 20;
+WHERE (host, day) IN (SELECT host, max(day) FROM sizes GROUP BY host) GROUP BY host, agent ORDER BY sessions DESC, host LIMIT 20;
 
 -- name: Which sessions are on several hosts?
 SELECT agent, id, uniqExact(host) AS hosts, min(host) AS one, max(host) AS another

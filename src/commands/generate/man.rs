@@ -26,6 +26,11 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME",
         "where the files below are, in place of ~/.config, ~/.local/state and ~/.local/share",
     ),
+    ("CLICOLOR_FORCE", "colours in a pipe, too"),
+    (
+        "REJOIN_COLUMNS, REJOIN_HOST",
+        "the width of the screen that an answer ends at, and what this host is called there; \\-\\-host sets them",
+    ),
     ("REJOIN_NOW", "the time that counts as now, for tests"),
 ];
 

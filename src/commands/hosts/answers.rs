@@ -8,13 +8,14 @@ use crate::cli::Format;
 use crate::commands::hosts::{Asking, conclude};
 use crate::error::Exit;
 use crate::fleet::rows::{Report, Rows};
-use crate::fleet::{self, Answering, of_others};
+use crate::fleet::{self, Answering, FORM, of_others};
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::{Answers, HostAnswer};
 use crate::view::ui::Ui;
 
-/// Prints what each host prints: under its name for people, and with its name before each line in a pipe.
-pub(super) fn text(asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
+/// Prints what each host prints: under its name for people, and with its name before each line in a pipe, unless the answer
+/// is a file's.
+pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let words = of_others(&asking.env.words, &[], &[]);
     let mut statuses = Vec::new();
     let mut reports = Vec::new();
@@ -27,7 +28,7 @@ pub(super) fn text(asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
             if std::mem::take(&mut is_first) {
                 render::head(ui, &host, reports.len())?;
             }
-            match asking.env.stdout_is_terminal {
+            match asking.env.stdout_is_terminal || is_file {
                 true => writeln!(ui.data(), "{line}")?,
                 false => writeln!(ui.data(), "{host}\t{line}")?,
             }
@@ -45,7 +46,7 @@ pub(super) fn text(asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
 
 /// Prints the objects that the hosts answer with.
 pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let words = of_others(&asking.env.words, &[], &["--json".to_owned()]);
+    let words = of_others(&asking.env.words, FORM, &["--json".to_owned()]);
     let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
     let answers: Vec<HostAnswer> = answering.into_iter().map(answer).collect();
     let statuses: Vec<u8> = answers.iter().filter(|it| it.fault.is_none()).filter_map(|it| it.status).collect();

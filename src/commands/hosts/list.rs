@@ -14,6 +14,7 @@ use crate::fleet::merge::Merged;
 use crate::fleet::of_others;
 use crate::fleet::row;
 use crate::fleet::rows::{Report, Rows};
+use crate::format::text;
 use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, ShortIds};
@@ -27,7 +28,7 @@ use crate::view::ui::Ui;
 
 const KIND: &str = "session-list";
 /// What is decided here, of all rows together.
-const OURS: &[&str] = &["--limit=", "--fields=", "--wide", "-w", "--group=", "--counts"];
+const OURS: &[&str] = &["--format=", "--json", "--limit=", "--fields=", "--wide", "-w", "--group=", "--counts"];
 /// How many sessions are put in words together.
 const PART: usize = 1024;
 
@@ -131,8 +132,8 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
             legend.iter().chain(&render::notes(&reports, shown, beyond)).for_each(|note| ui.note(note));
         }
         if unknown > 0 {
-            let message = "sessions of agents that this rejoin does not know are not shown; --json shows them";
-            ui.warn(&format!("{unknown} {message}"));
+            let unknown = text::count(unknown, "session");
+            ui.warn(&format!("{unknown} of agents that this rejoin does not know: not shown; --json shows all"));
         }
     }
     from_config.iter().for_each(|note| ui.note(note));

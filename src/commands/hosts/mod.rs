@@ -47,7 +47,7 @@ impl Asking<'_> {
 
 /// Does a command on other hosts; `json` is the form that a script asked for.
 pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let hosts = destination::resolve(&cli.global.hosts, &env.config.hosts, &env.hostname)?;
+    let hosts = destination::resolve(&cli.global.hosts, &env.config.hosts)?;
     refuse_here(env)?;
     let columns = env.width.filter(|_| env.stdout_is_terminal);
     let manner = Manner { timeout: cli.global.connect_timeout, columns, has_colors: ui.has_colors() };
@@ -65,7 +65,10 @@ pub(crate) fn run(cli: &Cli, json: Option<Format>, env: &Env, ui: &mut Ui) -> an
         (command, hosts) if hosts.len() > 1 && !is_for_several(command) => Err(several(hosts)),
         _ => match json {
             Some(format) => answers::json(format, &asking, ui),
-            None => answers::text(&asking, ui),
+            None => {
+                let is_file = matches!(cli.command, Command::Export(_) | Command::Path(_));
+                answers::text(is_file, &asking, ui)
+            }
         },
     }
 }

@@ -4,6 +4,7 @@ use clap::ValueEnum as _;
 
 use crate::cli::{Cli, Command};
 use crate::fleet::destination;
+use crate::format::nearly::slips;
 use crate::session::AgentKind;
 use crate::system::env::Env;
 
@@ -16,7 +17,7 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) {
         _ => return,
     };
     let [word] = words.as_mut_slice() else { return };
-    let Some((host, id)) = parts(word).filter(|_| cli.global.hosts.is_empty()) else { return };
+    let Some((host, id)) = parts(word, env).filter(|_| cli.global.hosts.is_empty()) else { return };
     let (host, id) = (host.to_owned(), id.to_owned());
     for typed in env.words.iter_mut().filter(|typed| *typed == word) {
         typed.clone_from(&id);
@@ -25,25 +26,58 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) {
     cli.global.hosts.push(host);
 }
 
-/// Divides a word into a host and what is named there; what is nearly an agent's name is meant to be one.
-fn parts(word: &str) -> Option<(&str, &str)> {
+/// What stands before a colon in words that filter.
+const FILTERS: [&str; 4] = ["agent", "dir", "since", "before"];
+/// A shorter name has too many neighbours to be told from a slip.
+const LEAST: usize = 5;
+
+/// Divides a word into a host and what is named there. A host of the config file always is one; what is an agent's name or
+/// nearly so is meant to be one, and a filter and an address are neither.
+fn parts<'w>(word: &'w str, env: &Env) -> Option<(&'w str, &'w str)> {
     let (host, id) = word.split_once(':')?;
-    let is_agent = |name: &str| host.eq_ignore_ascii_case(name) || strsim::damerau_levenshtein(host, name) == 1;
-    let is_host = destination::is_destination(host) && host != "ssh" && !id.is_empty() && !id.starts_with(' ');
+    let is_known = |group: (&String, &Vec<String>)| group.0 == host || group.1.iter().any(|member| member == host);
+    if !id.is_empty() && env.config.hosts.iter().any(is_known) {
+        return Some((host, id));
+    }
+    let is_agent = |name: &str| {
+        let is_near = name.len() >= LEAST && (host.starts_with(name) || slips(name, host).is_some());
+        host.eq_ignore_ascii_case(name) || is_near
+    };
+    let is_name = !id.is_empty() && !id.starts_with(' ') && !id.starts_with("//") && !FILTERS.contains(&host);
+    let is_host = destination::is_destination(host) && is_name;
     (is_host && !AgentKind::value_variants().iter().any(|agent| is_agent(agent.name()))).then_some((host, id))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::env::tests::fixed;
 
     #[test]
     fn what_stands_before_a_colon_is_a_host_unless_it_is_or_is_meant_to_be_an_agent() {
+        let mut env = fixed();
+        env.config.hosts.insert("lab".to_owned(), vec!["codexx".to_owned()]);
+        let parts = |word| parts(word, &env);
         assert_eq!(parts("box:31c5"), Some(("box", "31c5")));
+        assert_eq!(parts("pc:31c5"), Some(("pc", "31c5")));
+        assert_eq!(parts("codexx:31c5"), Some(("codexx", "31c5")), "the config file names it");
         assert_eq!(parts("ana@box.lab:claude:31c5"), Some(("ana@box.lab", "claude:31c5")));
-        for word in
-            ["claude:31c5", "Claude:31c5", "cluade:31c5", "31c5", "box:", ":x", "fix: it", "a b:c", "-x:y", "ssh://box"]
-        {
+        for word in [
+            "claude:31c5",
+            "Claude:31c5",
+            "cluade:31c5",
+            "31c5",
+            "box:",
+            ":x",
+            "fix: it",
+            "a b:c",
+            "-x:y",
+            "ssh://box",
+            "agent:claude",
+            "https://a/b",
+            "claude-code:1",
+            "amplfeir:1",
+        ] {
             assert_eq!(parts(word), None, "{word}");
         }
     }

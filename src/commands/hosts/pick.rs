@@ -14,7 +14,7 @@ use crate::commands::hosts::{Asking, enter};
 use crate::error::{Exit, Refusal};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::Rows;
-use crate::fleet::{self, Host, of_others, row};
+use crate::fleet::{self, Host, row};
 use crate::format::shell;
 use crate::session::Session;
 use crate::system::env::Env;
@@ -31,7 +31,8 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
             .into());
     }
     let (hosts, manner) = (asking.hosts.clone(), Manner { columns: None, has_colors: false, ..asking.manner });
-    let backend: Arc<dyn Backend> = Arc::new(HostBackend { hosts, manner, env: env.clone() });
+    let backend: Arc<dyn Backend> =
+        Arc::new(HostBackend { hosts, manner, filters: filters(&env.words), env: env.clone() });
     let purpose = Purpose { verb: "resume", takes_several: false, is_checked: false };
     let words = args.session.join(" ");
     let picked = pick::pick(&backend, purpose, &words, env, ui.err_styles()).context("cannot use the terminal")?;
@@ -45,15 +46,52 @@ pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> any
         }
     };
     let host = asking.hosts.iter().find(|host| session.host() == Some(&host.name)).context("its host is unknown")?;
-    let words: Vec<String> = env.words.iter().filter(|word| !args.session.contains(word)).cloned().collect();
-    let words = of_others(&words, &[], &[format!("{}:{}", session.agent, session.id)]);
+    let words = words_for(args, &format!("{}:{}", session.agent, session.id));
     enter::resume_on(host, &words, args, env, ui)
+}
+
+/// Returns the options among these words that say which sessions are meant.
+fn filters(words: &[String]) -> Vec<String> {
+    const OPTIONS: [&str; 5] = ["--agent", "-a", "--dir", "--since", "--older-than"];
+    let mut filters = Vec::new();
+    let mut words = words.iter().take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        if OPTIONS.contains(&name) {
+            filters.push(word.clone());
+            if name == word {
+                filters.extend(words.next().cloned());
+            }
+        }
+    }
+    filters
+}
+
+/// Returns the words that resume a session as was asked for.
+fn words_for(args: &ResumeArgs, name: &str) -> Vec<String> {
+    let flags = [
+        ("--print", args.print),
+        ("--force", args.force),
+        ("--trust", args.trust),
+        ("--no-limit", args.no_limit),
+        ("--wait", args.wait),
+        ("--recreate-worktree", args.recreate_worktree),
+        ("--yes", args.yes),
+    ];
+    let flags = flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).to_owned());
+    let dir = args.in_dir.as_ref().map(|dir| format!("--in={}", dir.display()));
+    let prompt = args.prompt.as_ref().map(|prompt| format!("--prompt={prompt}"));
+    let passed_on = ["--".to_owned()].into_iter().chain(args.args.iter().cloned()).filter(|_| !args.args.is_empty());
+    let own = ["resume".to_owned(), name.to_owned()].into_iter().chain(flags).chain(dir).chain(prompt);
+    own.chain(passed_on).collect()
 }
 
 /// Has the picker see the sessions of hosts. What changes a session is done on its host.
 struct HostBackend {
     hosts: Vec<Host>,
     manner: Manner,
+    /// The options that say which sessions are meant.
+    filters: Vec<String>,
     env: Env,
 }
 
@@ -79,7 +117,8 @@ impl Backend for HostBackend {
     fn load(&self, hand_over: &mut dyn FnMut(Vec<Session>, Option<usize>)) {
         let mut sessions = Vec::new();
         let mut problems = 0;
-        let answering = self.ask(&self.hosts, &["list", "--format=ndjson"]);
+        let words = ["list", "--format=ndjson"].into_iter().chain(self.filters.iter().map(String::as_str));
+        let answering = self.ask(&self.hosts, &words.collect::<Vec<_>>());
         problems += if answering.is_err() { self.hosts.len() } else { 0 };
         for answering in answering.unwrap_or_default() {
             let mut rows = Rows::of(answering);

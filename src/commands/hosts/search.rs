@@ -72,7 +72,11 @@ fn next(rows: &mut Rows) -> Option<(Place, Row)> {
 pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
     let pattern = pattern(args)?;
-    let words = of_others(&env.words, &["--sessions", "-l", "--count", "-c"], &["--format=ndjson".to_owned()]);
+    let words = of_others(
+        &env.words,
+        &["--format=", "--json", "--sessions", "-l", "--count", "-c"],
+        &["--format=ndjson".to_owned()],
+    );
     let mut sources = asking.rows(KIND, &words, ui)?;
     let mut merged = Merged::new(sources.iter_mut().map(|rows| || next(rows)).collect());
     let format = Format::from(args.format);

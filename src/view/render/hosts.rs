@@ -93,7 +93,9 @@ impl Document {
     /// Writes its end: the sums of what the hosts counted, and how it went with each. `beyond` more rows were not written.
     pub(crate) fn end(&self, out: &mut impl Write, reports: &[Report], beyond: usize) -> io::Result<()> {
         let mut fields = sums(reports);
-        if beyond > 0 {
+        if let Some(is_limited) = fields.get_mut("limit_reached") {
+            *is_limited = (beyond > 0 || *is_limited == Value::Bool(true)).into();
+        } else if beyond > 0 {
             let known = fields.get("beyond_limit").and_then(Value::as_u64).unwrap_or_default();
             fields.insert("beyond_limit".to_owned(), (known + beyond as u64).into());
         }

@@ -91,7 +91,8 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
     if *read == 0 {
         notes.extend(nothing_found(looked_in, env));
     } else if sessions.count() == 0 && *hidden == 0 {
-        notes.push(format!("None of {} matches. `rejoin list` shows them.", text::count(*read, "session")));
+        let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
+        notes.push(format!("None of {} matches. `rejoin list{all}` shows them.", text::count(*read, "session")));
     }
     notes.extend(beyond(*beyond_limit, is_narrowed));
     match hidden {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::agent::command::Plan;
 use crate::error::Refusal;
 use crate::format::command_line::in_home;
-use crate::format::text;
+use crate::format::{shell, text};
 use crate::session::{Copy, Fact, Liveness, Message, Session};
 use crate::system::env::Env;
 use crate::view::render::{local, table};
@@ -78,8 +78,14 @@ pub(crate) fn session(
     page.evidence(copy)?;
     match ready {
         Ok(plan) => {
-            match plan.shell_line(env) {
-                Some(line) => page.line("resume", &text::unbroken(&in_home(&line, &env.elsewhere())))?,
+            let elsewhere = env.elsewhere();
+            // Its own shell there may not know the agent's program; rejoin looks for it.
+            let through_us = elsewhere.host.is_some().then(|| {
+                let name = format!("{}:{}", session.agent, session.id);
+                in_home(&format!("rejoin resume {}", shell::word(&name)), &elsewhere).into_owned()
+            });
+            match through_us.or_else(|| plan.shell_line(env)) {
+                Some(line) => page.line("resume", &text::unbroken(&line))?,
                 None => page.warning("resume", "its command cannot be printed; `rejoin resume` runs it")?,
             }
             if let Some(words) = &plan.then_type {
