@@ -362,6 +362,7 @@ README.md: cargo run --release -- --home examples/home list: .ci/run does
 README.md: cargo install --locked --path .: it compiles and installs
 CONTRIBUTING.md: cargo build: they build and test for minutes
 CONTRIBUTING.md: cargo bench --bench list -- --quick: it takes a minute
+CONTRIBUTING.md: e2e/run --install           # installs what is missing below ~/.cache/rejoin-e2e, or $REJOIN_E2E_DIR, then tries all: it takes minutes, and --install downloads
 CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snapshots
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy

@@ -1,0 +1,119 @@
+"""What must hold of every agent. A check returns nothing, or raises `Failed` or `Skipped`; the next one goes on from there."""
+
+import shutil
+
+from world import Conversation, Failed
+
+
+class Skipped(Exception):
+    """Why a check does not apply."""
+
+
+class Checks:
+    def __init__(self, world):
+        self.world = world
+        self.here = Conversation(world, world.a)
+        self.there = Conversation(world, world.b)
+        world.started()
+
+    def unless_limited(self, check, step):
+        """Does what the client itself may stand in the way of."""
+        limit = self.world.client.limits.get(check)
+        try:
+            step()
+        except Failed:
+            if limit:
+                raise Skipped(limit) from None
+            raise
+
+    def named(self):
+        """`list` names both sessions with their directories"""
+        listed = self.world.listed()
+        for one, folder in (self.here, self.world.a), (self.there, self.world.b):
+            if one.id not in listed:
+                raise Failed(f"{one.id} is not listed")
+            place = (listed[one.id]["launch_dir"] or {}).get("path")
+            if place != str(folder):
+                raise Failed(f"{one.id} is listed with {place}, not with {folder}")
+        if len(listed) != 2:
+            raise Failed(f"{len(listed)} sessions are listed, not 2")
+
+    def by_id(self):
+        """`resume ID` from another directory"""
+        self.here.resume(self.world.a)
+
+    def by_prefix(self):
+        """`resume` with the start of an id"""
+        length = next(at for at in range(1, len(self.here.id)) if not self.there.id.startswith(self.here.id[:at]))
+        self.here.resume(self.world.a, name=self.here.id[:max(length, 8)])
+
+    def restored(self):
+        """`archive`, `delete`, `restore`, then `resume`"""
+        world, one = self.world, self.here.id
+        said = world.rejoin_later("archive", one, ending=(0, 3))
+        if world.client.rows and "refused" in said:
+            raise Skipped("it keeps its sessions in a database, and an archive holds files")
+        world.rejoin_later("delete", one, "--yes")
+        if one in world.sessions() or one in world.listed():
+            raise Failed("the session is there after `delete`")
+        if self.there.id not in world.sessions():
+            raise Failed("another session went with it")
+        world.rejoin_later("restore", one)
+        self.here.resume(world.a)
+
+    def torn(self):
+        """a torn last line, then `resume` twice"""
+        if not self.world.client.torn:
+            raise Skipped("its sessions are not lines of text")
+        one = Conversation(self.world, self.world.a)
+        file = self.world.client.files_of(self.world.home)[one.id][0]
+        last = file.read_bytes().splitlines()[-1]
+        with open(file, "ab") as writer:
+            writer.write(last[:len(last) // 2])
+        if one.id not in self.world.listed():
+            raise Failed("the session is not listed any more")
+        one.resume(self.world.a)
+        self.unless_limited("torn", lambda: one.resume(self.world.a))
+
+    def duplicate(self):
+        """a copy under another project, `doctor --fix`, then `resume`"""
+        client, world = self.world.client, self.world
+        if not client.twin and not client.archive:
+            raise Skipped("no second copy of a session can be planted")
+        files = client.files_of(world.home)
+        original = files[self.here.id][0]
+        folder = world.home / client.archive if client.archive else files[self.there.id][0].parent
+        folder.mkdir(exist_ok=True)
+        twin = folder / original.name
+        shutil.copy2(original, twin)
+        world.rejoin_later("doctor", "--fix", "--yes", ending=(0, 4))
+        if client.sessions(world.home)[self.here.id][0] != 1:
+            raise Failed("`doctor --fix` left both copies")
+        self.here.resume(world.a)
+
+    def moved(self):
+        """the directory renamed, `move OLD NEW`, then `resume`"""
+        world = self.world
+        self.new = world.a.with_name("renamed")
+        world.a.rename(self.new)
+        said = world.rejoin_later("move", world.a, self.new, "--yes", ending=(0, 3) if world.client.carried else (0,))
+        if world.client.carried:
+            for words in f"export {self.here.id}", "import ":
+                if f"{world.client.program} {words}" not in said:
+                    raise Failed(f"`move` does not say `{world.client.program} {words}`: {said}")
+            file = world.root / "exported"
+            file.write_text(world.agent(["export", self.here.id], "", world.b))
+            world.agent(["import", str(file)], "", self.new)
+        place = world.listed()[self.here.id]["launch_dir"]["path"]
+        if place != str(self.new):
+            raise Failed(f"the session is listed with {place}, not with {self.new}")
+        self.unless_limited("moved", lambda: self.here.resume(self.new, origin=world.home))
+
+    def found(self):
+        """the agent itself goes on in the new directory"""
+        world = self.world
+        if not world.client.again:
+            raise Skipped(world.client.why_not_again)
+        self.here.goes_on(lambda prompt: world.agent(world.client.again, prompt, self.new), self.new)
+
+    ALL = [named, by_id, by_prefix, restored, torn, duplicate, moved, found]

@@ -1,0 +1,184 @@
+"""The agent programs: how each is installed, set up for the model server, started and asked to go on.
+
+Where each keeps its sessions is said here once more, apart from rejoin's own knowledge of it: a program is not its own
+witness.
+"""
+
+import json
+import os
+import sqlite3
+from dataclasses import dataclass, field
+from glob import glob
+from pathlib import Path
+
+from model import MODEL
+
+URL = "http://127.0.0.1:{port}"
+
+
+@dataclass
+class Client:
+    name: str  # as rejoin calls it
+    package: str
+    new: list  # a session of one turn, without a terminal; {} is the prompt
+    program: str = ""
+    again: list = None  # its own way to go on with the newest session of the directory
+    why_not_again: str = ""
+    node: bool = True  # from npm, else from PyPI
+    python: str = ""  # the least version that it needs
+    besides: list = field(default_factory=list)  # packages that it needs beside its own
+    environment: dict = field(default_factory=dict)
+    files: dict = field(default_factory=dict)  # what its home must hold; {url} is the model server
+    store: str = ""  # a pattern of the files of its sessions
+    grows: str = ""  # a session is a folder, and any file that fits this pattern in it grows
+    id_of: object = lambda path: path.stem
+    rows: tuple = ()  # or a database and a query of ids and what grows
+    torn: bool = False  # its sessions are lines of JSON, so the last one can be torn
+    leaves_stubs: bool = False  # a resume in a later minute leaves a second file of the same id
+    carried: bool = False  # `move` leaves it to the client's own export and import
+    limits: dict = field(default_factory=dict)  # checks that fail because of what the client itself does, and why
+    twin: bool = False  # a second copy beside a session of another directory is a duplicate
+    archive: str = ""  # or one in the agent's own archive
+
+    def __post_init__(self):
+        self.program = self.program or self.name
+
+    def files_of(self, home):
+        """Returns the files of every session, by id."""
+        found = {}
+        for path in sorted(glob(f"{home}/{self.store}", recursive=True)) if self.store else []:
+            found.setdefault(self.id_of(Path(path)), []).append(Path(path))
+        return found
+
+    def sessions(self, home):
+        """Returns of every session in how many places it is and what grows with it: bytes, or rows."""
+        if not self.rows:
+            return {one: (len(paths), sum(map(self.size, paths))) for one, paths in self.files_of(home).items()}
+        database, query = self.rows
+        if not os.path.exists(f"{home}/{database}"):
+            return {}
+        with sqlite3.connect(f"file:{home}/{database}?mode=ro", uri=True) as connection:
+            return {one: (1, size) for one, size in connection.execute(query)}
+
+    def tidy(self, home):
+        """Removes the stubs that Gemini CLI leaves: at its next start it would delete the conversation beside one."""
+        for paths in self.files_of(home).values() if self.leaves_stubs else []:
+            *stubs, _ = sorted(paths, key=self.size)
+            for stub in stubs:
+                stub.unlink()
+
+    def size(self, path):
+        grown = path.parent.rglob(self.grows) if self.grows else [path]
+        return sum(one.stat().st_size for one in grown if one.is_file())
+
+
+def last_part(path):
+    """The id behind the last `_` of a file's name."""
+    return path.stem.rsplit("_", 1)[-1]
+
+
+def uuid_at_end(path):
+    return path.stem[-36:]
+
+
+def folder(path):
+    return path.parent.name
+
+
+def gemini_id(path):
+    try:
+        with open(path) as file:
+            return json.loads(file.readline())["sessionId"]
+    except (OSError, ValueError, KeyError):
+        return path.stem
+
+
+MESSAGES = "select s.id, count(m.id) from session s left join message m on m.session_id = s.id group by s.id"
+
+
+def opencode_like(name, package, folder_of_data, environment, **more):
+    """OpenCode, and what was derived from it."""
+    config = {
+        "model": f"sample/{MODEL}", "small_model": f"sample/{MODEL}", "autoupdate": False, "share": "disabled",
+        "provider": {"sample": {"npm": "@ai-sdk/openai-compatible", "name": "Sample",
+                                "options": {"baseURL": "{url}/v1", "apiKey": "none"},
+                                "models": {MODEL: {"name": "Sample", "limit": {"context": 200000, "output": 4000}}}}},
+    }
+    return Client(
+        name, package, new=["run", "{}"], environment=environment,
+        why_not_again="its database goes on naming the old directory", **more,
+        files={f".config/{folder_of_data}/{folder_of_data}.json": json.dumps(config)},
+        rows=(f".local/share/{folder_of_data}/{folder_of_data}.db", MESSAGES),
+    )
+
+
+CLIENTS = [
+    Client(
+        "claude", "@anthropic-ai/claude-code", new=["-p", "{}"], again=["-p", "--continue", "{}"],
+        environment={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
+                     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
+        store=".claude/projects/*/*.jsonl", torn=True, twin=True,
+    ),
+    Client(
+        "codex", "@openai/codex", new=["exec", "--skip-git-repo-check", "{}"],
+        again=["exec", "--skip-git-repo-check", "resume", "--last", "{}"], environment={"SAMPLE_KEY": "none"},
+        files={".codex/config.toml": f'model = "{MODEL}"\nmodel_provider = "sample"\n[model_providers.sample]\n'
+                                     'name = "sample"\nbase_url = "{url}/v1"\nenv_key = "SAMPLE_KEY"\n'
+                                     'wire_api = "responses"\nrequest_max_retries = 1\nstream_max_retries = 1\n'},
+        store=".codex/*sessions/**/rollout-*.jsonl", id_of=uuid_at_end, torn=True, archive=".codex/archived_sessions",
+    ),
+    opencode_like("opencode", "opencode-ai", "opencode",
+                  {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+                  limits={"moved": "its own `run` wants the directory that its database names; its terminal interface does not"}),
+    Client(
+        "gemini", "@google/gemini-cli", new=["-m", "gemini-2.5-flash", "-p", "{}"],
+        again=["-m", "gemini-2.5-flash", "--resume", "latest", "-p", "{}"],
+        environment={"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "{url}", "COLORTERM": "truecolor"},
+        files={".gemini/settings.json": json.dumps({
+            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+            "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
+        store=".gemini/tmp/*/chats/session-*.json*", id_of=gemini_id, torn=True, leaves_stubs=True,
+    ),
+    Client(
+        "qwen", "@qwen-code/qwen-code", new=["-p", "{}"], again=["--continue", "-p", "{}"],
+        environment={"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "{url}/v1", "OPENAI_MODEL": MODEL},
+        files={".qwen/settings.json": json.dumps({
+            "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
+            "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
+        store=".qwen/projects/*/chats/*.jsonl", torn=True, twin=True,
+        limits={"torn": "it writes its next record on the torn line, and reads neither when it goes on once more"},
+    ),
+    Client(
+        "copilot", "@github/copilot", new=["-p", "{}"], again=["--continue", "-p", "{}"],
+        environment={"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "{url}/v1", "COPILOT_AUTO_UPDATE": "false",
+                     "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "gpt-4"},
+        store=".copilot/session-state/*/events.jsonl", id_of=folder, torn=True,
+    ),
+    Client(
+        "pi", "@earendil-works/pi-coding-agent@0.87.1", new=["-p", "{}"], again=["--continue", "-p", "{}"],
+        environment={"PI_OFFLINE": "1"},
+        files={".pi/agent/models.json": json.dumps({"providers": {"sample": {
+            "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}}),
+            ".pi/agent/settings.json": json.dumps({"defaultProvider": "sample", "defaultModel": MODEL})},
+        store=".pi/agent/sessions/*/*.jsonl", id_of=last_part, torn=True, twin=True,
+    ),
+    Client(
+        "vibe", "mistral-vibe", node=False, python="3.12", new=["--trust", "-p", "{}"], again=["--trust", "--continue", "-p", "{}"],
+        environment={"SAMPLE_KEY": "none", "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"},
+        files={".vibe/config.toml": 'active_model = "sample"\nenable_update_checks = false\nenable_telemetry = false\n'
+                                    '[[providers]]\nname = "sample"\napi_base = "{url}/v1"\napi_key_env_var = "SAMPLE_KEY"\n'
+                                    'api_style = "openai"\nbackend = "generic"\n[[models]]\n'
+                                    f'name = "{MODEL}"\nprovider = "sample"\nalias = "sample"\n'},
+        store=".vibe/logs/session/unified/*/meta.json", id_of=folder, grows="*",
+    ),
+    Client(
+        "kimi", "kimi-cli<1.46", node=False, python="3.13", new=["--print", "-p", "{}"], again=["--print", "--continue", "-p", "{}"],
+        environment={"KIMI_CLI_NO_AUTO_UPDATE": "1"},
+        files={".kimi/config.toml": 'default_model = "sample"\ntelemetry = false\n[models.sample]\nprovider = "sample"\n'
+                                    f'model = "{MODEL}"\nmax_context_size = 100000\n[providers.sample]\n'
+                                    'type = "openai_legacy"\nbase_url = "{url}/v1"\napi_key = "none"\n'},
+        store=".kimi/sessions/*/*/context.jsonl", id_of=folder, torn=True,
+    ),
+    opencode_like("kilo", "@kilocode/cli-linux-x64@7.7.9", "kilo", {"KILO_DISABLE_AUTOUPDATE": "1"},
+                  carried=True),
+]

@@ -1,0 +1,145 @@
+"""One agent's world: a home of its own, two projects, the model server, and rejoin, which finds the agent on its PATH."""
+
+import json
+import os
+import shlex
+import subprocess
+import uuid
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import installed
+import model
+
+LIMIT = 90  # seconds that one start of a program may take
+
+
+class Failed(Exception):
+    """What a check found wrong."""
+
+
+class World:
+    def __init__(self, client, program, rejoin, root):
+        self.client, self.rejoin_program, self.root = client, rejoin, Path(root).resolve()
+        self.home, self.starts = self.root / "home", self.root / "starts"
+        self.a, self.b = self.home / "projects" / "first", self.home / "projects" / "second"
+        for folder in self.a, self.b, self.starts, self.root / "bin", self.root / "tmp":
+            folder.mkdir(parents=True)
+        self.model = model.serve()
+        url = f"http://127.0.0.1:{self.model.server_address[1]}"
+        for path, text in client.files.items():
+            file = self.home / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text.replace("{url}", url))
+        self.environment = {
+            "HOME": str(self.home), "PATH": f"{self.root}/bin:{installed.path()}", "TMPDIR": str(self.root / "tmp"),
+            "TERM": "xterm-256color", "LANG": "C.UTF-8", "USER": "ana", "SHELL": "/bin/sh",
+        } | {name: value.replace("{url}", url) for name, value in client.environment.items()}
+        # In the agent's place on the PATH: it notes where and how it was started, and becomes the agent.
+        doorway = self.root / "bin" / client.program
+        doorway.write_text(
+            f'#!/bin/sh\n{{ pwd -P; printf "%s\\n" "$@"; }} >{shlex.quote(str(self.starts))}/$$\n'
+            f'exec {shlex.quote(str(program))} "$@"\n')
+        doorway.chmod(0o755)
+
+    def run(self, command, folder, ending=(0,)):
+        """Runs a program and returns what it printed; fails if it does not end, or with another code."""
+        said = shlex.join(map(str, command))
+        environment = self.environment | {"PWD": str(folder)}
+        try:
+            done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, errors="replace", timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"`{said}` had not ended after {LIMIT} seconds") from None
+        if done.returncode not in ending:
+            words = (done.stderr.strip() or done.stdout.strip() or "it printed nothing")[-700:]
+            raise Failed(f"`{said}` ended with {done.returncode}: {words}")
+        return done.stdout
+
+    def rejoin(self, *arguments, folder=None, ending=(0,)):
+        return self.run([self.rejoin_program, "--no-config", *arguments], folder or self.b, ending)
+
+    def rejoin_later(self, *arguments, ending=(0,)):
+        """An hour later: a session that was written to just now may be in use, and nothing changes it then."""
+        later = (datetime.now(timezone.utc) + timedelta(hours=1)).isoformat(timespec="seconds")
+        command = ["env", f"REJOIN_NOW={later.replace('+00:00', 'Z')}", self.rejoin_program, "--no-config", *arguments]
+        return self.run(command, self.b, ending)
+
+    def agent(self, arguments, prompt, folder):
+        filled = [prompt if one == "{}" else one for one in arguments]
+        return self.run([self.root / "bin" / self.client.program, *filled], folder)
+
+    def sessions(self):
+        self.client.tidy(self.home)
+        return self.client.sessions(self.home)
+
+    def listed(self):
+        """What rejoin lists, by id."""
+        found = json.loads(self.rejoin("list", "--all", "--json"))["sessions"]
+        return {one["id"]: one for one in found if one["agent"] == self.client.name}
+
+    def started(self):
+        """Returns every start since the last call: its directory and its arguments."""
+        found = []
+        for file in sorted(self.starts.iterdir(), key=lambda file: file.stat().st_mtime_ns):
+            lines = file.read_text().splitlines()
+            found.append((lines[0], lines[1:]))
+            file.unlink()
+        return found
+
+
+class Conversation:
+    """A session with what was said in it."""
+
+    def __init__(self, world, folder):
+        self.world, self.words = world, []
+        before = world.sessions()
+        world.agent(world.client.new, self.prompt(), folder)
+        made = world.sessions().keys() - before.keys()
+        if len(made) != 1:
+            raise Failed(f"the agent made {len(made)} sessions of one prompt")
+        self.id = made.pop()
+
+    def prompt(self):
+        self.words.append(uuid.uuid4().hex[:8])
+        return f"Please remember word-{self.words[-1]} for me"
+
+    def goes_on(self, how, folder, program_starts=None):
+        """Sends one more prompt through `how`, and holds everything that must be true then."""
+        world = self.world
+        before, asked = world.sessions(), len(world.model.requests)
+        world.started()
+        try:
+            how(self.prompt())
+        except Failed:
+            self.words.pop()
+            raise
+        starts, after = world.started(), world.sessions()
+        if program_starts is not None:
+            starts = [one for one in starts if one[1][-1:] != ["--version"]]
+            if len(starts) != 1:
+                raise Failed(f"the agent was started {len(starts)} times, not once")
+            where, arguments = starts[0]
+            if where != str(folder):
+                raise Failed(f"the agent was started in {where}, not in {folder}")
+            if not any(one == self.id or one.endswith(f"={self.id}") for one in arguments):
+                raise Failed(f"the agent was not given the full id {self.id}: {shlex.join(arguments)}")
+        if after.keys() != before.keys():
+            raise Failed(f"other sessions than before: {sorted(after.keys() ^ before.keys())}")
+        if after[self.id][0] != 1:
+            raise Failed(f"the session is in {after[self.id][0]} places")
+        if after[self.id][1] <= before[self.id][1]:
+            raise Failed("the session did not grow")
+        changed = [one for one in before if one != self.id and before[one] != after[one]]
+        if changed:
+            raise Failed(f"other sessions changed: {changed}")
+        wanted = [f"{kind}-{word}" for word in self.words[:-1] for kind in ("word", "heard")] + [f"word-{self.words[-1]}"]
+        texts = [model.conversation(body) for body in world.model.requests[asked:]]
+        missing = min(([word for word in wanted if word not in text] for text in texts), key=len, default=wanted)
+        if missing:
+            raise Failed(f"no request of {len(texts)} held the earlier conversation: {len(missing)} of {len(wanted)} words are missing")
+
+    def resume(self, folder, name=None, origin=None):
+        """Lets rejoin send one more prompt from another directory."""
+        how = lambda prompt: self.world.rejoin("resume", name or self.id, "--no-limit", "--prompt", prompt, folder=origin)
+        self.goes_on(how, folder, program_starts=1)
