@@ -65,15 +65,15 @@ class Checks:
         """a torn last line, then `resume` twice"""
         if not self.world.client.torn:
             raise Skipped("its sessions are not lines of text")
-        one = Conversation(self.world, self.world.a)
+        one = Conversation(self.world, self.world.c)
         file = self.world.client.files_of(self.world.home)[one.id][0]
         last = file.read_bytes().splitlines()[-1]
         with open(file, "ab") as writer:
             writer.write(last[:len(last) // 2])
         if one.id not in self.world.listed():
             raise Failed("the session is not listed any more")
-        one.resume(self.world.a)
-        self.unless_limited("torn", lambda: one.resume(self.world.a))
+        one.resume(self.world.c)
+        self.unless_limited("torn", lambda: one.resume(self.world.c))
 
     def duplicate(self):
         """a copy under another project, `doctor --fix`, then `resume`"""
@@ -114,6 +114,7 @@ class Checks:
         world = self.world
         if not world.client.again:
             raise Skipped(world.client.why_not_again)
-        self.here.goes_on(lambda prompt: world.agent(world.client.again, prompt, self.new), self.new)
+        again = lambda prompt: world.agent(world.client.again, prompt, self.new)
+        self.unless_limited("found", lambda: self.here.goes_on(again, self.new))
 
     ALL = [named, by_id, by_prefix, restored, torn, duplicate, moved, found]

@@ -23,6 +23,7 @@ class Client:
     new: list  # a session of one turn, without a terminal; {} is the prompt
     program: str = ""
     again: list = None  # its own way to go on with the newest session of the directory
+    resumed_with: list = field(default_factory=list)  # what rejoin passes on, for the model server to be asked
     why_not_again: str = ""
     node: bool = True  # from npm, else from PyPI
     python: str = ""  # the least version that it needs
@@ -181,4 +182,31 @@ CLIENTS = [
     ),
     opencode_like("kilo", "@kilocode/cli-linux-x64@7.7.9", "kilo", {"KILO_DISABLE_AUTOUPDATE": "1"},
                   carried=True),
+    Client(
+        "hermes", "hermes-agent", node=False, python="3.12", new=["chat", "-Q", "-q", "{}"],
+        why_not_again="it goes on with the newest session of all directories",
+        files={".hermes/config.yaml": f"model:\n  default: {MODEL}\n  provider: custom\n  base_url: {{url}}/v1\n  api_key: none\n"},
+        rows=(".hermes/state.db", "select s.id, count(m.id) from sessions s left join messages m on m.session_id = s.id group by s.id"),
+    ),
+    Client(
+        "gptme", "gptme", node=False, python="3.12", new=["-n", "{}"], again=["-n", "--resume", "{}"],
+        environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "MODEL": f"local/{MODEL}"},
+        store=".local/share/gptme/logs/*/conversation.jsonl", id_of=folder, torn=True,
+        limits=dict.fromkeys(["moved", "found"], "it ignores `-w DIR` when it is started in DIR, so it looks for the old directory"),
+    ),
+    Client(
+        "openhands", "openhands", node=False, python="3.12", new=["--headless", "--override-with-envs", "-t", "{}"],
+        why_not_again="it goes on with the newest session of all directories",
+        resumed_with=["--override-with-envs"],
+        environment={"LLM_API_KEY": "none", "LLM_BASE_URL": "{url}/v1", "LLM_MODEL": f"openai/{MODEL}"},
+        store=".openhands/conversations/*/base_state.json", id_of=folder, grows="event-*.json",
+    ),
+    Client(
+        "omp", "@oh-my-pi/pi-coding-agent@18.2.3", besides=["bun"],
+        new=["--provider", "sample", "--model", MODEL, "-p", "{}"],
+        again=["--provider", "sample", "--model", MODEL, "--continue", "-p", "{}"],
+        files={".omp/agent/models.json": json.dumps({"providers": {"sample": {
+            "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}})},
+        store=".omp/agent/sessions/*/*.jsonl", id_of=last_part, torn=True,
+    ),
 ]

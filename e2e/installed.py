@@ -38,7 +38,7 @@ def version(client):
 
 def path():
     """The PATH of everything that is started: the newer Node first, then the system's own."""
-    return f"{ROOT}/{NODE}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    return f"{ROOT}/{NODE}/node_modules/.bin:{ROOT}/omp/node_modules/.bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
 def npm(name, packages):

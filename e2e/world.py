@@ -22,8 +22,8 @@ class World:
     def __init__(self, client, program, rejoin, root):
         self.client, self.rejoin_program, self.root = client, rejoin, Path(root).resolve()
         self.home, self.starts = self.root / "home", self.root / "starts"
-        self.a, self.b = self.home / "projects" / "first", self.home / "projects" / "second"
-        for folder in self.a, self.b, self.starts, self.root / "bin", self.root / "tmp":
+        self.a, self.b, self.c = (self.home / "projects" / name for name in ("first", "second", "third"))
+        for folder in self.a, self.b, self.c, self.starts, self.root / "bin", self.root / "tmp":
             folder.mkdir(parents=True)
         self.model = model.serve()
         url = f"http://127.0.0.1:{self.model.server_address[1]}"
@@ -141,5 +141,7 @@ class Conversation:
 
     def resume(self, folder, name=None, origin=None):
         """Lets rejoin send one more prompt from another directory."""
-        how = lambda prompt: self.world.rejoin("resume", name or self.id, "--no-limit", "--prompt", prompt, folder=origin)
+        more = ["--", *self.world.client.resumed_with] if self.world.client.resumed_with else []
+        how = lambda prompt: self.world.rejoin(
+            "resume", name or self.id, "--no-limit", "--prompt", prompt, *more, folder=origin)
         self.goes_on(how, folder, program_starts=1)
