@@ -99,7 +99,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         if !cli.global.no_config && reads_config(&cli.command) {
             env.config = commands::config::read(&env)?;
         }
-        commands::hosts::take_host(&mut cli, &mut env);
+        commands::hosts::take_host(&mut cli, &mut env)?;
         if cli.global.hosts.is_empty() {
             dispatch(&cli.command, &env, &mut ui)
         } else {

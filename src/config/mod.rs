@@ -17,6 +17,7 @@ use crate::session::when::When;
 pub(crate) use keys::{KEYS, Key, example};
 use table::{Mistake, Table};
 pub(crate) use table::{Said, in_words};
+pub(crate) use value::is_destination;
 
 /// What the config file says; where it says nothing, the defaults hold.
 #[derive(Clone, Debug, Default)]

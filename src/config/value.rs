@@ -117,14 +117,20 @@ fn named<T: ValueEnum>(text: &str, sort: &str) -> Result<T, String> {
     })
 }
 
+/// No name of a host, with a user and a port, is longer.
+const LONGEST_HOST: usize = 320;
+
+/// Returns whether a word can be a destination of ssh, and nothing else to it or to a shell.
+pub(crate) fn is_destination(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%+/".contains(c);
+    let has_path = word.contains('/') && !word.starts_with("ssh://");
+    !word.is_empty() && word.len() <= LONGEST_HOST && !word.starts_with('-') && word.chars().all(is_plain) && !has_path
+}
+
 /// Reads the machines of a group.
 pub(super) fn hosts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let texts = texts(value)?;
-    // What begins with a hyphen would be an option of ssh.
-    let is_host = |host: &&str| {
-        !host.is_empty() && !host.starts_with('-') && !host.contains(|c: char| c.is_whitespace() || c.is_control())
-    };
-    match texts.iter().find(|host| !is_host(host)) {
+    match texts.iter().find(|host| !is_destination(host)) {
         Some(host) => Err(format!("names no host: {host:?}")),
         None => Ok(texts.into_iter().map(str::to_owned).collect()),
     }

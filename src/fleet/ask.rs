@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -26,6 +27,8 @@ const MOST_BEFORE: usize = 1000;
 const MOST_SAID: usize = 64 * 1024;
 /// How much longer than to connect a host may take to begin: a shell starts, and perhaps its home is mounted.
 const TO_BEGIN: Duration = Duration::from_secs(20);
+/// Why what a host says is not listened to.
+pub(crate) const NO_ANSWER: &str = "it answers something that is no answer of rejoin";
 /// The status with which ssh says that it is its own and not that of the program there.
 const SSH_FAILED: i32 = 255;
 
@@ -33,7 +36,7 @@ const SSH_FAILED: i32 = 255;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ended {
     /// The status of the program; `None` if a signal ended it.
-    pub status: Option<i32>,
+    pub status: Option<u8>,
     /// What it said beside its answer.
     pub said: String,
     /// Why there is no answer, or not a whole one.
@@ -126,13 +129,11 @@ impl Drop for Place {
 /// Asks every host at once; each answers as fast as it is listened to.
 pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -> Result<Vec<Answering>, Refusal> {
     let has_others = hosts.iter().any(|host| host.destination.is_some());
-    if has_others && !matches!(env.find_program("ssh"), Program::Found(_)) {
-        return Err(no_ssh());
-    }
+    let ssh = if has_others { Some(ssh(env)?) } else { None };
     let gate = Arc::new(Gate { free: Mutex::new(AT_ONCE), freed: Condvar::new() });
     let ask = |host: &Host| {
         let (to, parts) = sync_channel(WAITING);
-        let (command, greets) = command_for(host, words, manner)?;
+        let (command, greets) = command_for(host, ssh.as_deref(), words, manner)?;
         let gate = Arc::clone(&gate);
         let patience = manner.timeout.saturating_add(TO_BEGIN);
         let started = thread::Builder::new().spawn(move || converse(command, greets, patience, &gate, &to));
@@ -144,25 +145,31 @@ pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -
     hosts.iter().map(ask).collect()
 }
 
-/// Says that there is no ssh.
-pub(crate) fn no_ssh() -> Refusal {
-    Refusal::new(Exit::ProgramNotFound, "program-not-found", "cannot find the program ssh")
-        .hint("install OpenSSH's client, or add its directory to PATH")
+/// Finds ssh.
+pub(crate) fn ssh(env: &Env) -> Result<PathBuf, Refusal> {
+    match env.find_program("ssh") {
+        Program::Found(program) => Ok(program),
+        _ => Err(Refusal::new(Exit::ProgramNotFound, "program-not-found", "cannot find the program ssh")
+            .hint("install OpenSSH's client, or add its directory to PATH")),
+    }
+}
+
+/// Finds this very program, for this machine among the hosts.
+pub(crate) fn ourselves() -> Result<PathBuf, Refusal> {
+    own_program().ok_or_else(|| Refusal::new(Exit::Failure, "failed", "cannot tell where rejoin is"))
 }
 
 /// Returns the command that asks a host, and whether it greets before it answers.
-fn command_for(host: &Host, words: &[String], manner: Manner) -> Result<(Command, bool), Refusal> {
-    let mut command = match &host.destination {
-        Some(destination) => {
+fn command_for(host: &Host, ssh: Option<&Path>, words: &[String], manner: Manner) -> Result<(Command, bool), Refusal> {
+    let mut command = match (&host.destination, ssh) {
+        (Some(destination), Some(ssh)) => {
             let argv = command::to_ask(destination, words, manner);
-            let mut command = Command::new(&argv[0]);
+            let mut command = Command::new(ssh);
             command.args(&argv[1..]);
             command
         }
-        None => {
-            let own = own_program();
-            let program = own.ok_or_else(|| Refusal::new(Exit::Failure, "failed", "cannot tell where rejoin is"))?;
-            let mut command = Command::new(program);
+        _ => {
+            let mut command = Command::new(ourselves()?);
             command.args(words);
             command.env_remove(COLUMNS).env_remove(FORCE_COLORS).envs(manner.variables());
             command
@@ -210,7 +217,8 @@ fn converse(mut command: Command, greets: bool, patience: Duration, gate: &Arc<G
             let said = said.map(Said::end).unwrap_or_default();
             let fault = fault(heard.unwrap_or(Heard::Nothing), greets, status, &said);
             // Without an answer the status is that of ssh.
-            Ended { status: status.filter(|_| fault.is_none()), said, fault }
+            let status = status.filter(|_| fault.is_none()).and_then(|status| u8::try_from(status).ok());
+            Ended { status, said, fault }
         }
     };
     // Who asked may be gone.
@@ -315,7 +323,7 @@ fn fault(heard: Heard, greets: bool, status: Option<i32>, said: &str) -> Option<
             Some("there is no rejoin on its PATH; install it there, in ~/.local/bin for example".to_owned())
         }
         (Heard::All, None) => Some("rejoin was ended there by a signal".to_owned()),
-        (Heard::Enough, _) => Some("it answers something that is no answer of rejoin".to_owned()),
+        (Heard::Enough, _) => Some(NO_ANSWER.to_owned()),
         _ => None,
     }
 }

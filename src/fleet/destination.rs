@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+pub(crate) use crate::config::is_destination;
 use crate::error::{Exit, Refusal};
 
 /// The hosts of all groups together.
 const ALL: &str = "all";
 /// This machine, which takes no ssh.
 const HERE: &str = ".";
-/// No name of a host, with a user and a port, is longer.
-const LONGEST: usize = 320;
 
 /// A host that is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +34,6 @@ impl Host {
         }
         Ok(Self { name: word.to_owned(), destination: Some(word.to_owned()) })
     }
-}
-
-/// Returns whether a word can be a destination of ssh, and nothing else to it or to a shell.
-pub(crate) fn is_destination(word: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%+/".contains(c);
-    let has_path = word.contains('/') && !word.starts_with("ssh://");
-    !word.is_empty() && word.len() <= LONGEST && !word.starts_with('-') && word.chars().all(is_plain) && !has_path
 }
 
 /// Returns the hosts that words stand for, each once, in the order in which they were named.

@@ -8,6 +8,6 @@ pub(crate) mod row;
 pub(crate) mod rows;
 mod words;
 
-pub(crate) use ask::{Answering, ask, no_ssh};
+pub(crate) use ask::{Answering, NO_ANSWER, ask, ourselves, ssh};
 pub(crate) use destination::Host;
 pub(crate) use words::{FORM, of_others};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::fleet::Answering;
+use crate::fleet::{Answering, NO_ANSWER};
 
 /// The version of the contract that this program reads; a host may have a newer minor one.
 const MAJOR: &str = "1.";
@@ -17,7 +17,6 @@ const SUMMARY: &str = r#"{"kind":"summary""#;
 pub(crate) struct Rows {
     answering: Answering,
     name: Arc<str>,
-    is_begun: bool,
     /// The first row, read ahead.
     first: Option<String>,
     summary: Option<Map<String, Value>>,
@@ -61,7 +60,7 @@ impl Rows {
     /// Takes the lines of a host for an answer in ndjson.
     pub(crate) fn of(answering: Answering) -> Self {
         let name = answering.host.name.as_str().into();
-        Self { answering, name, is_begun: false, first: None, summary: None, fault: None }
+        Self { answering, name, first: None, summary: None, fault: None }
     }
 
     /// Returns whose rows they are.
@@ -71,23 +70,15 @@ impl Rows {
 
     /// Waits until the host begins to answer an answer of this kind.
     pub(crate) fn begin(&mut self, kind: &str) {
-        self.is_begun = true;
         let Some(line) = self.answering.next() else { return };
-        match serde_json::from_str::<Head>(&line) {
-            Ok(head) if head.kind == kind && head.format_version.starts_with(MAJOR) => self.first = self.read(),
-            Ok(head) if head.kind == kind => {
-                let version = head.format_version;
-                self.fault = Some(format!(
-                    "its rejoin answers in format {version}, and this one reads {MAJOR}x; install the same version on both"
-                ));
-            }
-            _ => self.fault = Some("it answers something that is no answer of rejoin".to_owned()),
+        self.fault = fault_of(&line, Some(kind));
+        if self.fault.is_none() {
+            self.first = self.read();
         }
     }
 
     /// Returns the next row.
     pub(crate) fn next(&mut self) -> Option<String> {
-        debug_assert!(self.is_begun);
         self.first.take().or_else(|| self.read())
     }
 
@@ -121,7 +112,6 @@ impl Rows {
         let mut summary = self.summary.unwrap_or_default();
         summary.remove("kind");
         let ended = self.answering.end();
-        let status = ended.status.and_then(|status| u8::try_from(status).ok());
         let refusal = ended.said.lines().rev().find_map(refusal);
         let said = ended.said.lines().filter(|line| self::refusal(line).is_none()).collect::<Vec<_>>().join("\n");
         let (fault, hint) = match (ended.fault, refusal) {
@@ -130,17 +120,34 @@ impl Rows {
             (None, None) if has_summary => (None, None),
             (None, None) => (Some(Self::last_of(&said)), None),
         };
-        Report { host, status, fault, hint, said: if has_summary { said } else { String::new() }, summary }
+        Report {
+            host,
+            status: ended.status,
+            fault,
+            hint,
+            said: if has_summary { said } else { String::new() },
+            summary,
+        }
     }
-}
 
-impl Rows {
     /// Returns the most telling line of what was said in place of an answer.
     pub(crate) fn last_of(said: &str) -> String {
         let mut lines = said.lines().filter(|line| !line.trim().is_empty());
         let error = lines.clone().find(|line| line.starts_with("error: ")).or_else(|| lines.next_back());
         let error = error.map(|line| line.trim_start_matches("error: ").to_owned());
         error.unwrap_or_else(|| "its answer was cut off".to_owned())
+    }
+}
+
+/// Says why what begins an answer, or is all of it, cannot be read; its kind is the one that was asked for, if that is known.
+pub(crate) fn fault_of(line: &str, kind: Option<&str>) -> Option<String> {
+    match serde_json::from_str::<Head>(line) {
+        Ok(head) if kind.is_some_and(|kind| kind != head.kind) || head.kind.is_empty() => Some(NO_ANSWER.to_owned()),
+        Ok(head) if head.format_version.starts_with(MAJOR) => None,
+        Ok(Head { format_version: version, .. }) => Some(format!(
+            "its rejoin answers in format {version}, and this one reads {MAJOR}x; install the same version on both"
+        )),
+        Err(_) => Some(NO_ANSWER.to_owned()),
     }
 }
 

@@ -161,6 +161,13 @@ fn a_host_that_does_not_answer_is_one_line_and_the_others_answers_stand() {
         let json = hosts.json(3, &["list", "--host", host, "--host", "two", "--json"]);
         assert_eq!(json["hosts"][0]["host"], host);
         assert!(why.ends_with(json["hosts"][0]["fault"].as_str().expect("a fault")), "{json}");
+        // Answers that are not merged have the same fault, and say it in the same place.
+        let agents = hosts.rejoin(&["agents", "--host", host, "--host", "two", "--json"]).code(3);
+        let said = agents.error().message;
+        assert_eq!(format!("error: {said}"), why, "{host}");
+        let agents: Value = contract::parse(&agents.stdout());
+        let [first, second] = [0, 1].map(|at| &agents["hosts"][at]["answer"]["kind"]);
+        assert_eq!((first, second), (&Value::Null, &"agent-list".into()), "{host}");
     }
     let cut = hosts.rejoin(&["list", "--host", "cut,two"]).code(3);
     assert!(cut.stderr().contains("error: cut: the connection was lost"), "{}", cut.stderr());
@@ -265,6 +272,8 @@ fn a_session_need_be_on_one_host_only() {
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.200}");
     let several = hosts.rejoin(&["path", "--host", "one,two", &id(1)]).code(2);
     assert!(several.stderr().contains("hint: name one, as with --host one"), "{}", several.stderr());
+    let twice = hosts.rejoin(&["--host", "one", "show", &format!("two:{}", id(2))]).code(2);
+    assert!(twice.stderr().contains("names the host two, and --host names one too"), "{}", twice.stderr());
     let here = hosts.rejoin(&["list", "--host", "one", "--here"]).code(2);
     assert!(here.stderr().contains("--here is a directory of this machine"), "{}", here.stderr());
 }
@@ -397,6 +406,11 @@ fn the_config_file_names_groups_and_what_a_table_of_hosts_shows() {
     let none = hosts.rejoin(&["list", "--hosts", "all"]).code(2);
     assert!(none.stderr().contains("the config file names no hosts"), "{}", none.stderr());
     let config = "[list]\nfields = [\"host\", \"id\"]\nsort = \"agent\"\nagent = [\"claude\"]\n[hosts]\nlab = [\"one\", \"two\"]\nrest = [\"down\"]\n";
+    put(&hosts.0.home().join(".config/rejoin/config.toml"), config);
+    let evil = "[hosts]\nlab = [\"one\", \"-oProxyCommand=id\"]\nrest = [\"a;b\"]\n";
+    put(&hosts.0.home().join(".config/rejoin/config.toml"), evil);
+    let wrong = hosts.rejoin(&["list"]).code(2).stderr();
+    assert!(wrong.contains("config.toml:2: hosts.lab names no host"), "{wrong}");
     put(&hosts.0.home().join(".config/rejoin/config.toml"), config);
     let lab = hosts.rejoin(&["list", "--host", "lab"]).code(0);
     assert_eq!(columns(&lab, [0, 2]), pairs(&[("one", 3), ("two", 2), ("one", 1)]), "a pipe has nothing of it");

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use crate::cli::Format;
 use crate::commands::hosts::{Asking, conclude};
 use crate::error::Exit;
-use crate::fleet::rows::{Report, Rows};
-use crate::fleet::{self, Answering, FORM, of_others};
+use crate::fleet::rows::{Report, Rows, fault_of};
+use crate::fleet::{self, Answering, FORM, NO_ANSWER, of_others};
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::{Answers, HostAnswer};
 use crate::view::ui::Ui;
@@ -35,7 +35,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
         }
         ui.flush()?;
         let ended = answering.end();
-        let status = ended.status.and_then(|status| u8::try_from(status).ok());
+        let status = ended.status;
         ui.relay(&host, &ended.said);
         statuses.extend(status.filter(|_| ended.fault.is_none()));
         reports.push(Report { host, status, fault: ended.fault, ..Report::default() });
@@ -50,21 +50,32 @@ pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::
     let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
     let answers: Vec<HostAnswer> = answering.into_iter().map(answer).collect();
     let statuses: Vec<u8> = answers.iter().filter(|it| it.fault.is_none()).filter_map(|it| it.status).collect();
-    let has_fault = answers.iter().any(|answer| answer.fault.is_some());
+    let report = |answer: &HostAnswer| Report {
+        host: answer.host.clone(),
+        status: answer.status,
+        fault: answer.fault.clone(),
+        ..Report::default()
+    };
+    let reports: Vec<Report> = answers.iter().map(report).collect();
     ui.answer(format, asking.env, &Answers(answers))?;
-    Ok(together(&statuses, if has_fault { Exit::Partial } else { Exit::Ok }))
+    let exit = conclude(&reports, format, ui);
+    Ok(together(&statuses, exit))
 }
 
 fn answer(mut answering: Answering) -> HostAnswer {
     let host = answering.host.name.clone();
-    let answer = answering.next();
+    let line = answering.next();
     let ended = answering.end();
-    let status = ended.status.and_then(|status| u8::try_from(status).ok());
     // What a refusal says is on standard error, and an object too.
     let object = |line: &str| RawValue::from_string(line.to_owned()).ok().filter(|value| value.get().starts_with('{'));
-    let answer = answer.as_deref().and_then(object).or_else(|| ended.said.lines().rev().find_map(object));
-    let fault = ended.fault.or_else(|| answer.is_none().then(|| Rows::last_of(&ended.said)));
-    HostAnswer { host, status, fault, answer }
+    let answer = line.as_deref().and_then(object).or_else(|| ended.said.lines().rev().find_map(object));
+    let fault = ended.fault.or_else(|| match (&answer, &line) {
+        (Some(answer), _) => fault_of(answer.get(), None),
+        (None, Some(_)) => Some(NO_ANSWER.to_owned()),
+        (None, None) => Some(Rows::last_of(&ended.said)),
+    });
+    let answer = answer.filter(|_| fault.is_none());
+    HostAnswer { host, status: ended.status.filter(|_| fault.is_none()), fault, answer }
 }
 
 /// Returns how a run ends in which hosts ended so: as all of them did, or partly done. A session that one host does not have

@@ -8,9 +8,9 @@ use crate::cli::{Format, ResumeArgs};
 use crate::commands::hosts::Asking;
 use crate::error::{Exit, Refusal};
 use crate::fleet::command::to_enter;
-use crate::fleet::{Host, no_ssh, of_others};
+use crate::fleet::{Host, of_others, ourselves, ssh};
 use crate::launch;
-use crate::system::env::{Env, Program, own_program};
+use crate::system::env::Env;
 use crate::view::render::hosts::Line;
 use crate::view::ui::Ui;
 
@@ -53,16 +53,8 @@ fn argv(host: &Host, words: &[String], has_terminal: bool) -> Vec<String> {
 
 /// Becomes the command on the host; returns only when that fails. Its status is then this program's.
 fn become_there(host: &Host, words: &[String], has_terminal: bool, env: &Env) -> anyhow::Result<Infallible> {
-    let program = if host.destination.is_some() { ssh(env) } else { own_program() };
-    let Some(program) = program else { return Err(no_ssh().into()) };
+    let program = if host.destination.is_some() { ssh(env)? } else { ourselves()? };
     let argv = argv(host, words, has_terminal);
     let error = Command::new(&program).arg0(&argv[0]).args(&argv[1..]).exec();
     Err(launch::cannot_run(program.as_os_str(), &error).into())
-}
-
-fn ssh(env: &Env) -> Option<std::path::PathBuf> {
-    match env.find_program("ssh") {
-        Program::Found(program) => Some(program),
-        _ => None,
-    }
 }

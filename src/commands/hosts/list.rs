@@ -6,15 +6,13 @@ use std::sync::Arc;
 
 use crate::cli::{Format, ListArgs, ListForm};
 use crate::commands::config;
-use crate::commands::hosts::{Asking, conclude};
+use crate::commands::hosts::{Asking, conclude, warn_of_unknown};
 use crate::commands::list::{room_of_screen, says_more};
 use crate::config::in_words;
 use crate::error::Exit;
 use crate::fleet::merge::Merged;
-use crate::fleet::of_others;
-use crate::fleet::row;
 use crate::fleet::rows::{Report, Rows};
-use crate::format::text;
+use crate::fleet::{NO_ANSWER, of_others, row};
 use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, ShortIds};
@@ -71,7 +69,7 @@ fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, R
         None => row::place(&line, &host, args.order()),
     };
     if place.is_none() && !row::is_object(&line) {
-        rows.give_up("it answers something that is no answer of rejoin".to_owned());
+        rows.give_up(NO_ANSWER.to_owned());
         return None;
     }
     Some((Order { place, is_reversed: args.reverse }, Row { host, line, session }))
@@ -131,10 +129,7 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
         if says_more(args, env) {
             legend.iter().chain(&render::notes(&reports, shown, beyond)).for_each(|note| ui.note(note));
         }
-        if unknown > 0 {
-            let unknown = text::count(unknown, "session");
-            ui.warn(&format!("{unknown} of agents that this rejoin does not know: not shown; --json shows all"));
-        }
+        warn_of_unknown(unknown, ui);
     }
     from_config.iter().for_each(|note| ui.note(note));
     Ok(conclude(&reports, args.format.json_or_table(), ui))

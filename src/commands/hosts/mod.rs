@@ -12,6 +12,7 @@ use crate::error::{Exit, Refusal};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::{Report, Rows};
 use crate::fleet::{self, Host, destination};
+use crate::format::text;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
@@ -120,6 +121,14 @@ fn refuse_here(env: &Env) -> Result<(), Refusal> {
         return Err(Refusal::new(Exit::Usage, "usage", message).hint("name the directory there with --dir DIR"));
     }
     Ok(())
+}
+
+/// Says how many rows are not shown because their agent is not known here.
+fn warn_of_unknown(unknown: usize, ui: &mut Ui) {
+    if unknown > 0 {
+        let unknown = text::count(unknown, "session");
+        ui.warn(&format!("{unknown} of agents that this rejoin does not know: not shown; --json shows all"));
+    }
 }
 
 /// Says of each host what it said, and why it did not answer; returns how the run ends.

@@ -3,27 +3,33 @@
 use clap::ValueEnum as _;
 
 use crate::cli::{Cli, Command};
+use crate::error::{Exit, Refusal};
 use crate::fleet::destination;
 use crate::format::nearly::slips;
 use crate::session::AgentKind;
 use crate::system::env::Env;
 
-/// Takes the host out of a session's name, as if `--host` had said it.
-pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) {
+/// Takes the host out of a session's name, as if `--host` had said it; both together could mean two.
+pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
     let words = match &mut cli.command {
         Command::Resume(args) => &mut args.session,
         Command::Show(args) => &mut args.session,
         Command::Path(args) => &mut args.session,
-        _ => return,
+        _ => return Ok(()),
     };
-    let [word] = words.as_mut_slice() else { return };
-    let Some((host, id)) = parts(word, env).filter(|_| cli.global.hosts.is_empty()) else { return };
+    let [word] = words.as_mut_slice() else { return Ok(()) };
+    let Some((host, id)) = parts(word, env) else { return Ok(()) };
+    if !cli.global.hosts.is_empty() {
+        let message = format!("{word} names the host {host}, and --host names one too");
+        return Err(Refusal::new(Exit::Usage, "usage", message).hint(format!("leave out --host, or name {id} alone")));
+    }
     let (host, id) = (host.to_owned(), id.to_owned());
     for typed in env.words.iter_mut().filter(|typed| *typed == word) {
         typed.clone_from(&id);
     }
     *word = id;
     cli.global.hosts.push(host);
+    Ok(())
 }
 
 /// What stands before a colon in words that filter.

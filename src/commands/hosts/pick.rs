@@ -124,7 +124,10 @@ impl Backend for HostBackend {
             let mut rows = Rows::of(answering);
             rows.begin("session-list");
             while let Some(line) = rows.next() {
-                sessions.extend(row::session(&line, rows.host()));
+                match row::session(&line, rows.host()) {
+                    Ok(session) => sessions.push(session),
+                    Err(_) => problems += 1,
+                }
             }
             problems += usize::from(rows.report().fault.is_some());
         }

@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::cli::{Format, SearchArgs};
-use crate::commands::hosts::{Asking, conclude};
+use crate::commands::hosts::{Asking, conclude, warn_of_unknown};
 use crate::commands::search::pattern;
 use crate::error::Exit;
 use crate::fleet::merge::Merged;
 use crate::fleet::rows::{Report, Rows};
-use crate::fleet::{of_others, row};
+use crate::fleet::{NO_ANSWER, of_others, row};
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
 use crate::session::{Role, Session};
@@ -62,7 +62,7 @@ fn next(rows: &mut Rows) -> Option<(Place, Row)> {
     let host = Arc::clone(rows.host());
     let found = row::session(&line, &host).ok().zip(serde_json::from_str::<Matching>(&line).ok());
     if found.is_none() && !row::is_object(&line) {
-        rows.give_up("it answers something that is no answer of rejoin".to_owned());
+        rows.give_up(NO_ANSWER.to_owned());
         return None;
     }
     let place = found.as_ref().map(|(session, found)| (!found.in_title, Reverse(session.recency())));
@@ -84,11 +84,12 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         Format::Table => None,
         format => Some(Document::begin(ui.data(), KIND, "sessions", format)?),
     };
-    let mut count = 0;
+    let (mut count, mut unknown) = (0, 0);
     for row in merged.by_ref().take(args.limit.unwrap_or(usize::MAX)) {
         count += 1;
         match &mut document {
             Some(document) => document.row(ui.data(), &row.line, &row.host)?,
+            None if row.found.is_none() => unknown += 1,
             None => show(&row, args, &pattern, asking, ui)?,
         }
         ui.flush()?;
@@ -102,6 +103,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     if format == Format::Table && env.stdout_is_terminal && count == 0 {
         ui.note(&render::nothing_has(&pattern, &reports));
     }
+    warn_of_unknown(unknown, ui);
     Ok(conclude(&reports, format, ui))
 }
 
