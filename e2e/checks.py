@@ -78,12 +78,12 @@ class Checks:
     def duplicate(self):
         """a copy under another project, `doctor --fix`, then `resume`"""
         client, world = self.world.client, self.world
-        if not client.twin and not client.archive:
+        if not client.twin and not client.elsewhere:
             raise Skipped("no second copy of a session can be planted")
         files = client.files_of(world.home)
         original = files[self.here.id][0]
-        folder = world.home / client.archive if client.archive else files[self.there.id][0].parent
-        folder.mkdir(exist_ok=True)
+        folder = world.home / client.elsewhere if client.elsewhere else files[self.there.id][0].parent
+        folder.mkdir(parents=True, exist_ok=True)
         twin = folder / original.name
         shutil.copy2(original, twin)
         world.rejoin_later("doctor", "--fix", "--yes", ending=(0, 4))

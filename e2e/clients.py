@@ -39,7 +39,7 @@ class Client:
     carried: bool = False  # `move` leaves it to the client's own export and import
     limits: dict = field(default_factory=dict)  # checks that fail because of what the client itself does, and why
     twin: bool = False  # a second copy beside a session of another directory is a duplicate
-    archive: str = ""  # or one in the agent's own archive
+    elsewhere: str = ""  # or one in this folder of the store
 
     def __post_init__(self):
         self.program = self.program or self.name
@@ -126,7 +126,7 @@ CLIENTS = [
         files={".codex/config.toml": f'model = "{MODEL}"\nmodel_provider = "sample"\n[model_providers.sample]\n'
                                      'name = "sample"\nbase_url = "{url}/v1"\nenv_key = "SAMPLE_KEY"\n'
                                      'wire_api = "responses"\nrequest_max_retries = 1\nstream_max_retries = 1\n'},
-        store=".codex/*sessions/**/rollout-*.jsonl", id_of=uuid_at_end, torn=True, archive=".codex/archived_sessions",
+        store=".codex/*sessions/**/rollout-*.jsonl", id_of=uuid_at_end, torn=True, elsewhere=".codex/sessions/2027/01/05",
     ),
     opencode_like("opencode", "opencode-ai", "opencode",
                   {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
@@ -192,7 +192,6 @@ CLIENTS = [
         "gptme", "gptme", node=False, python="3.12", new=["-n", "{}"], again=["-n", "--resume", "{}"],
         environment={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "MODEL": f"local/{MODEL}"},
         store=".local/share/gptme/logs/*/conversation.jsonl", id_of=folder, torn=True,
-        limits=dict.fromkeys(["moved", "found"], "it ignores `-w DIR` when it is started in DIR, so it looks for the old directory"),
     ),
     Client(
         "openhands", "openhands", node=False, python="3.12", new=["--headless", "--override-with-envs", "-t", "{}"],

@@ -236,6 +236,11 @@ pub(crate) trait Agent: Listed + Sync {
         false
     }
 
+    /// Returns the command that makes an agent list its sessions anew, where it finds them by a list of its own only.
+    fn list_anew(&self, _root: &Path) -> Option<String> {
+        None
+    }
+
     /// Returns whether the agent goes on with a session in its launch directory only, and asks in any other: without
     /// a terminal it then does nothing, and calls that a success.
     fn asks_elsewhere(&self) -> bool {

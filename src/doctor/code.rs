@@ -54,6 +54,7 @@ pub(crate) enum Code {
     MissingFields,
     Oversize,
     InvalidContent,
+    Unlisted,
     Planted,
     FutureTime,
     LeftoverTemp,
@@ -85,6 +86,7 @@ impl Code {
             Health::MissingFields => Self::MissingFields,
             Health::Oversize => Self::Oversize,
             Health::InvalidContent => Self::InvalidContent,
+            Health::Unlisted => Self::Unlisted,
             Health::Planted => Self::Planted,
             Health::FutureTime => Self::FutureTime,
         }
@@ -116,6 +118,7 @@ impl Code {
             Self::MissingFields => (&[Error], Health::MissingFields.meaning()),
             Self::Oversize => (&[Error], Health::Oversize.meaning()),
             Self::InvalidContent => (&[Error], Health::InvalidContent.meaning()),
+            Self::Unlisted => (&[Error], Health::Unlisted.meaning()),
             Self::Planted => (&[Warning], Health::Planted.meaning()),
             Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
             Self::LeftoverTemp => (&[Info], "a program that died left a file behind"),

@@ -1,5 +1,8 @@
 //! Settings in TOML, for who wants single values of them.
 
+use std::ops::Range;
+
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The settings of a file; one that is no TOML says nothing.
@@ -11,20 +14,30 @@ impl<'t> Settings<'t> {
         Self(DeTable::parse(text).map(|table| table.into_inner()).unwrap_or_default())
     }
 
-    fn value(&self, table: &str, key: &str) -> Option<&DeValue<'t>> {
-        Some(self.0.get(table)?.get_ref().get(key)?.get_ref())
+    fn value(&self, table: &str, key: &str) -> Option<&Spanned<DeValue<'t>>> {
+        self.0.get(table)?.get_ref().get(key)
+    }
+
+    /// Returns where the value behind a key of a table stands, in bytes.
+    pub(crate) fn span(&self, table: &str, key: &str) -> Option<Range<usize>> {
+        self.value(table, key).map(Spanned::span)
     }
 
     /// Returns the text behind a key of a table; blank text is none.
     pub(crate) fn text(&self, table: &str, key: &str) -> Option<String> {
-        let text = self.value(table, key)?.as_str()?;
+        let text = self.value(table, key)?.get_ref().as_str()?;
         Some(text.to_owned()).filter(|text| !text.trim().is_empty())
     }
 
     /// Returns whether what stands behind a key of a table is true.
     pub(crate) fn flag(&self, table: &str, key: &str) -> Option<bool> {
-        self.value(table, key)?.as_bool()
+        self.value(table, key)?.get_ref().as_bool()
     }
+}
+
+/// Returns a text as a string of TOML, which is JSON's but for the character DEL.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
 #[cfg(test)]
@@ -45,6 +58,11 @@ mod tests {
         {
             assert_eq!(settings.text(table, key), None, "{table} {key}");
         }
+        let text = "[chat]\npath = '''\nold'''\n";
+        let span = Settings::parse(text).span("chat", "path").expect("a place");
+        let odd = "a \"b\" \\ \u{7f}\n\u{1}é";
+        let edited = [&text[..span.start], &quoted(odd), &text[span.end..]].concat();
+        assert_eq!(Settings::parse(&edited).text("chat", "path").as_deref(), Some(odd));
         for broken in ["[chat]\nname = \"x", "[chat]\nname = 'x", "[chat]\nname =", "[chat"] {
             assert_eq!(Settings::parse(broken).text("chat", "name"), None, "{broken}");
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::session::{Choice, Comparison, Copy, SessionKind};
+use crate::session::{Choice, Comparison, Copy, Health, SessionKind};
 
 /// Puts the copy to use first and says why it is the one.
 ///
@@ -82,6 +82,7 @@ enum Why {
     Registered,
     Conversation,
     NotArchived,
+    Listed,
     FiledRight,
     Longer,
     NewerAndLarger,
@@ -95,6 +96,7 @@ impl Why {
             Self::Registered => "it is the only copy that its agent has registered",
             Self::Conversation => "it is the only copy with a conversation",
             Self::NotArchived => "it is the only copy that is not archived",
+            Self::Listed => "it is the only copy that its agent's own list names",
             Self::FiledRight => "it is the only copy that is filed under its launch directory",
             Self::Longer => "it continues where the other copies end",
             Self::NewerAndLarger => "the copies differ, and it has the newest record and the most messages",
@@ -104,11 +106,17 @@ impl Why {
     }
 }
 
-/// Returns whether its agent knows a copy, whether it has a conversation, whether its agent looks at it, and whether it
-/// looks here for it.
-fn standing(copy: &Copy) -> (bool, bool, bool, bool) {
+/// Says what speaks for a copy by itself, the weightiest first: its agent knows it, it has a conversation, its agent looks
+/// at it, and looks here for it by its list or by its directory.
+fn standing(copy: &Copy) -> [(bool, Why); 5] {
     let has_conversation = copy.kind != SessionKind::Empty && copy.transcript_bytes > 0;
-    (!copy.is_planted(), has_conversation, copy.kind != SessionKind::Archived, copy.is_filed_right)
+    [
+        (!copy.is_planted(), Why::Registered),
+        (has_conversation, Why::Conversation),
+        (copy.kind != SessionKind::Archived, Why::NotArchived),
+        (!copy.health.contains(&Health::Unlisted), Why::Listed),
+        (copy.is_filed_right, Why::FiledRight),
+    ]
 }
 
 fn active_at(copy: &Copy) -> Option<Timestamp> {
@@ -120,19 +128,10 @@ fn launch_dir(copy: &Copy) -> Option<&Path> {
 }
 
 fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
-    let (our_origin, our_talk, ours_is_active, our_place) = standing(a);
-    let (their_origin, their_talk, theirs_is_active, their_place) = standing(b);
-    if our_origin != their_origin {
-        return better_if(our_origin, Why::Registered);
-    }
-    if our_talk != their_talk {
-        return better_if(our_talk, Why::Conversation);
-    }
-    if ours_is_active != theirs_is_active {
-        return better_if(ours_is_active, Why::NotArchived);
-    }
-    if our_place != their_place {
-        return better_if(our_place, Why::FiledRight);
+    for ((ours, why), (theirs, _)) in standing(a).into_iter().zip(standing(b)) {
+        if ours != theirs {
+            return if ours { Judgement::Better(why) } else { Judgement::Worse };
+        }
     }
     match comparison {
         // Equal words in two places: which directory the agent should work in is what nobody can tell.
@@ -169,17 +168,13 @@ fn usual_or(a: &Copy, b: &Copy, otherwise: Judgement) -> Judgement {
     }
 }
 
-fn better_if(ours: bool, why: Why) -> Judgement {
-    if ours { Judgement::Better(why) } else { Judgement::Worse }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::session::Fact;
     use crate::session::tests::copy as bare;
-    use crate::session::{Fact, Health};
 
     fn copy(path: &str, is_filed_right: bool, minute: u8, messages: u64) -> Copy {
         let mut copy = bare("a");

@@ -53,6 +53,8 @@ pub(crate) enum Health {
     Oversize,
     /// Its content is not what its agent writes.
     InvalidContent,
+    /// Its agent's own list names another file for its id.
+    Unlisted,
     /// It came with a directory, and its agent's own records do not name it.
     Planted,
     /// It holds a time that is still to come.
@@ -79,6 +81,7 @@ impl Health {
             Self::MissingFields => "fields missing",
             Self::Oversize => "oversize",
             Self::InvalidContent => "invalid",
+            Self::Unlisted => "unlisted",
             Self::Planted => "planted",
             Self::FutureTime => "future",
         }
@@ -96,6 +99,7 @@ impl Health {
                 | Self::UnsupportedVersion
                 | Self::MissingFields
                 | Self::InvalidContent
+                | Self::Unlisted
                 | Self::Planted
         )
     }
@@ -124,6 +128,7 @@ impl Health {
             Self::MissingFields => "fields that its agent requires are missing",
             Self::Oversize => "it is too large for its agent to load",
             Self::InvalidContent => "its content is not in its agent's format",
+            Self::Unlisted => "its agent's own list names another file, so the agent does not find it",
             Self::Planted => {
                 "it came with a directory that its agent has not registered, so anybody may have written it"
             }

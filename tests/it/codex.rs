@@ -1,6 +1,6 @@
 //! Codex's sessions: both vocabularies, packed and archived rollouts, locks, and how they are resumed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -486,6 +486,82 @@ mod database {
         assert_eq!(sessions[1].start_dir.as_deref(), Some("/home/ana/one"));
     }
 
+    /// Two files with the same words, on two days.
+    fn two_of_one(world: &World) -> [PathBuf; 2] {
+        ["sessions/2026/02/01", "sessions/2027/01/05"]
+            .map(|folder| world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1").in_folder(folder)))
+    }
+
+    #[test]
+    fn of_equal_files_the_one_that_codex_lists_is_used_and_kept() {
+        for listed_at in [0, 1] {
+            let world = World::new();
+            let files = two_of_one(&world);
+            world.add(CodexThreads::naming(&id(1), &files[listed_at]));
+            let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+            assert_eq!(
+                details.session.copies[0].why.as_deref(),
+                Some("it is the only copy that its agent's own list names")
+            );
+            assert_eq!(Path::new(&details.session.copies[0].path), files[listed_at]);
+            world.rejoin(["doctor", "--fix", "--yes"]).code(0);
+            assert_eq!(files.map(|file| file.exists()), [listed_at == 0, listed_at == 1]);
+            assert_eq!(plan(&world, [&id(1)]).id, Some(id(1)));
+        }
+    }
+
+    #[test]
+    fn what_codex_lists_is_used_even_where_another_file_goes_on_and_nothing_that_was_said_is_removed() {
+        let world = World::new();
+        let short = Codex::session(id(1)).turn("one", "1");
+        let short = world.add(short.in_folder("sessions/2026/02/01"));
+        let long = Codex::session(id(1)).turn("one", "1").turn("two", "2");
+        let long = world.add(long.in_folder("sessions/2027/01/05"));
+        world.add(CodexThreads::naming(&id(1), &short));
+        let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+        assert_eq!(Path::new(&details.session.copies[0].path), short, "Codex would go on with this one");
+        world.rejoin(["doctor", "--fix", "--yes"]).code(4);
+        assert!(short.exists() && long.exists());
+    }
+
+    #[test]
+    fn a_list_that_names_files_that_are_gone_is_told_with_the_command_that_mends_it() {
+        let world = World::new();
+        let app = world.dir("app");
+        world.add(Codex::session(id(1)).in_dir(&app).turn("one", "1"));
+        let former = Path::new("/srv/former/.codex/sessions/2026/02/01/rollout-2026-02-01T10-00-00-x.jsonl");
+        world.add(CodexThreads::naming(&id(1), former));
+        assert_eq!(only(&world).health, ["unlisted"]);
+        let refused = world.rejoin(["resume", &id(1), "--print"]).code(7);
+        let root = world.home().join(".codex");
+        let command = format!("mkdir -p {0}/former && mv {0}/state_*.sqlite* {0}/former/", root.display());
+        assert!(refused.stderr().contains(&command), "{}", refused.stderr());
+        let found = world.rejoin(["doctor", "--check", "unlisted"]).code(4);
+        assert!(found.stdout().contains(&command), "{}", found.stdout());
+        // Whoever looks at a backup sees it from elsewhere: what its list names means nothing here.
+        let home = world.home();
+        let home = home.to_str().expect("a path in Unicode");
+        assert_eq!(world.rejoin(["--home", home, "list", "--json"]).code(0).sessions()[0].health, Vec::<String>::new());
+        world.from(&app).run("sh", ["-c", &command]).code(0);
+        world.rejoin(["doctor"]).code(0);
+        assert_eq!(plan(&world, [&id(1)]).id, Some(id(1)));
+    }
+
+    #[test]
+    fn a_list_that_names_the_same_file_in_other_words_is_right() {
+        let world = World::new();
+        let path = world.add(Codex::session(id(1)).turn("one", "1").packed());
+        let linked = world.root().join("linked");
+        std::os::unix::fs::symlink(world.home(), &linked).expect("a link");
+        let inside = path.strip_prefix(world.home()).expect("a file of the home");
+        // Packed since, or found through a link.
+        for file in [path.with_extension(""), linked.join(inside)] {
+            let database = world.add(CodexThreads::naming(&id(1), &file));
+            assert!(!only(&world).health.contains(&"unlisted".to_owned()), "{}", file.display());
+            std::fs::remove_file(database).expect("a database less");
+        }
+    }
+
     #[test]
     fn a_database_of_any_other_shape_is_told_and_hides_no_session() {
         let world = World::new();
@@ -544,7 +620,7 @@ impl Drop for Holder {
     }
 }
 
-fn lock(world: &World, id: &str) -> std::path::PathBuf {
+fn lock(world: &World, id: &str) -> PathBuf {
     world.home().join(format!(".codex/thread-writer-locks/{id}.lock"))
 }
 

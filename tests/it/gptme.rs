@@ -130,13 +130,11 @@ fn a_workspace_that_is_gone_is_refused_before_gptme_writes_and_a_move_names_the_
     assert_eq!(done.failed, 0);
     world.rejoin(["resume", ID, "--prompt", "x"]).code(0);
     let launch = world.launched().expect("a launch");
-    assert_eq!(launch.argv, ["gptme", "-n", "--resume", "--name", ID, "-w", text(&new), "x"]);
+    assert_eq!(launch.argv, ["gptme", "-n", "--resume", "--name", ID, "x"]);
     assert_eq!(launch.cwd, new);
-    // gptme has written the new one into the settings since.
-    std::fs::remove_dir_all(world.home().join(".local/share/gptme/logs").join(ID)).expect("a conversation");
-    world.add(Gptme::session(ID).in_dir(&gone).moved_to(&new).turn("a", "b"));
-    world.rejoin(["resume", ID, "--prompt", "x"]).code(0);
-    assert_eq!(world.launched().expect("a launch").argv, ["gptme", "-n", "--resume", "--name", ID, "x"]);
+    let settings = world.home().join(".local/share/gptme/logs").join(ID).join("config.toml");
+    let settings = std::fs::read_to_string(settings).expect("settings");
+    assert!(settings.contains(&format!("workspace = \"{}\"\n", new.display())), "{settings}");
 }
 
 #[test]
@@ -158,24 +156,29 @@ fn the_home_in_the_settings_is_the_one_that_is_there_else_the_one_that_was() {
     world.install("gptme", "");
     let was = world.root().join("ana/work/app");
     let add = |id: &str, link: Option<&Path>| world.add(Gptme::session(id).settings("~/work/app", link).turn("a", "b"));
-    let launched = || listed(&world).iter().map(|session| session.launch_path().map(str::to_owned)).collect::<Vec<_>>();
     add("a-link", Some(&was));
     add("b-other-link", Some(Path::new("/somewhere/else")));
     let flat = add("c-file", None);
     // As git keeps a link where there are none.
     put(&flat.join("workspace"), text(&was));
     add("d-none", None);
-    let (here, there) = (world.home().join("work/app"), Some(text(&was).to_owned()));
-    let own = Some(text(&here).to_owned());
-    assert_eq!(launched(), [there.clone(), own.clone(), there, own.clone()]);
-    // gptme itself would look here, so it is told.
+    let dirs = |args: &[&str]| {
+        let sessions = world.rejoin([args, &["list", "--all", "--json"]].concat()).code(0).sessions();
+        sessions.iter().map(|session| session.launch_path().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let home = world.home();
+    let (own, there) = (Some(text(&home.join("work/app")).to_owned()), Some(text(&was).to_owned()));
+    for args in [&["--home", text(&home)][..], &[]] {
+        assert_eq!(dirs(args), [there.clone(), own.clone(), there.clone(), own.clone()]);
+    }
+    // gptme itself would look in this home.
     std::fs::create_dir_all(&was).expect("a directory");
+    let refused = world.rejoin(["resume", "a-link", "--prompt", "x"]).code(7).stderr();
+    assert!(refused.contains("this home has none such"), "{refused}");
+    std::fs::create_dir_all(home.join("work/app")).expect("a directory");
+    assert_eq!(dirs(&[]), vec![own; 4]);
     world.rejoin(["resume", "a-link", "--prompt", "x"]).code(0);
-    assert_eq!(world.launched().expect("a launch").argv[5..], ["-w", text(&was), "x"]);
-    std::fs::create_dir_all(&here).expect("a directory");
-    assert_eq!(launched(), vec![own; 4]);
-    world.rejoin(["resume", "a-link", "--prompt", "x"]).code(0);
-    assert_eq!(world.launched().expect("a launch").argv[5..], ["x"]);
+    assert_eq!(world.launched().expect("a launch").cwd, home.join("work/app"));
 }
 
 #[test]

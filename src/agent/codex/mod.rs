@@ -27,6 +27,7 @@ use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, too_long};
+use crate::format::shell;
 use crate::session::usage::Tokens;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
@@ -148,6 +149,11 @@ impl Agent for Codex {
         }
         self.decide_launch_dir(&mut copy);
         copy.liveness = context.notes.locked.get(&copy.place.id).cloned().unwrap_or_default();
+        let listed = context.notes.files.get(&copy.place.id).map(PathBuf::as_path);
+        if threads::names_another(listed, &path, &copy.place.store.root, context.env) {
+            copy.health.insert(Health::Unlisted);
+            copy.notes.extend(listed.map(|listed| format!("Codex's list names {} for its id", listed.display())));
+        }
         Ok(copy)
     }
 
@@ -236,6 +242,13 @@ impl Agent for Codex {
         if copy.health.contains(&Health::MissingFields) {
             return Err("it lacks the first record, and Codex needs that to load a session".to_owned());
         }
+        if copy.health.contains(&Health::Unlisted) {
+            let anew = self.list_anew(&copy.place.store.root).unwrap_or_default();
+            return Err(format!(
+                "Codex's own list names another file for its id, and Codex looks nowhere else; end Codex, then run `{anew}`: \
+                 it makes the list anew"
+            ));
+        }
         if prompt.is_some() && self.joins(copy) {
             let why = "Codex's background process has it open, and only a terminal session can join it";
             return Err(format!("{why}: resume it without --prompt"));
@@ -248,6 +261,12 @@ impl Agent for Codex {
         // Always the full id: what is no id that it knows starts a new session without a word.
         let argv = words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn list_anew(&self, root: &Path) -> Option<String> {
+        let former = root.join("former");
+        let (former, root) = (shell::printable_word(former.as_os_str())?, shell::printable_word(root.as_os_str())?);
+        Some(format!("mkdir -p {former} && mv {root}/state_*.sqlite* {former}/"))
     }
 
     fn joins(&self, copy: &Copy) -> bool {

@@ -21,7 +21,8 @@ pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreN
     let Some(path) = find(store, env).filter(|_| cfg!(feature = "sqlite")) else { return };
     match sqlite::read(&path, |db| rows(db, id)) {
         Ok(rows) => {
-            for Row { id, name, cwd } in rows {
+            for Row { id, name, cwd, file } in rows {
+                notes.files.extend(file.map(|file| (id.clone(), PathBuf::from(file))));
                 if let Some(name) = name {
                     notes.names.insert(id.clone(), Fact::new(name.trim().to_owned(), THREADS));
                 }
@@ -40,6 +41,7 @@ struct Row {
     id: String,
     name: Option<String>,
     cwd: Option<String>,
+    file: Option<String>,
 }
 
 fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
@@ -58,13 +60,49 @@ fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
     };
     let mut rows = Vec::new();
     let of_one = if id.is_some() { " WHERE id = ?1" } else { "" };
-    let sql = format!("SELECT {}, {name}, {} FROM threads{of_one}", bounded("id"), bounded("cwd"));
+    let sql = format!(
+        "SELECT {}, {name}, {}, {} FROM threads{of_one}",
+        bounded("id"),
+        bounded("cwd"),
+        bounded("rollout_path")
+    );
     db.query(&sql, id.as_slice(), |row| {
         if let Some(id) = row.filled(0) {
-            rows.push(Row { id, name: row.filled(1), cwd: row.filled(2) });
+            rows.push(Row { id, name: row.filled(1), cwd: row.filled(2), file: row.filled(3) });
         }
     })?;
     Ok(rows)
+}
+
+/// Returns whether Codex takes another file for this session than the one at `path`, because its list says so.
+///
+/// It then does not look for the session anywhere else, not even where the file that is listed is gone: measured on
+/// 0.169.0. Without a row it looks through all rollouts.
+pub(super) fn names_another(listed: Option<&Path>, path: &Path, root: &Path, env: &Env) -> bool {
+    let Some(listed) = listed.map(unpacked).filter(|listed| listed.is_absolute()) else { return false };
+    let own = unpacked(path);
+    if listed == own {
+        return false;
+    }
+    if !env.foreign_home {
+        // Only the directories are looked at, since either file may be packed.
+        let real = |path: &Path| Some((path.parent()?.canonicalize().ok()?, path.file_name()?.to_owned()));
+        return real(&listed) != real(&own);
+    }
+    // Seen from elsewhere, only the place inside of the store means anything.
+    let is_own = own.strip_prefix(root).is_ok_and(|place| listed.ends_with(place));
+    let place =
+        listed.ancestors().find_map(|dir| listed.strip_prefix(dir.parent()?).ok().filter(|place| is_in_store(place)));
+    !is_own && place.is_some_and(|place| root.join(place).exists())
+}
+
+fn is_in_store(place: &Path) -> bool {
+    place.starts_with("sessions") || place.starts_with(super::ARCHIVE)
+}
+
+/// The path of a rollout as it is before Codex packs it.
+fn unpacked(path: &Path) -> PathBuf {
+    if path.extension().is_some_and(|end| end == "zst") { path.with_extension("") } else { path.to_owned() }
 }
 
 /// Finds the database; a newer version begins one with a higher number.

@@ -9,7 +9,7 @@ pub(crate) const ABOUT: About = About {
         records name",
     elsewhere: "works, and goes to the workspace by itself; where that is gone it adds an error to the conversation and ends; \
         an id that it does not know is refused",
-    starts: "`gptme --resume --name ID`; with `--prompt` `gptme -n --resume --name ID TEXT`; with `-w DIR` after `rejoin move`. \
+    starts: "`gptme --resume --name ID`; with `--prompt` `gptme -n --resume --name ID TEXT`. \
         What was made without a terminal is refused in one, where gptme would only print it; and everything whose workspace \
         is gone",
     in_use: "`.lock` in its directory is locked (`flock`) while a client has it open; a lock of a process that cannot be seen \

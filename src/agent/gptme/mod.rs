@@ -5,6 +5,7 @@
 
 mod reader;
 mod records;
+mod relocation;
 
 pub(super) mod about;
 
@@ -14,9 +15,11 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::agent::database;
+use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -130,13 +133,18 @@ impl Agent for Gptme {
             _ => {}
         }
         let words: &[&str] = if prompt.is_some() { &["gptme", "-n"] } else { &["gptme"] };
-        let mut argv: Vec<String> =
-            words.iter().copied().chain(["--resume", "--name", id]).map(str::to_owned).collect();
-        if let Some(dir) = moved_to(copy) {
-            let dir = dir.to_str().ok_or("its directory is not UTF-8, so it cannot be named to gptme")?;
-            argv.extend(["-w".to_owned(), dir.to_owned()]);
-        }
+        let argv = words.iter().copied().chain(["--resume", "--name", id]).map(str::to_owned).collect();
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _moves: &'a [DirMove],
+        mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(relocation::relocation(mapping))
     }
 
     fn needs_own_dir(&self) -> bool {
@@ -144,16 +152,23 @@ impl Agent for Gptme {
     }
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
-        match moved_to(copy).or_else(|| workspace(copy)).filter(|workspace| !workspace.is_dir()) {
-            Some(gone) => Err(format!(
-                "its workspace {} is gone, so gptme would only add an error to it; if it is here now, run `rejoin move {} {}` \
-                 first",
-                gone.display(),
-                shell::word(&gone.to_string_lossy()),
-                shell::word(&dir.to_string_lossy())
-            )),
-            None => Ok(()),
+        let Some(own) = copy.last_dir.as_ref().filter(|own| own.source != "system-prompt") else { return Ok(()) };
+        let path = own.value.display();
+        if own.source == "workspace" {
+            return Err(format!(
+                "its settings name {path} as a directory of the home, and this home has none such, so gptme would only add an \
+                 error to it; put the project there"
+            ));
         }
+        if own.value.is_dir() {
+            return Ok(());
+        }
+        Err(format!(
+            "its workspace {path} is gone, so gptme would only add an error to it; if it is here now, run `rejoin move {} \
+             {}` first",
+            shell::word(&own.value.to_string_lossy()),
+            shell::word(&dir.to_string_lossy())
+        ))
     }
 
     fn is_state(&self, name: &str) -> bool {
@@ -170,13 +185,6 @@ fn place(store: &Arc<Store>, id: &str) -> Option<Located> {
 /// Returns the workspace that its settings name; a fork takes the directory that it is first resumed in.
 fn workspace(copy: &Copy) -> Option<&Path> {
     copy.last_dir.as_ref().filter(|dir| dir.source != "system-prompt").map(|dir| dir.value.as_path())
-}
-
-/// Returns where it is started, if gptme has to be told because its settings lead it elsewhere.
-fn moved_to(copy: &Copy) -> Option<&Path> {
-    let launch = copy.launch_dir.as_ref()?;
-    let leads_elsewhere = launch.source == "workspace" || workspace(copy).is_some_and(|own| *own != launch.value);
-    leads_elsewhere.then_some(launch.value.as_path())
 }
 
 /// Returns who holds the lock of a conversation.

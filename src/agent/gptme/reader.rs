@@ -13,7 +13,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 
 /// A few settings.
-const MAX_CONFIG: u64 = 1024 * 1024;
+pub(super) const MAX_CONFIG: u64 = 1024 * 1024;
 /// The longest path that a system takes.
 const MAX_LINK: u64 = 4096;
 /// Holds the prompt that a sub-agent was given.
@@ -22,6 +22,11 @@ const MAX_META: u64 = 16 * 1024 * 1024;
 /// Returns the file of a conversation.
 pub(super) fn conversation(dir: &Path) -> PathBuf {
     dir.join("conversation.jsonl")
+}
+
+/// Returns the file of its settings.
+pub(super) fn settings(dir: &Path) -> PathBuf {
+    dir.join("config.toml")
 }
 
 /// Reads everything that a list shows.
@@ -47,7 +52,7 @@ pub(super) fn read(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
 
 /// A fork has no settings before it is resumed for the first time.
 fn read_config(copy: &mut Copy, env: &Env) {
-    let bytes = match fsio::read_if_present(&copy.place.path.join("config.toml"), MAX_CONFIG) {
+    let bytes = match fsio::read_if_present(&settings(&copy.place.path), MAX_CONFIG) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return,
         Err(error) => {

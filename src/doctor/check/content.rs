@@ -1,11 +1,14 @@
 //! What a session holds: nothing, lines that are broken, or what its agent refuses to load.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use crate::agent;
 use crate::doctor::check::{Finding, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
 use crate::format::text::count;
-use crate::session::{CLOCK_SKEW, Health, Liveness, Session, SessionKind};
+use crate::session::{AgentKind, CLOCK_SKEW, Health, Liveness, Session, SessionKind};
 
 /// What an agent refuses to load, with what is expected instead.
 const REFUSED: [(Health, &str); 5] = [
@@ -29,6 +32,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
             findings.extend(bad_lines(session, lines));
         }
     }
+    findings.extend(unlisted(survey));
     findings
 }
 
@@ -83,6 +87,33 @@ fn refused(session: &Session) -> Vec<Finding> {
         }
     })
     .collect()
+}
+
+/// Reports each store whose agent's own list names other files once, with all sessions that its agent does not find.
+fn unlisted(survey: &Survey) -> Vec<Finding> {
+    let mut by_store: BTreeMap<(AgentKind, &Path), Vec<&Session>> = BTreeMap::new();
+    for session in &survey.scan.sessions {
+        if session.copy().health.contains(&Health::Unlisted) {
+            by_store.entry((session.agent, &session.copy().place.store.root)).or_default().push(session);
+        }
+    }
+    let finding = |((agent, root), sessions): ((AgentKind, &Path), Vec<&Session>)| {
+        let evidence = format!(
+            "{agent} does not find {} of {}: its own list names other files for them, as after the store was moved, and \
+             it looks nowhere else.",
+            count(sessions.len(), "session"),
+            root.display()
+        );
+        let finding = Finding::new(Code::Unlisted, Severity::Error, evidence)
+            .path(root)
+            .measured("a list that names other files", "a list that names these files, or none");
+        let finding = sessions.iter().fold(finding, |finding, session| finding.session(session));
+        match agent::by_kind(agent).and_then(|agent| agent.list_anew(root)) {
+            Some(command) => finding.remedy(command, format!("has {agent} make its list anew; end it first")),
+            None => finding,
+        }
+    };
+    by_store.into_iter().map(finding).collect()
 }
 
 fn planted(session: &Session) -> Option<Finding> {

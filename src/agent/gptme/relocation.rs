@@ -1,0 +1,25 @@
+//! What gptme needs to find a session from another directory: the workspace in its settings.
+//!
+//! Measured on 0.35.1: it goes to that workspace by itself and makes the link beside the settings anew. Its `-w DIR` is of
+//! no use, because it is ignored where gptme is started in DIR.
+
+use super::reader::{MAX_CONFIG, settings};
+use crate::agent::relocation::{Act, Moved, Relocation, small, text};
+use crate::format::edit::Edit;
+use crate::format::toml::{Settings, quoted};
+use crate::session::mapping::Mapping;
+
+pub(super) fn relocation(mapping: &Mapping) -> Relocation<'_> {
+    Relocation::of_each(|copy, _| {
+        let path = settings(&copy.place.path);
+        let config = small(&path, MAX_CONFIG)?.unwrap_or_default();
+        let config = Settings::parse(&config);
+        let moved = super::workspace(copy).and_then(|dir| mapping.to(dir)).zip(config.span("chat", "workspace"));
+        let Some((dir, span)) = moved else {
+            // A fork that was never resumed has no settings: it takes the directory in which it is started.
+            return Ok(Moved { acts: Vec::new(), is_kept: true });
+        };
+        let edits = vec![Edit::replace(span, quoted(text(&dir)?))];
+        Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
+    })
+}
