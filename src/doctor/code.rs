@@ -118,7 +118,7 @@ impl Code {
             Self::MissingFields => (&[Error], Health::MissingFields.meaning()),
             Self::Oversize => (&[Error], Health::Oversize.meaning()),
             Self::InvalidContent => (&[Error], Health::InvalidContent.meaning()),
-            Self::Unlisted => (&[Error], Health::Unlisted.meaning()),
+            Self::Unlisted => (&[Warning, Info], Health::Unlisted.meaning()),
             Self::Planted => (&[Warning], Health::Planted.meaning()),
             Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
             Self::LeftoverTemp => (&[Info], "a program that died left a file behind"),

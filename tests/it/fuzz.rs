@@ -3,6 +3,7 @@
 //!
 //! `REJOIN_FUZZ_SEEDS=N` tries more seeds, `REJOIN_FUZZ_SEED=S` one alone.
 
+mod kept;
 mod mutate;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,14 +17,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Gptme, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe,
-    age, id, openhands_id, put, put_kimi_json,
+    Aider, Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Gptme, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen,
+    Vibe, age, id, openhands_id, put, put_kimi_json,
 };
 use crate::world::World;
 use mutate::Random;
 
 /// How many seeds are tried unless somebody wants more.
 const SEEDS: u64 = 60;
+/// Each of these has a home of its own and half a dozen runs of the program.
+const KEPT_SEEDS: u64 = 16;
 const MAX_KIB: u64 = 64 * 1024;
 /// What the program may take of a processor, in hundredths of a second.
 const MAX_TICKS: u64 = 100;
@@ -63,7 +66,7 @@ impl Arena {
         arena.fill();
         let list = arena.run(&["list", "--all", "--counts", "--json"], b"").expect("a list");
         arena.sound = sessions(&list.stdout).expect("an answer");
-        assert!(arena.sound.len() >= 28, "{} sessions", arena.sound.len());
+        assert!(arena.sound.len() >= 42, "{} sessions", arena.sound.len());
         arena
     }
 
@@ -76,7 +79,9 @@ impl Arena {
         for path in new {
             // A registry is made with the first session, and is about every other as well.
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let is_shared = name.ends_with(".db") || matches!(name, "projects.json" | "kimi.json" | ".project_root");
+            let is_shared = name.ends_with(".db")
+                || matches!(name, "projects.json" | "kimi.json" | ".project_root" | "sessions.json");
+            let is_shared = is_shared || matches!(agent, "aider" | "letta");
             let owner = if is_shared { Owner::Agent(agent) } else { Owner::Session(agent, id.to_owned()) };
             self.targets.push(Target { path, owner });
         }
@@ -139,9 +144,12 @@ impl Arena {
                 OldVibe::session(id(n + 10)).in_dir(dir).named("Needle").turn(said.0, said.1).write_to(home);
             });
             self.add("claude", &one, |home| drop(Leo::pointer(dir, &id(n)).write_to(home)));
+            self.add("aider", "", |_| drop(Aider::history().turn(said.0, said.1).write_in_repository(dir)));
+            self.add_samples(n);
             #[cfg(feature = "sqlite")]
             self.fill_databases(n, dir);
         }
+        put(&self.world.home().join(".aider/installs.json"), "{}");
         let dirs: Vec<PathBuf> = [1, 2].map(|n| self.world.dir(&format!("work-{n}"))).into();
         let home = self.world.home();
         put_kimi_json(&home, &[&dirs[0], &dirs[1]]);
@@ -174,9 +182,15 @@ impl Arena {
         {
             self.run(args, b"").expect("what is archived, pinned and launched");
         }
+        let moved = self.world.root().join("moved");
+        let words =
+            ["move", "--agent=codex", "--yes", dirs[1].to_str().expect("a path"), moved.to_str().expect("a path")];
+        self.run(&words, b"").expect("what has moved");
         for path in files(&self.world).into_iter().filter(|path| !before.contains(path)) {
-            if !path.ends_with("lock") && !path.to_string_lossy().contains("/runs/") {
-                self.targets.push(Target { path, owner: Owner::Nobody });
+            // Which directory is launched is told by the moves.
+            let owner = if path.ends_with("moves.json") { Owner::Agent("codex") } else { Owner::Nobody };
+            if !path.ends_with("lock") {
+                self.targets.push(Target { path, owner });
             }
         }
         walkdir::WalkDir::new(self.world.root()).into_iter().filter_map(Result::ok).for_each(|entry| {
@@ -184,6 +198,32 @@ impl Arena {
                 age(entry.path());
             }
         });
+    }
+
+    /// Adds the sessions of the agents that have a sample in their own folders, under another id each time.
+    fn add_samples(&mut self, n: u32) {
+        let number = n.to_string();
+        for (agent, id, other) in [
+            ("cline", "1769940000000_river", format!("176994000000{n}_river")),
+            ("continue", &*id(1), id(n)),
+            ("letta", "no id that can be replaced", number),
+            ("nanocoder", &id(1), id(n)),
+            ("omp", "01a1f000-0000-7000-8000-000000000001", format!("01a1f000-0000-7000-8000-00000000000{n}")),
+        ] {
+            let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agent").join(agent).join("sample");
+            let entries = walkdir::WalkDir::new(&sample).into_iter().filter_map(Result::ok);
+            let sample_files: Vec<_> = entries.filter(|entry| entry.file_type().is_file()).collect();
+            self.add(agent, &other, |home| {
+                for entry in sample_files {
+                    let name = entry.path().strip_prefix(&sample).expect("a file of the sample");
+                    let text = std::fs::read_to_string(entry.path()).expect("a sample");
+                    let path = home.join(name.to_str().expect("a name").replace(id, &other));
+                    if !path.exists() {
+                        put(&path, text.replace(id, &other));
+                    }
+                }
+            });
+        }
     }
 
     #[cfg(feature = "sqlite")]
@@ -338,6 +378,9 @@ impl Arena {
                 vec!["show", "--archived", &name, "--transcript"],
                 vec!["restore", &name, "--dry-run"],
                 vec!["resume", "--last-launch"],
+                vec!["undo", "--list", "--json"],
+                vec!["undo", "--dry-run"],
+                vec!["trash", "list", "--json"],
             ]);
         }
         if path.ends_with("settings.json") {
@@ -462,25 +505,24 @@ fn sessions(json: &[u8]) -> Result<BTreeMap<(String, String), Value>, String> {
     Ok(sessions.iter().map(|session| (key(session), session.clone())).collect())
 }
 
-#[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "time and memory are looked at as Linux tells them")]
-fn a_fault_in_one_session_changes_nothing_about_any_other() {
+/// Tries seeds on all processors; `begin` makes what tries one.
+fn try_seeds<A: FnMut(u64) -> Result<(), String>>(usual: u64, begin: impl Fn() -> A + Sync) {
     let variable = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     let seeds = match variable("REJOIN_FUZZ_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..variable("REJOIN_FUZZ_SEEDS").unwrap_or(SEEDS),
+        None => 0..variable("REJOIN_FUZZ_SEEDS").unwrap_or(usual),
     };
     let next = AtomicU64::new(seeds.start);
     let failed: Vec<String> = std::thread::scope(|scope| {
         let work = || {
-            let arena = Arena::new();
+            let mut attempt = begin();
             let mut failed = Vec::new();
             loop {
                 let seed = next.fetch_add(1, Ordering::Relaxed);
                 if seed >= seeds.end {
                     return failed;
                 }
-                if let Err(why) = arena.attempt(seed) {
+                if let Err(why) = attempt(seed) {
                     failed.push(format!("REJOIN_FUZZ_SEED={seed}: {why}"));
                 }
             }
@@ -489,4 +531,18 @@ fn a_fault_in_one_session_changes_nothing_about_any_other() {
         workers.into_iter().flat_map(|worker| worker.join().expect("a worker")).collect()
     });
     assert!(failed.is_empty(), "{} seeds failed\n{}", failed.len(), failed.join("\n\n"));
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "time and memory are looked at as Linux tells them")]
+fn a_fault_in_one_session_changes_nothing_about_any_other() {
+    try_seeds(SEEDS, || {
+        let arena = Arena::new();
+        move |seed| arena.attempt(seed)
+    });
+}
+
+#[test]
+fn whatever_a_journal_a_manifest_or_the_moves_say_no_verb_loses_anything_by_it() {
+    try_seeds(KEPT_SEEDS, || kept::attempt);
 }

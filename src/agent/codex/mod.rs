@@ -242,13 +242,6 @@ impl Agent for Codex {
         if copy.health.contains(&Health::MissingFields) {
             return Err("it lacks the first record, and Codex needs that to load a session".to_owned());
         }
-        if copy.health.contains(&Health::Unlisted) {
-            let anew = self.list_anew(&copy.place.store.root).unwrap_or_default();
-            return Err(format!(
-                "Codex's own list names another file for its id, and Codex looks nowhere else; end Codex, then run `{anew}`: \
-                 it makes the list anew"
-            ));
-        }
         if prompt.is_some() && self.joins(copy) {
             let why = "Codex's background process has it open, and only a terminal session can join it";
             return Err(format!("{why}: resume it without --prompt"));

@@ -104,7 +104,10 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
             count(sessions.len(), "session"),
             root.display()
         );
-        let finding = Finding::new(Code::Unlisted, Severity::Error, evidence)
+        // In a copy of a home from elsewhere there are other troubles before this one.
+        let is_at_home = sessions.iter().any(|session| session.launch_dir_exists == Some(true));
+        let severity = if is_at_home { Severity::Warning } else { Severity::Info };
+        let finding = Finding::new(Code::Unlisted, severity, evidence)
             .path(root)
             .measured("a list that names other files", "a list that names these files, or none");
         let finding = sessions.iter().fold(finding, |finding, session| finding.session(session));
