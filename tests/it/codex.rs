@@ -670,6 +670,26 @@ fn a_terminal_joins_the_background_process_but_a_single_prompt_cannot() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "it is looked at as strace tells it")]
+fn a_lock_is_looked_at_and_never_taken() {
+    use std::os::unix::fs::MetadataExt as _;
+    // From a namespace of its own the system's table does not show every lock, so locks are tried there.
+    let is_whole = std::fs::metadata("/proc/self/ns/pid").is_ok_and(|ns| ns.ino() == 0xEFFF_FFFC);
+    if !is_whole || !crate::survival::has_strace() {
+        return;
+    }
+    let world = World::new();
+    world.add(Codex::session(id(1)).turn("one", "1"));
+    put(&lock(&world, &id(1)), "");
+    let log = world.root().join("trace");
+    let strace = ["-f", "-y", "-qq", "-e", "trace=flock,fcntl", "-o", log.to_str().expect("a path")];
+    let args = strace.iter().chain(&[env!("CARGO_BIN_EXE_rejoin"), "list", "--all"]);
+    world.from(world.root()).run("strace", args).code(0);
+    let trace = std::fs::read_to_string(&log).expect("a trace");
+    assert!(!trace.lines().any(|line| line.contains("thread-writer-locks") && line.contains("LOCK")), "{trace}");
+}
+
+#[test]
 fn without_a_lock_who_has_the_rollout_open_is_using_it() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));

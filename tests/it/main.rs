@@ -77,6 +77,7 @@ mod picker_keys;
 mod pictures;
 mod pipes;
 mod platforms;
+mod power;
 mod properties;
 mod quiet;
 mod qwen;

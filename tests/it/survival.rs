@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use crate::fixtures::{Amplifier, Claude, Codex, age_tree, id, put};
+use crate::undo::other_file_system_than;
 use crate::world::{Answer, World};
 
 const APP: &str = "/usr/bin";
@@ -85,6 +86,13 @@ fn contents(world: &World) -> BTreeSet<Vec<u8>> {
     files.map(|entry| std::fs::read(entry.path()).expect("a file that can be read")).collect()
 }
 
+/// Returns the contents of every file below a directory.
+fn contents_below(dir: &Path) -> BTreeSet<Vec<u8>> {
+    let entries = walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok);
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    files.map(|entry| std::fs::read(entry.path()).expect("a file that can be read")).collect()
+}
+
 /// Returns how many contents are nowhere any more; an agent may have gone on writing behind them.
 fn missing(world: &World, before: &BTreeSet<Vec<u8>>) -> usize {
     let now = contents(world);
@@ -120,7 +128,7 @@ fn prepared(change: &Change) -> (World, BTreeSet<Vec<u8>>) {
 }
 
 /// Returns whether this machine lets a test inject faults.
-fn has_strace() -> bool {
+pub(crate) fn has_strace() -> bool {
     let probe = ["-qq", "-e", "trace=mkdirat", "-e", "inject=mkdirat:error=EIO", "true"];
     let is_there =
         std::process::Command::new("strace").args(probe).output().is_ok_and(|answer| answer.status.success());
@@ -229,6 +237,95 @@ fn an_agent_that_writes_the_moment_its_session_is_removed_loses_nothing() {
     }
     println!("{races} races, in {met} of which the agent came in between");
     assert!(met > races / 4, "the agent hardly ever came in between: {met} of {races}");
+}
+
+#[test]
+fn what_an_agent_writes_while_a_removal_to_another_file_system_is_taken_back_is_not_written_over() {
+    let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
+    let mut met = 0;
+    for nth in 1..=16 {
+        let (world, before) = prepared(&CHANGES[5]);
+        let project = world.home().join(".claude/projects/-usr-bin");
+        let files = vec![project.join(format!("{ONE}.jsonl")), project.join(ONE).join("subagents/agent-a1.jsonl")];
+        let mut racer = Racer { files, written: Vec::new() };
+        let stop = AtomicBool::new(false);
+        let (log, inject) = (world.root().join("strace.log"), format!("inject=fsync:error=EIO:when={nth}+"));
+        let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=fsync", "-e", &inject];
+        let args = fixed.iter().chain(&[env!("CARGO_BIN_EXE_rejoin")]).chain(CHANGES[5].args);
+        let answer = std::thread::scope(|scope| {
+            scope.spawn(|| racer.race(&stop));
+            let answer = world.from(world.root()).with("XDG_STATE_HOME", elsewhere.path()).run("strace", args);
+            stop.store(true, Ordering::Relaxed);
+            answer
+        });
+        met += usize::from(!racer.written.is_empty());
+        let (mut now, kept) = (contents(&world), contents_below(elsewhere.path()));
+        now.extend(kept);
+        for was in &before {
+            let is_there = now.range(was.clone()..).next().is_some_and(|is| is.starts_with(was));
+            assert!(is_there, "{inject}: {:?} is lost\n{}", String::from_utf8_lossy(was), answer.stderr());
+        }
+        for line in &racer.written {
+            let is_there = holds(world.root(), line) || holds(elsewhere.path(), line);
+            assert!(is_there, "{inject}: {line:?} is lost\n{}\n{}", answer.stdout(), answer.stderr());
+        }
+        std::fs::remove_dir_all(elsewhere.path().join("rejoin")).expect("its state");
+    }
+    assert!(met > 0, "the agent never came in between");
+}
+
+#[test]
+fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
+    if !has_strace() {
+        return;
+    }
+    for swapped in ["tool-results/deep", "tool-results"] {
+        let world = World::on_disk();
+        let session = Claude::session(id(1)).in_dir(APP).turn("x", "y");
+        let names = ["a.txt", "b.txt", "c.txt", "d.txt"];
+        let deep = |name: &str| format!("tool-results/deep/{name}");
+        world.add(names.iter().fold(session, |session, name| session.side_file(&deep(name), "a")));
+        age_tree(&world.home());
+        world.rejoin(["delete", ONE, "--yes"]).code(0);
+        let trash = world.home().join(".local/state/rejoin/trash");
+        // The trash may get another name before it is emptied.
+        let begun = || {
+            let mut entries = walkdir::WalkDir::new(&trash).into_iter().filter_map(Result::ok);
+            let last = entries.find(|entry| entry.path().ends_with("deep/d.txt"))?.into_path();
+            let has_begun = !last.with_file_name("a.txt").exists();
+            has_begun.then(|| last.ancestors().nth(3).expect("the side directory").to_owned())
+        };
+        let outside = world.dir("outside");
+        names.iter().for_each(|name| {
+            put(&outside.join(name), "mine");
+            put(&outside.join("deep").join(name), "mine");
+        });
+        let log = world.root().join("strace.log");
+        let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=unlinkat,unlink"];
+        let delay = ["-e", "inject=unlinkat,unlink:delay_enter=60000"];
+        let purge = [env!("CARGO_BIN_EXE_rejoin"), "trash", "purge", "--every", "--yes"];
+        let args: Vec<&str> = fixed.into_iter().chain(delay).chain(purge).collect();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let wait = || std::thread::sleep(std::time::Duration::from_millis(1));
+                let side = (0..10_000).find_map(|_| {
+                    begun().or_else(|| {
+                        wait();
+                        None
+                    })
+                });
+                let side = side.expect("a removal that has begun");
+                std::fs::rename(side.join(swapped), world.root().join("aside")).expect("a directory out of the way");
+                std::os::unix::fs::symlink(&outside, side.join(swapped)).expect("a link");
+            });
+            world.from(world.root()).run("strace", &args);
+        });
+        for name in names {
+            for path in [outside.join(name), outside.join("deep").join(name)] {
+                assert!(path.exists(), "{swapped} was swapped, and {} was removed", path.display());
+            }
+        }
+    }
 }
 
 #[test]

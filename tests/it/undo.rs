@@ -422,13 +422,17 @@ fn while_a_copy_of_a_session_cannot_be_read_nothing_of_it_is_put_back() {
 }
 
 /// Makes a directory on another file system than the worlds are on, where this machine has one.
-#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 pub(crate) fn other_file_system() -> Option<tempfile::TempDir> {
+    other_file_system_than(World::new().root())
+}
+
+/// Makes a directory on another file system than this one is on.
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+pub(crate) fn other_file_system_than(this: &Path) -> Option<tempfile::TempDir> {
     use std::os::unix::fs::MetadataExt as _;
     let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
-    let worlds = World::new();
     let dirs = [std::env::temp_dir(), "/dev/shm".into()];
-    let other = dirs.into_iter().find(|dir| device(dir).is_some_and(|its| Some(its) != device(worlds.root())));
+    let other = dirs.into_iter().find(|dir| device(dir).is_some_and(|its| Some(its) != device(this)));
     let other = other.and_then(|dir| tempfile::tempdir_in(dir).ok());
     if other.is_none() {
         println!("skipped: there is no other file system here");

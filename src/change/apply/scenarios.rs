@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use crate::change::apply::journal::{ItemRecord, StepRecord};
 use crate::change::apply::run::{ItemResult, Outcome, run_on};
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::apply::trash::{Purge, purge};
 use crate::change::apply::tree;
-use crate::change::apply::undo::{Report, UndoResult, Which, recover_on, undo_on};
-use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::change::apply::undo::{Hindrance, Report, UndoResult, Which, recover_on, undo_on};
+use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step};
 use crate::format::edit::Edit;
+use crate::session::tests::copy;
 use crate::system::disk::memory::{Memory, Node, Verdict};
 use crate::system::disk::{self, Disk, For, System};
 use crate::system::fsio::Kind;
@@ -24,6 +26,8 @@ use crate::system::stamp::{self, Stamp};
 pub(super) struct Place {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) base: PathBuf,
+    /// Tells whether a process uses the session that lies at these paths.
+    pub(super) is_held: Box<dyn Fn(&[&Path]) -> bool>,
 }
 
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -31,7 +35,7 @@ pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 impl Place {
     /// Lays out a store; with `apart` the state directory is on another file system, where that can be.
     fn new(disk: Arc<dyn Disk>, base: PathBuf) -> Self {
-        let place = Self { disk, base };
+        let place = Self { disk, base, is_held: Box::new(|_| false) };
         for (path, text) in [
             ("store/a.jsonl", "one\ntwo\n"),
             ("store/a/subagents/b.jsonl", "three\n"),
@@ -131,9 +135,9 @@ impl Place {
                 trash("store/b.jsonl"),
             ],
         ];
-        let item = |steps| Item {
+        let item = |steps: Vec<Step>| Item {
             about: About::Other("something".into()),
-            seen: SmallVec::new(),
+            seen: SmallVec::from_iter([seen(steps[0].path())]),
             code: "named",
             reason: "named".into(),
             steps,
@@ -152,27 +156,39 @@ impl Place {
         let file = self.disk.open((&ready, "x".as_ref()), For::New)?;
         self.disk.add(&file, b"put")?;
         self.disk.sync(&file)?;
-        Ok(run_on(&state_dir, change, now(), &|_| None, &mut |_| {})?)
+        let look = |seen: &Seen| {
+            let item = change.items.iter().find(|item| item.steps[0].path() == &*seen.place.path);
+            let paths: Vec<&Path> = item?.steps.iter().map(Step::path).collect();
+            (self.is_held)(&paths).then(|| HELD.to_owned())
+        };
+        Ok(run_on(&state_dir, change, now(), &look, &mut |_| {})?)
+    }
+
+    fn hindrance(&self, record: &ItemRecord) -> Option<Hindrance> {
+        let paths: Vec<&Path> = record.steps.iter().map(StepRecord::path).collect();
+        (self.is_held)(&paths).then(|| Hindrance::held(HELD))
     }
 
     /// Tries the same where it may fail.
     pub(super) fn try_undo_all(&self) -> Option<Report> {
         let state_dir = self.state("undo").ok()?;
-        recover_on(&state_dir, now(), &mut |_| None).ok()?;
-        undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |_| None).ok()
+        recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).ok()?;
+        undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |record| self.hindrance(record)).ok()
     }
 
     /// Recovers what was cut off, and returns what was said.
     pub(super) fn recover(&self) -> Vec<String> {
         let state_dir = self.state("delete").expect("a state directory");
-        recover_on(&state_dir, now(), &mut |_| None).expect("a recovery")
+        recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery")
     }
 
     /// Recovers what was cut off, and undoes every run; returns what was said.
     pub(super) fn undo_all(&self) -> Vec<String> {
         let state_dir = self.state("undo").expect("a state directory");
-        let mut said = recover_on(&state_dir, now(), &mut |_| None).expect("a recovery");
-        while let Ok(report) = undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |_| None) {
+        let mut said = recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
+        while let Ok(report) =
+            undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |record| self.hindrance(record))
+        {
             said.extend(report.items.iter().filter_map(|item| match item {
                 UndoResult::Refused(why) => Some(why.clone()),
                 _ => None,
@@ -183,6 +199,16 @@ impl Place {
         }
         said
     }
+}
+
+/// What is said of a session that a process uses.
+const HELD: &str = "it is in use by process 9";
+
+/// What was seen of a session that lies at a path, when it was planned to change it.
+fn seen(path: &Path) -> Seen {
+    let mut copy = copy("a");
+    copy.place.path = path.into();
+    Seen::of(&copy)
 }
 
 pub(super) fn now() -> jiff::Timestamp {

@@ -169,6 +169,14 @@ pub(crate) struct Hindrance {
     is_held: bool,
 }
 
+#[cfg(test)]
+impl Hindrance {
+    /// Makes one of a session that a process holds.
+    pub(super) fn held(why: &str) -> Self {
+        Self { why: why.to_owned(), is_held: true }
+    }
+}
+
 /// Says of an item why it should be left alone.
 pub(crate) type LookAgain<'l> = dyn FnMut(&ItemRecord) -> Option<Hindrance> + 'l;
 

@@ -1,11 +1,14 @@
 //! One stage of a schedule: a verb, or the recovery after it, with what goes wrong meanwhile.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::change::apply::explore::start::{Answer, Past, Start, place};
+use crate::change::apply::explore::start::{Answer, Past, Start, at, place};
+use crate::change::apply::scenarios::{Files, Place};
 use crate::system::disk::memory::{Actor, Memory, Verdict};
 
 /// The errors that the manuals of the calls list for a disk that is full, broken, or not ours.
@@ -32,9 +35,11 @@ pub(super) enum Act {
     TakePlace,
     /// Somebody swaps a directory for a link to where other things are.
     Swap,
+    /// A process begins to use the sessions.
+    Hold,
 }
 
-pub(super) const ACTS: [Act; 9] = [
+pub(super) const ACTS: [Act; 10] = [
     Act::Append,
     Act::AppendBelow,
     Act::AppendBoth,
@@ -44,7 +49,11 @@ pub(super) const ACTS: [Act; 9] = [
     Act::AppendMoved,
     Act::TakePlace,
     Act::Swap,
+    Act::Hold,
 ];
+
+/// There while a process uses the sessions.
+const HELD: &str = "/home/held";
 
 /// Where the other process writes, and what.
 pub(super) const MINE: [(&str, &str); 7] = [
@@ -67,7 +76,7 @@ impl Act {
             Self::AppendInfo | Self::ReplaceInfo => &[2],
             Self::TakePlace => &[3, 4],
             Self::AppendMoved => &[5, 6],
-            Self::TakeInfo | Self::Swap => &[],
+            Self::TakeInfo | Self::Swap | Self::Hold => &[],
         }
     }
 
@@ -78,6 +87,7 @@ impl Act {
             Self::AppendInfo | Self::ReplaceInfo | Self::TakeInfo => item == 1,
             Self::TakePlace => item == 1 || item == 2,
             Self::AppendMoved => item == 3,
+            Self::Hold => true,
         }
     }
 
@@ -134,6 +144,8 @@ pub(super) struct Played {
     /// The disk right before each call that changes something and comes after the last event, and after all of them, with
     /// the number of the call.
     pub(super) moments: Vec<(u64, Memory, Past)>,
+    /// What was changed although a process used it when it was looked at.
+    pub(super) touched: Option<PathBuf>,
 }
 
 #[derive(Default)]
@@ -176,13 +188,32 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
             verdict
         }
     });
+    // What was in use when it was looked at, as it was then.
+    let held: Rc<RefCell<Vec<(Vec<PathBuf>, Files)>>> = Rc::default();
+    let looked = (memory.clone(), Rc::clone(&held));
+    let is_held = move |paths: &[&Path]| {
+        let (memory, held) = &looked;
+        let is_held = memory.actor().read(HELD).is_some();
+        if is_held {
+            held.borrow_mut().push((paths.iter().map(|path| (*path).to_owned()).collect(), at(memory, paths)));
+        }
+        is_held
+    };
+    let place = Place { is_held: Box::new(is_held), ..place(&memory) };
     let answer = match stage {
-        0 => start.act(&place(&memory)),
+        0 => start.act(&place),
         _ => {
-            place(&memory).try_undo_all();
+            place.try_undo_all();
             Answer::None
         }
     };
+    let acts_too =
+        events.iter().any(|(_, _, event)| matches!(event, Event::Act(which) if ACTS[which % ACTS.len()] != Act::Hold));
+    let is_touched = |(paths, was): &(Vec<PathBuf>, Files)| {
+        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        !acts_too && at(&memory, &paths) != *was
+    };
+    let touched = held.borrow().iter().find(|held| is_touched(held)).map(|(paths, _)| paths[0].clone());
     memory.restart();
     let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
     let moments = seen.moments.into_iter().map(|(at, memory, written)| {
@@ -194,7 +225,7 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
     if keeps {
         moments.push((seen.calls.len() as u64 + 1, memory.fork(), past));
     }
-    Played { memory, answer, past, calls: seen.calls, moments }
+    Played { memory, answer, past, calls: seen.calls, moments, touched }
 }
 
 /// Loses power: the digits of `choices` say which outcome each decision has. Returns how many each had.
@@ -248,6 +279,7 @@ fn act(act: Act, actor: &Actor<'_>) {
             actor.rename("/home/store/a", "/home/aside");
             actor.symlink("/home/store/a", "/outside");
         }
+        Act::Hold => actor.put(HELD, "9"),
         _ => act.written().iter().map(|place| MINE[*place]).for_each(|(path, text)| actor.add(path, text)),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::change::apply::explore::play::{ACTS, Event, MINE, When};
+use crate::change::apply::explore::play::{ACTS, Act, Event, MINE, When};
 use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::apply::scenarios::{Files, Place, now};
 use crate::change::apply::trash::{Purge, Purged, purge};
@@ -89,14 +89,22 @@ impl Past {
         self.has_taken |= events
             .iter()
             .any(|(_, _, event)| matches!(event, Event::Act(which) if !ACTS[which % ACTS.len()].only_adds()));
-        self.has_actor |= events.iter().any(|(_, _, event)| matches!(event, Event::Act(_)));
+        self.has_actor |= events
+            .iter()
+            .any(|(_, _, event)| matches!(event, Event::Act(which) if ACTS[which % ACTS.len()] != Act::Hold));
         self.has_lost_power |= events.iter().any(|(_, _, event)| matches!(event, Event::PowerLoss(_)));
         self
     }
 }
 
 pub(super) fn place(memory: &Memory) -> Place {
-    Place { disk: memory.shared(), base: "/home".into() }
+    Place { disk: memory.shared(), base: "/home".into(), is_held: Box::new(|_| false) }
+}
+
+/// Returns the files of the store that are at these paths or below them.
+pub(super) fn at(memory: &Memory, paths: &[&Path]) -> Files {
+    let wanted: Vec<&Path> = paths.iter().filter_map(|path| path.strip_prefix("/home/store").ok()).collect();
+    store(memory).into_iter().filter(|(path, _)| wanted.iter().any(|wanted| path.starts_with(wanted))).collect()
 }
 
 /// Returns the files of the store.

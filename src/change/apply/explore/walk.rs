@@ -131,8 +131,10 @@ impl<'s> Walk<'s> {
             let played = self.play(node, 1, &[], true);
             self.deaths(node, 1, &[], played.moments, LOSSES[2], &counts.recoveries)
         })?;
-        let seeds: Vec<u64> = (0..rest.max(64)).collect();
-        self.each(&seeds, Some(wanted), 0, |seed| self.draw(&root, whole.calls.len() as u64, Draw(*seed)))?;
+        // A few are drawn even where there are as many as were wanted already.
+        let seeds: Vec<u64> = (0..if is_quick { 8 } else { rest.max(64) }).collect();
+        let until = wanted.max(counts.schedules() + 1);
+        self.each(&seeds, Some(until), 0, |seed| self.draw(&root, whole.calls.len() as u64, Draw(*seed), !is_quick))?;
         Ok(())
     }
 
@@ -166,6 +168,7 @@ impl<'s> Walk<'s> {
         for stage in 0..2 {
             let events: Vec<When> = schedule.iter().filter(|(of, _, _)| *of == stage).copied().collect();
             let played = self.play(&node, stage, &events, false);
+            self.check_untouched(&node, &events, &played)?;
             if stage == 0 {
                 self.check_answer(&node, &events, &played)?;
             }
@@ -182,8 +185,9 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Plays a stage with one to three faults that are drawn, then the recovery from some of what that leaves.
-    fn draw(&self, root: &Node, calls: u64, mut draw: Draw) -> Found<Vec<Node>> {
+    /// Plays a stage with one to three faults that are drawn, then the recovery from some of what that leaves; if it `dies`,
+    /// also at each moment of either.
+    fn draw(&self, root: &Node, calls: u64, mut draw: Draw, dies: bool) -> Found<Vec<Node>> {
         let mut events = |stage, most| -> Vec<When> {
             let count = 1 + draw.below(most);
             (0..count).map(|_| (stage, 1 + draw.below(calls + 20), draw.event())).collect()
@@ -191,11 +195,15 @@ impl<'s> Walk<'s> {
         let (first, second) = (events(0, 3), events(1, 2));
         let played = self.play(root, 0, &first, true);
         let mut nodes = self.end(root, 0, &first, &played, &self.counts.drawn)?;
-        nodes.extend(self.deaths(root, 0, &first, played.moments, LOSSES[2], &self.counts.drawn)?);
+        if dies {
+            nodes.extend(self.deaths(root, 0, &first, played.moments, LOSSES[2], &self.counts.drawn)?);
+        }
         for node in nodes.iter().step_by(7) {
             let played = self.play(node, 1, &second, true);
             self.end(node, 1, &second, &played, &self.counts.drawn)?;
-            self.deaths(node, 1, &second, played.moments, 2, &self.counts.drawn)?;
+            if dies {
+                self.deaths(node, 1, &second, played.moments, 2, &self.counts.drawn)?;
+            }
         }
         Ok(Vec::new())
     }
@@ -238,6 +246,7 @@ impl<'s> Walk<'s> {
 
     /// The stage came to its end.
     fn end(&self, from: &Node, stage: usize, events: &[When], played: &Played, count: &AtomicU64) -> Found<Vec<Node>> {
+        self.check_untouched(from, events, played)?;
         if stage == 0 {
             self.check_answer(from, events, played)?;
         }
@@ -293,6 +302,13 @@ impl<'s> Walk<'s> {
             .and_then(|()| start.check_lasting(memory, *past))
             .and_then(|()| start.check_recovered(memory, *past));
         checked.map_err(|why| Failure { why, schedule: schedule.clone() })
+    }
+
+    /// What was in use when it was looked at is left alone.
+    fn check_untouched(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
+        let Some(path) = &played.touched else { return Ok(()) };
+        let schedule = from.schedule.iter().chain(events).copied().collect();
+        Err(Failure { why: format!("{} was changed while a process used it", path.display()), schedule })
     }
 
     fn check_answer(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {

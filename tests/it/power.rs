@@ -1,0 +1,123 @@
+//! What reaches the disk before what, so that a loss of power at any moment leaves a change as it was: `strace` tells in
+//! which order the real program writes, names and syncs. The explorer has the same rules on a disk in memory.
+#![expect(clippy::disallowed_macros, reason = "whoever runs the tests should know which did nothing")]
+
+use std::path::Path;
+
+use crate::fixtures::{Amplifier, Claude, age_tree, id};
+use crate::survival::has_strace;
+use crate::undo::other_file_system;
+use crate::world::World;
+
+/// A call that succeeded: its name, and its arguments with the path of each handle in angle brackets.
+#[derive(Debug)]
+struct Call {
+    name: String,
+    arguments: String,
+}
+
+impl Call {
+    /// Returns whether it syncs what has this end of a path.
+    fn syncs(&self, end: &str) -> bool {
+        self.name == "fsync" && self.arguments.contains(&format!("{end}>"))
+    }
+
+    /// Returns whether it gives something another name, or takes one.
+    fn renames(&self) -> bool {
+        self.name.starts_with("rename") || self.name.starts_with("link")
+    }
+}
+
+/// A world with a session that has files beside it and below, and one that lacks its record.
+fn world() -> World {
+    let world = World::new();
+    let app = world.dir("app");
+    let session = Claude::session(id(1)).in_dir(&app).turn("one", "1");
+    world.add(session.subagent("agent-a1", "look", "ok").side_file("tool-results/deep/a.txt", "a"));
+    world.add(Amplifier::session(id(2)).in_dir(&app).turn("two", "2"));
+    age_tree(&world.home());
+    world
+}
+
+/// Runs the program and returns the calls that it made.
+fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
+    let log = world.root().join("trace");
+    let calls = "trace=fsync,renameat2,renameat,rename,linkat,unlinkat,mkdirat,write,openat";
+    let strace = ["-f", "-y", "-qq", "-s", "300", "-e", calls, "-o", log.to_str().expect("a path")];
+    let args: Vec<&str> =
+        strace.iter().copied().chain([env!("CARGO_BIN_EXE_rejoin")]).chain(args.iter().copied()).collect();
+    let call = world.from(world.root());
+    let call = match state {
+        Some(state) => call.with("XDG_STATE_HOME", state),
+        None => call,
+    };
+    call.run("strace", &args).code(0);
+    let text = std::fs::read_to_string(&log).expect("a trace");
+    let parsed = text.lines().filter(|line| !line.contains("= -1 ")).filter_map(|line| {
+        let (_, call) = line.split_once(' ')?;
+        let (name, arguments) = call.trim_start().split_once('(')?;
+        Some(Call { name: name.to_owned(), arguments: arguments.to_owned() })
+    });
+    parsed.collect()
+}
+
+/// Returns where the first such call is, at or after a place.
+#[track_caller]
+fn first(calls: &[Call], from: usize, what: &str, is_it: impl Fn(&Call) -> bool) -> usize {
+    let found = calls.iter().skip(from).position(is_it);
+    from + found.unwrap_or_else(|| panic!("{what}: there is no such call after the {from}th in {calls:#?}"))
+}
+
+#[test]
+fn the_plan_is_on_the_disk_before_the_first_change_and_what_went_before_it_is_said() {
+    if !has_strace() {
+        return;
+    }
+    let world = world();
+    let calls = traced(&world, None, &["delete", &id(1), "--yes"]);
+    let change =
+        first(&calls, 0, "a change of the store", |call| call.renames() && call.arguments.contains("/.claude/"));
+    let planned =
+        first(&calls, 0, "the plan", |call| call.name == "write" && call.arguments.contains(r#"\"event\":\"item\""#));
+    for (what, end) in [("its bytes", ".jsonl"), ("its name", "rejoin/runs"), ("the name of its trash", "rejoin/trash")]
+    {
+        let synced = first(&calls, planned, what, |call| call.syncs(end));
+        assert!(synced < change, "{what} came on the disk after the first change: {calls:#?}");
+    }
+    let last = calls.iter().rposition(|call| call.renames() && call.arguments.contains("/.claude/")).expect("a change");
+    let said = first(&calls, last, "the answer", |call| call.name == "write" && call.arguments.starts_with("1<"));
+    let is_trash = |call: &Call| {
+        call.name == "fsync" && call.arguments.contains("/rejoin/trash/") && !call.arguments.contains("/0-")
+    };
+    assert!(first(&calls, last, "the trash", is_trash) < said, "{calls:#?}");
+    assert!(first(&calls, last, "the place that it left", |call| call.syncs("-app")) < said, "{calls:#?}");
+}
+
+#[test]
+fn what_explains_a_new_file_is_on_the_disk_before_it_gets_its_name() {
+    if !has_strace() {
+        return;
+    }
+    let world = world();
+    let calls = traced(&world, None, &["backfill", "--every"]);
+    let made =
+        first(&calls, 0, "a note", |call| call.name == "write" && call.arguments.contains(r#"\"event\":\"made\""#));
+    let synced =
+        first(&calls, made, "the note on the disk", |call| call.syncs(".jsonl") && call.arguments.contains("/runs/"));
+    let named = first(&calls, 0, "the file", |call| call.renames() && call.arguments.contains("\"session-info.json\""));
+    assert!(synced < named, "{calls:#?}");
+}
+
+#[test]
+fn a_copy_on_another_file_system_is_on_the_disk_with_its_directories_before_the_original_goes() {
+    let Some(elsewhere) = other_file_system().filter(|_| has_strace()) else { return };
+    let world = world();
+    let calls = traced(&world, Some(elsewhere.path()), &["delete", &id(1), "--yes"]);
+    // What is removed only from then on is the original, deepest first.
+    let gone = first(&calls, 0, "a removal", |call| call.name == "unlinkat" && call.arguments.contains("deep"));
+    for dir in ["tool-results", "tool-results/deep", "subagents"] {
+        let is_it = |call: &Call| call.syncs(dir) && call.arguments.contains("/rejoin/trash/");
+        let synced = first(&calls, 0, dir, is_it);
+        assert!(synced < gone, "{dir} of the copy came on the disk after the original had gone: {calls:#?}");
+    }
+}
