@@ -64,6 +64,7 @@ mod listing;
 mod mac_disk;
 mod manual;
 mod move_agents;
+mod move_corpora;
 mod move_faults;
 mod nanocoder;
 mod omp;

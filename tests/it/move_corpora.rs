@@ -1,0 +1,80 @@
+//! What real clients left on disk follows a directory that has moved, and comes back by `undo` byte for byte.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::contract::DoctorReport;
+use crate::contract::changes::Move;
+use crate::facts::{copy_tree, corpora};
+use crate::picture::{Picture, picture};
+use crate::undo::assert_same;
+use crate::world::{Call, World};
+
+/// Long after the last of these sessions, so that none of them may be in use.
+fn later(world: &World) -> Call<'_> {
+    world.with("REJOIN_NOW", "2027-01-01T00:00:00Z")
+}
+
+/// Returns the directory of each session, by its id.
+fn dirs(world: &World) -> BTreeMap<String, PathBuf> {
+    let sessions = later(world).rejoin(["list", "--all", "--json"]).code(0).sessions();
+    // A sub-agent goes where its session goes, and is launched nowhere.
+    let launched = sessions.iter().filter(|session| session.parent_id.is_none());
+    launched.filter_map(|session| Some((session.id.clone(), PathBuf::from(session.launch_path()?)))).collect()
+}
+
+/// Looks at a home, but not at what this program keeps in it.
+fn stores(world: &World) -> Picture {
+    let mut picture = picture(&world.home());
+    let own = [".local/state", ".local/share/rejoin"].map(Path::new);
+    // The directories above what this program keeps get a new time.
+    let is_above = |path: &Path| own.iter().any(|own| own.starts_with(path));
+    picture.retain(|path, _| !is_above(path) && !own.iter().any(|own| path.starts_with(own)));
+    picture
+}
+
+#[test]
+fn every_real_session_of_a_directory_follows_it_and_no_other_and_undo_brings_every_byte_back() {
+    for (agent, folder) in corpora() {
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        let (before, was) = (stores(&world), dirs(&world));
+        let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
+        was.values().for_each(|dir| *counts.entry(dir).or_default() += 1);
+        let Some((old, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { continue };
+        let (old, new) = (old.to_owned(), world.dir("moved place"));
+        let args = [Path::new("move"), &old, &new, Path::new("--yes"), Path::new("--json")];
+        let done: Move = later(&world).rejoin(args).code_is_one_of(&[0, 3]).json();
+        assert_eq!(done.failed, 0, "{agent}");
+        // Kilo would go on in the directory that its database names, and of copies in two directories a person keeps one
+        // first: these are left alone, and the answer says what to do.
+        let stays = |id: &str| done.unplanned.iter().any(|left| left.about.ends_with(id));
+        for left in &done.unplanned {
+            assert!(left.reason.contains("kilo import") || left.reason.contains("--keep 1"), "{agent}: {left:?}");
+        }
+        let is = dirs(&world);
+        assert_eq!(is.len(), was.len(), "{agent}: no session comes or goes");
+        let mut followed = 0;
+        for (id, dir) in &was {
+            let expected = match dir.strip_prefix(&old) {
+                Ok(below) if !stays(id) => {
+                    followed += 1;
+                    new.join(below)
+                }
+                _ => dir.clone(),
+            };
+            assert_eq!(is[id], expected, "{agent}: {id}");
+        }
+        assert_eq!(followed == 0, agent == "kilo", "{agent}");
+        let report: DoctorReport = later(&world).rejoin(["doctor", "--json"]).json();
+        let old_text = old.to_str().expect("a path in UTF-8");
+        let of_old = report.findings.iter().filter(|finding| finding.code == "missing-directory");
+        let of_old: Vec<_> = of_old.filter(|finding| finding.paths.iter().any(|path| path.path == old_text)).collect();
+        assert!(!done.unplanned.is_empty() || of_old.is_empty(), "{agent}: {of_old:?}");
+        if followed > 0 {
+            later(&world).rejoin(["undo"]).code(0);
+        }
+        assert_same(&before, &stores(&world), agent);
+        assert_eq!(dirs(&world), was, "{agent}");
+    }
+}
