@@ -185,6 +185,29 @@ fn what_each_agent_keeps_lies_where_it_looks_from_the_new_directory() {
 }
 
 #[test]
+fn what_claude_code_has_noted_of_a_project_goes_with_the_last_of_its_sessions() {
+    let world = World::new();
+    let (old, new) = app(&world);
+    let projects = world.home().join(".claude/projects");
+    let notes = |dir: &Path| projects.join(claude_slug(dir)).join("memory/MEMORY.md");
+    (1..=2).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir(&old).turn("x", "y"))));
+    put(&notes(&old), "use tabs");
+    let before = picture_of_stores(&world.home());
+    world.rejoin(args(&old, &new, &["--yes", "--session", &id(1)])).code(0);
+    assert!(notes(&old).is_file() && !notes(&new).exists(), "one of its sessions is still there");
+    world.rejoin(args(&old, &new, &["--yes"])).code(0);
+    assert_eq!(std::fs::read_to_string(notes(&new)).expect("notes"), "use tabs");
+    assert!(!notes(&old).exists());
+    world.rejoin(["undo"]).code(0);
+    world.rejoin(["undo"]).code(0);
+    assert_same(&before, &picture_of_stores(&world.home()), "after both");
+    put(&notes(&new), "use spaces");
+    world.rejoin(args(&old, &new, &["--yes"])).code(0);
+    assert_eq!(std::fs::read_to_string(notes(&new)).expect("notes"), "use spaces", "what is there is not written over");
+    assert_eq!(std::fs::read_to_string(notes(&old)).expect("notes"), "use tabs");
+}
+
+#[test]
 fn two_directories_that_share_a_project_are_told_apart() {
     let world = World::new();
     let (dotted, dashed, new) = (world.dir("work/a.b"), world.dir("work/a-b"), world.dir("work/c"));

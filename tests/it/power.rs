@@ -1,6 +1,5 @@
 //! What reaches the disk before what, so that a loss of power at any moment leaves a change as it was: `strace` tells in
 //! which order the real program writes, names and syncs. The explorer has the same rules on a disk in memory.
-#![expect(clippy::disallowed_macros, reason = "whoever runs the tests should know which did nothing")]
 
 use std::path::Path;
 

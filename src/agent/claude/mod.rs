@@ -255,11 +255,11 @@ impl Agent for Claude {
     fn relocation<'a>(
         &'a self,
         store: &'a Store,
-        _moves: &'a [DirMove],
+        moves: &'a [DirMove],
         mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(store, mapping))
+        Ok(relocation::relocation(store, moves, mapping))
     }
 
     fn retitle(&self, copy: &Copy, title: &str) -> Result<(PathBuf, Edit), String> {

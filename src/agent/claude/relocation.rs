@@ -5,15 +5,16 @@
 //! `cwd`, so no record is rewritten; 2.1.197 passes it over and goes by the project alone. A second transcript of the same
 //! id makes 2.1.330 refuse both.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use crate::agent::claude::records::project_of;
 use crate::agent::is_there;
-use crate::agent::relocation::{Act, Moved, Relocation, added_line, small, text};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation, added_line, small, text};
 use crate::format::edit::{Edit, json_string, json_value};
 use crate::format::json_text::members;
-use crate::session::Store;
 use crate::session::mapping::Mapping;
+use crate::session::{Copy, Store};
 use crate::system::env::Env;
 
 /// The client's own settings and what it keeps of each directory: megabytes where there are thousands.
@@ -21,8 +22,8 @@ const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
 /// A record of CAT holds one path.
 const MAX_RECORD: u64 = 64 * 1024;
 
-pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocation<'a> {
-    Relocation::of_each(move |copy, to| {
+pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a Mapping) -> Relocation<'a> {
+    let each = move |copy: &Copy, to: &Path| {
         let (place, to) = (&copy.place, text(to)?);
         // A project that a person named stays what it is called.
         let named = place.project.as_deref().filter(|project| !project.starts_with('-'));
@@ -45,7 +46,19 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
         let edits = vec![added_line(&place.path, &record.to_string())?];
         acts.push(Act::Edit { from: place.path.to_path_buf(), to: project.join(name), edits });
         Ok(Moved::by(acts))
-    })
+    };
+    // Of several that go to one directory, the first.
+    let notes: BTreeMap<PathBuf, PathBuf> = moves.iter().rev().filter_map(|gone| memory(store, gone)).collect();
+    Relocation { once: notes.into_iter().map(|(to, from)| Act::Move { from, to }).collect(), each: Box::new(each) }
+}
+
+/// Returns where what the client has noted of a project goes, and where it is. It goes where all of its sessions do, unless
+/// there are notes already.
+fn memory(store: &Store, gone: &DirMove) -> Option<(PathBuf, PathBuf)> {
+    let projects = store.root.join("projects");
+    let old = projects.join(project_of(gone.from.to_str()?)).join("memory");
+    let new = projects.join(project_of(gone.to.to_str()?)).join("memory");
+    (gone.is_whole && old.is_dir() && !is_there(&new)).then_some((new, old))
 }
 
 /// What the client keeps of directories: trust and costs in its global file, and where each prompt was typed.

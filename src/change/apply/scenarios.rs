@@ -26,9 +26,11 @@ use crate::system::stamp::{self, Stamp};
 pub(super) struct Place {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) base: PathBuf,
-    /// Tells whether a process uses the session that lies at these paths.
-    pub(super) is_held: Box<dyn Fn(&[&Path]) -> bool>,
+    pub(super) is_held: IsHeld,
 }
+
+/// Tells whether a process uses the session that lies at these paths.
+pub(super) type IsHeld = Box<dyn Fn(&[&Path]) -> bool>;
 
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 

@@ -12,6 +12,7 @@
 //! `REJOIN_SCHEDULES=N` tries N schedules in place of the usual number. One that fails is printed; they are the same in
 //! every run. `.ci/explore` tries a million of them with an optimised build.
 
+mod held;
 mod play;
 mod start;
 mod walk;

@@ -1,14 +1,12 @@
 //! One stage of a schedule: a verb, or the recovery after it, with what goes wrong meanwhile.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::change::apply::explore::start::{Answer, Past, Start, at, place};
-use crate::change::apply::scenarios::{Files, Place};
+use crate::change::apply::explore::held::Held;
+use crate::change::apply::explore::start::{Answer, Past, Start};
 use crate::system::disk::memory::{Actor, Memory, Verdict};
 
 /// The errors that the manuals of the calls list for a disk that is full, broken, or not ours.
@@ -51,9 +49,6 @@ pub(super) const ACTS: [Act; 10] = [
     Act::Swap,
     Act::Hold,
 ];
-
-/// There while a process uses the sessions.
-const HELD: &str = "/home/held";
 
 /// Where the other process writes, and what.
 pub(super) const MINE: [(&str, &str); 7] = [
@@ -188,18 +183,8 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
             verdict
         }
     });
-    // What was in use when it was looked at, as it was then.
-    let held: Rc<RefCell<Vec<(Vec<PathBuf>, Files)>>> = Rc::default();
-    let looked = (memory.clone(), Rc::clone(&held));
-    let is_held = move |paths: &[&Path]| {
-        let (memory, held) = &looked;
-        let is_held = memory.actor().read(HELD).is_some();
-        if is_held {
-            held.borrow_mut().push((paths.iter().map(|path| (*path).to_owned()).collect(), at(memory, paths)));
-        }
-        is_held
-    };
-    let place = Place { is_held: Box::new(is_held), ..place(&memory) };
+    let held = Held::default();
+    let place = held.place(&memory);
     let answer = match stage {
         0 => start.act(&place),
         _ => {
@@ -207,13 +192,8 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
             Answer::None
         }
     };
-    let acts_too =
-        events.iter().any(|(_, _, event)| matches!(event, Event::Act(which) if ACTS[which % ACTS.len()] != Act::Hold));
-    let is_touched = |(paths, was): &(Vec<PathBuf>, Files)| {
-        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-        !acts_too && at(&memory, &paths) != *was
-    };
-    let touched = held.borrow().iter().find(|held| is_touched(held)).map(|(paths, _)| paths[0].clone());
+    let writes = |(_, _, event): &When| matches!(event, Event::Act(which) if ACTS[which % ACTS.len()] != Act::Hold);
+    let touched = if events.iter().any(writes) { None } else { held.touched(&memory) };
     memory.restart();
     let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
     let moments = seen.moments.into_iter().map(|(at, memory, written)| {
@@ -279,7 +259,7 @@ fn act(act: Act, actor: &Actor<'_>) {
             actor.rename("/home/store/a", "/home/aside");
             actor.symlink("/home/store/a", "/outside");
         }
-        Act::Hold => actor.put(HELD, "9"),
+        Act::Hold => Held::begin(actor),
         _ => act.written().iter().map(|place| MINE[*place]).for_each(|(path, text)| actor.add(path, text)),
     }
 }

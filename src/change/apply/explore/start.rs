@@ -101,10 +101,9 @@ pub(super) fn place(memory: &Memory) -> Place {
     Place { disk: memory.shared(), base: "/home".into(), is_held: Box::new(|_| false) }
 }
 
-/// Returns the files of the store that are at these paths or below them.
-pub(super) fn at(memory: &Memory, paths: &[&Path]) -> Files {
-    let wanted: Vec<&Path> = paths.iter().filter_map(|path| path.strip_prefix("/home/store").ok()).collect();
-    store(memory).into_iter().filter(|(path, _)| wanted.iter().any(|wanted| path.starts_with(wanted))).collect()
+/// Returns the files of the store that are at a path or below it.
+pub(super) fn at(memory: &Memory, path: &Path) -> Files {
+    below(&store(memory), path.strip_prefix("/home/store").unwrap_or(path))
 }
 
 /// Returns the files of the store.
