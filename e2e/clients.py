@@ -35,6 +35,7 @@ class Client:
     id_of: object = lambda path: path.stem
     rows: tuple = ()  # or a database and a query of ids and what grows
     torn: bool = False  # its sessions are lines of JSON, so the last one can be torn
+    mended: bool = False  # and `doctor --fix` ends that line, because the client would write on in it
     leaves_stubs: bool = False  # a resume in a later minute leaves a second file of the same id
     carried: bool = False  # `move` leaves it to the client's own export and import
     limits: dict = field(default_factory=dict)  # checks that fail because of what the client itself does, and why
@@ -146,8 +147,7 @@ CLIENTS = [
         files={".qwen/settings.json": json.dumps({
             "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
             "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})},
-        store=".qwen/projects/*/chats/*.jsonl", torn=True, twin=True,
-        limits={"torn": "it writes its next record on the torn line, and reads neither when it goes on once more"},
+        store=".qwen/projects/*/chats/*.jsonl", torn=True, mended=True, twin=True,
     ),
     Client(
         "copilot", "@github/copilot", new=["-p", "{}"], again=["--continue", "-p", "{}"],

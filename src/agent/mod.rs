@@ -226,6 +226,12 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
+    /// Returns whether the agent writes its next record on the last line of a transcript even where that was cut off, so
+    /// that what was said before is lost to it later.
+    fn writes_on_half_a_line(&self) -> bool {
+        false
+    }
+
     /// Returns whether a server that resumes a session needs a session-info.json, which is then written first.
     fn needs_session_info(&self) -> bool {
         false

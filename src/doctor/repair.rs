@@ -10,6 +10,7 @@ use crate::change::plan::backfill as plan;
 use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step, Unplanned};
 use crate::doctor::check::{Finding, Repair};
 use crate::doctor::survey::Survey;
+use crate::format::edit::Edit;
 use crate::session::{Copy, Session};
 use crate::system::stamp;
 
@@ -117,6 +118,12 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
             return Ok(Item { code: finding.code.name(), ..backfill::change_of(session, &planned)? });
         }
         Repair::Trash { paths } => item.steps = trash(paths)?,
+        Repair::EndLine { path } => {
+            let stamp = stamp::take(path).map_err(|error| error.to_string())?;
+            let edits = vec![Edit { at: stamp.size, removed: 0, inserted: b"\n".to_vec() }];
+            let contents = Contents::Edited { from: path.clone(), edits };
+            item.steps.push(Step::Write { path: path.clone(), contents, stamp: Some(Box::new(stamp)) });
+        }
         Repair::Fold { from, into } => {
             let number = copy_at(from).map(|(number, _)| number);
             if session.zip(number).and_then(|(session, number)| survey.copy_facts(session, number)?.fold)

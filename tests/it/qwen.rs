@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
-use crate::fixtures::{Fixture, Qwen, id, put, qwen_slug};
+use crate::fixtures::{Fixture, Qwen, age, id, put, qwen_slug};
 use crate::world::{World, start_of};
 
 fn all(world: &World) -> Vec<Session> {
@@ -122,6 +122,28 @@ fn a_killed_turn_an_error_and_a_torn_line_leave_a_prompt() {
     assert!(!session.health.contains(&"bad-lines".to_owned()));
     let session = listed(Qwen::session(id(1)).title("Nothing said"));
     assert_eq!((session.kind, session.resumable), (Kind::Empty, false));
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_ended_before_the_client_writes_on_in_it() {
+    let world = World::new();
+    let half = r#"{"uuid":"u9","type":"ass"#;
+    let path = world.add(Qwen::session(id(1)).in_dir(world.dir("app")).turn("x", "y").followed_by(half));
+    age(&path);
+    let cut_off = std::fs::read_to_string(&path).expect("a transcript").trim_end().to_owned();
+    std::fs::write(&path, &cut_off).expect("a torn transcript");
+    age(&path);
+    let command = "rejoin doctor --fix --check torn-transcript";
+    let said = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
+    assert!(said.contains(command), "{said}");
+    assert!(world.rejoin(["doctor"]).code(4).stdout().contains(command));
+    world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
+    let ended = std::fs::read_to_string(&path).expect("a transcript");
+    assert_eq!(ended, format!("{cut_off}\n"), "what was there is there");
+    let said = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
+    assert!(!said.contains(command), "{said}");
+    world.rejoin(["undo"]).code(0);
+    assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), cut_off);
 }
 
 #[test]

@@ -249,6 +249,19 @@ impl Agent for Qwen {
         Ok(relocation::relocation(store, mapping))
     }
 
+    fn writes_on_half_a_line(&self) -> bool {
+        // Measured on 0.24.4: the line is then no record, and the one behind it has lost its parent.
+        true
+    }
+
+    fn warning(&self, copy: &Copy) -> Option<String> {
+        copy.health.contains(&Health::TornTranscript).then(|| {
+            "Qwen Code goes on in the cut-off line, and loses what was said before at its next resume; run `rejoin doctor --fix \
+             --check torn-transcript` first, which ends that line"
+                .to_owned()
+        })
+    }
+
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
         let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
         // It names the directory as the system does. Only a path that exists can be asked for.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::agent;
-use crate::doctor::check::{Finding, name, selector};
+use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
 use crate::format::text::count;
@@ -193,11 +193,14 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
             "a record without a newline",
         ),
     };
-    Some(
-        transcript(session, Code::TornTranscript, severity, evidence)
-            .measured(measured, "a newline at the end")
-            .resumed(session),
-    )
+    let finding =
+        transcript(session, Code::TornTranscript, severity, evidence).measured(measured, "a newline at the end");
+    let place = &session.copy().place;
+    let path = agent::by_kind(session.agent).filter(|agent| agent.writes_on_half_a_line());
+    Some(match path.and_then(|agent| agent.transcript(place)) {
+        Some(path) => finding.repaired_by(Repair::EndLine { path }),
+        None => finding.resumed(session),
+    })
 }
 
 fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {

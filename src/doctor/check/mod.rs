@@ -78,6 +78,11 @@ pub(crate) enum Repair {
         /// The session's own directory.
         into: PathBuf,
     },
+    /// The last line of a transcript, which was cut off, gets its end.
+    EndLine {
+        /// The transcript.
+        path: PathBuf,
+    },
 }
 
 impl Finding {
