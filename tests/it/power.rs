@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::fixtures::{Amplifier, Claude, age_tree, id};
+use crate::fixtures::{Amplifier, Claude, age_tree, id, put};
 use crate::survival::has_strace;
 use crate::undo::other_file_system;
 use crate::world::World;
@@ -33,7 +33,9 @@ fn world() -> World {
     let app = world.dir("app");
     let session = Claude::session(id(1)).in_dir(&app).turn("one", "1");
     world.add(session.subagent("agent-a1", "look", "ok").side_file("tool-results/deep/a.txt", "a"));
-    world.add(Amplifier::session(id(2)).in_dir(&app).turn("two", "2"));
+    let broken = Amplifier::session(id(2)).file("session-info.json", r#"{"kept": 1"#);
+    world.add(broken.in_dir(&app).turn("two", "2"));
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     age_tree(&world.home());
     world
 }
@@ -41,7 +43,7 @@ fn world() -> World {
 /// Runs the program and returns the calls that it made.
 fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
     let log = world.root().join("trace");
-    let calls = "trace=fsync,renameat2,renameat,rename,linkat,unlinkat,mkdirat,write,openat";
+    let calls = "trace=fsync,renameat2,renameat,rename,linkat,link,unlinkat,unlink,rmdir,write";
     let strace = ["-f", "-y", "-qq", "-s", "300", "-e", calls, "-o", log.to_str().expect("a path")];
     let args: Vec<&str> =
         strace.iter().copied().chain([env!("CARGO_BIN_EXE_rejoin")]).chain(args.iter().copied()).collect();
@@ -98,12 +100,12 @@ fn what_explains_a_new_file_is_on_the_disk_before_it_gets_its_name() {
         return;
     }
     let world = world();
-    let calls = traced(&world, None, &["backfill", "--every"]);
+    let calls = traced(&world, None, &["doctor", "--fix"]);
     let made =
         first(&calls, 0, "a note", |call| call.name == "write" && call.arguments.contains(r#"\"event\":\"made\""#));
     let synced =
         first(&calls, made, "the note on the disk", |call| call.syncs(".jsonl") && call.arguments.contains("/runs/"));
-    let named = first(&calls, 0, "the file", |call| call.renames() && call.arguments.contains("\"session-info.json\""));
+    let named = first(&calls, 0, "the file", |call| call.renames() && call.arguments.contains("session-info.json\""));
     assert!(synced < named, "{calls:#?}");
 }
 
@@ -113,7 +115,10 @@ fn a_copy_on_another_file_system_is_on_the_disk_with_its_directories_before_the_
     let world = world();
     let calls = traced(&world, Some(elsewhere.path()), &["delete", &id(1), "--yes"]);
     // What is removed only from then on is the original, deepest first.
-    let gone = first(&calls, 0, "a removal", |call| call.name == "unlinkat" && call.arguments.contains("deep"));
+    let removes = |call: &Call| ["unlinkat", "unlink", "rmdir"].contains(&&*call.name);
+    let gone = first(&calls, 0, "a removal", |call| {
+        removes(call) && call.arguments.contains("tool-results") && !call.arguments.contains("/rejoin/trash/")
+    });
     for dir in ["tool-results", "tool-results/deep", "subagents"] {
         let is_it = |call: &Call| call.syncs(dir) && call.arguments.contains("/rejoin/trash/");
         let synced = first(&calls, 0, dir, is_it);

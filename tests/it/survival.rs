@@ -243,13 +243,14 @@ fn an_agent_that_writes_the_moment_its_session_is_removed_loses_nothing() {
 fn what_an_agent_writes_while_a_removal_to_another_file_system_is_taken_back_is_not_written_over() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let mut met = 0;
-    for nth in 1..=16 {
+    // A sync that fails once is enough for a removal to be taken back; where all do, that cannot be done either.
+    for (nth, and_later) in ["", "+"].into_iter().flat_map(|later| (1..=16).map(move |nth| (nth, later))) {
         let (world, before) = prepared(&CHANGES[5]);
         let project = world.home().join(".claude/projects/-usr-bin");
         let files = vec![project.join(format!("{ONE}.jsonl")), project.join(ONE).join("subagents/agent-a1.jsonl")];
         let mut racer = Racer { files, written: Vec::new() };
         let stop = AtomicBool::new(false);
-        let (log, inject) = (world.root().join("strace.log"), format!("inject=fsync:error=EIO:when={nth}+"));
+        let (log, inject) = (world.root().join("strace.log"), format!("inject=fsync:error=EIO:when={nth}{and_later}"));
         let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=fsync", "-e", &inject];
         let args = fixed.iter().chain(&[env!("CARGO_BIN_EXE_rejoin")]).chain(CHANGES[5].args);
         let answer = std::thread::scope(|scope| {
@@ -259,19 +260,59 @@ fn what_an_agent_writes_while_a_removal_to_another_file_system_is_taken_back_is_
             answer
         });
         met += usize::from(!racer.written.is_empty());
+        for line in &racer.written {
+            let is_there = holds(world.root(), line) || holds(elsewhere.path(), line);
+            assert!(is_there, "{inject}: {line:?} is lost\n{}\n{}", answer.stdout(), answer.stderr());
+        }
         let (mut now, kept) = (contents(&world), contents_below(elsewhere.path()));
         now.extend(kept);
         for was in &before {
             let is_there = now.range(was.clone()..).next().is_some_and(|is| is.starts_with(was));
             assert!(is_there, "{inject}: {:?} is lost\n{}", String::from_utf8_lossy(was), answer.stderr());
         }
-        for line in &racer.written {
-            let is_there = holds(world.root(), line) || holds(elsewhere.path(), line);
-            assert!(is_there, "{inject}: {line:?} is lost\n{}\n{}", answer.stdout(), answer.stderr());
-        }
         std::fs::remove_dir_all(elsewhere.path().join("rejoin")).expect("its state");
     }
     assert!(met > 0, "the agent never came in between");
+}
+
+#[test]
+fn what_an_agent_writes_while_its_session_goes_to_another_file_system_is_not_written_over() {
+    let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
+    let (world, _) = prepared(&CHANGES[5]);
+    let transcript = world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl"));
+    let whole = std::fs::read(&transcript).expect("a transcript");
+    let log = world.root().join("strace.log");
+    let slow = "inject=rename,renameat,renameat2:delay_enter=100000";
+    let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=rename,renameat,renameat2", "-e", slow];
+    let program = [env!("CARGO_BIN_EXE_rejoin")];
+    let args: Vec<&str> = fixed.iter().chain(&program).chain(CHANGES[5].args).copied().collect();
+    let (stop, added, anew) = (AtomicBool::new(false), "what the agent added", "what the agent wrote anew");
+    let (answer, has_written) = std::thread::scope(|scope| {
+        let agent = scope.spawn(|| {
+            // The copy is whole, and the original still in its place; then, if ever, it is not.
+            let has_copy = || contents_below(elsewhere.path()).contains(&whole);
+            while !has_copy() && !stop.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            let opened = OpenOptions::new().append(true).open(&transcript);
+            writeln!(opened.expect("the transcript"), "{added}").expect("a line");
+            while transcript.exists() && !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+            let is_gone = !transcript.exists();
+            if is_gone {
+                std::fs::write(&transcript, format!("{anew}\n")).expect("a transcript");
+            }
+            is_gone
+        });
+        let answer = world.from(world.root()).with("XDG_STATE_HOME", elsewhere.path()).run("strace", &args);
+        stop.store(true, Ordering::Relaxed);
+        (answer, agent.join().expect("an agent"))
+    });
+    for line in [added].into_iter().chain(has_written.then_some(anew)) {
+        let is_there = holds(world.root(), line) || holds(elsewhere.path(), line);
+        assert!(is_there, "{line:?} is lost\n{}\n{}", answer.stdout(), answer.stderr());
+    }
 }
 
 #[test]
@@ -291,9 +332,9 @@ fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
         // The trash may get another name before it is emptied.
         let begun = || {
             let mut entries = walkdir::WalkDir::new(&trash).into_iter().filter_map(Result::ok);
-            let last = entries.find(|entry| entry.path().ends_with("deep/d.txt"))?.into_path();
-            let has_begun = !last.with_file_name("a.txt").exists();
-            has_begun.then(|| last.ancestors().nth(3).expect("the side directory").to_owned())
+            let deep = entries.find(|entry| entry.path().ends_with("tool-results/deep"))?.into_path();
+            let left = names.iter().filter(|name| deep.join(name).exists()).count();
+            (0 < left && left < names.len()).then(|| deep.ancestors().nth(2).expect("the side directory").to_owned())
         };
         let outside = world.dir("outside");
         names.iter().for_each(|name| {
@@ -325,6 +366,29 @@ fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
                 assert!(path.exists(), "{swapped} was swapped, and {} was removed", path.display());
             }
         }
+    }
+}
+
+#[test]
+fn what_cannot_be_deleted_for_good_is_said_to_be_in_the_trash_and_comes_back() {
+    if !has_strace() {
+        return;
+    }
+    for args in
+        [&["delete", ONE, "--permanent", "--yes"][..], &["cleanup", "--older-than", "30d", "--permanent", "--yes"]]
+    {
+        let (world, before) = prepared(&CHANGES[5]);
+        let log = world.root().join("strace.log");
+        let inject = "inject=unlinkat,unlink,rmdir:error=EIO";
+        let fixed =
+            ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=unlinkat,unlink,rmdir", "-e", inject];
+        let all = fixed.iter().chain(&[env!("CARGO_BIN_EXE_rejoin")]).chain(args);
+        let answer = world.from(world.root()).run("strace", all);
+        let said = format!("{}{}", answer.stdout(), answer.stderr());
+        assert_eq!(missing(&world, &before), 0, "{said}");
+        assert!(!said.contains("deleted for good") && said.contains("in the trash"), "{said}");
+        world.rejoin(["undo"]).code(0);
+        assert!(world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl")).is_file(), "{said}");
     }
 }
 

@@ -11,6 +11,7 @@ use crate::change::apply::state_dir::{History, StateDir, journal_name};
 use crate::change::apply::tree;
 use crate::error::PathError;
 use crate::system::disk::For;
+use crate::system::stamp;
 
 /// Something that lies in the trash.
 #[derive(Clone, Debug)]
@@ -152,15 +153,24 @@ fn empty(state_dir: &StateDir, run: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
-    for mut name in disk.list(&trash)? {
-        if Path::new(&name).extension().is_none_or(|ending| ending != "rest") {
-            let mut rest = name.clone();
-            rest.push(".rest");
-            disk.rename_to_free((&trash, &name), (&trash, &rest))?;
-            disk.sync(&trash)?;
-            name = rest;
+    for name in disk.list(&trash)? {
+        if Path::new(&name).extension().is_some_and(|ending| ending == "rest") {
+            tree::remove(disk, (&trash, &name))?;
+            continue;
         }
-        tree::remove(disk, (&trash, &name))?;
+        let mut rest = name.clone();
+        rest.push(".rest");
+        let stamp = |rest: &OsStr| stamp::take_on(disk, (&trash, rest), Path::new(rest)).ok();
+        disk.rename_to_free((&trash, &name), (&trash, &rest))?;
+        disk.sync(&trash)?;
+        let whole = stamp(&rest);
+        if let Err(error) = tree::remove(disk, (&trash, &rest)) {
+            // Of what nothing was removed, all can be put back still.
+            if whole.is_some() && whole == stamp(&rest) {
+                disk.rename_to_free((&trash, &rest), (&trash, &name)).and_then(|()| disk.sync(&trash))?;
+            }
+            return Err(error);
+        }
     }
     disk.sync(&trash)
 }
