@@ -40,6 +40,7 @@ mod goose;
 mod gptme;
 mod hermes;
 pub(crate) mod jido;
+mod keeper;
 mod kilo;
 mod kimi;
 pub(crate) mod leo;
@@ -61,6 +62,7 @@ mod vibe;
 
 pub(crate) use context::{Depth, LiveRecord, ReadContext, StoreNotes};
 pub(crate) use found::Found;
+pub(crate) use keeper::Keeper;
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
 use open_file::mark_writers;
@@ -146,6 +148,11 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns a function that does the same for many copies in these stores; it reads shared directories once.
     fn belongings_in<'a>(&'a self, _roots: &BTreeSet<&Path>) -> FindBelongings<'a> {
         Box::new(|place| self.belongings(place))
+    }
+
+    /// Returns what it does by itself with a copy in its database; `None` for one that is made of files.
+    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
+        None
     }
 
     /// Returns the files that the agent needs to find a copy, and that are there for other sessions too.

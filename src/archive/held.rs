@@ -8,6 +8,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use sha2::{Digest as _, Sha256};
 
 use super::manifest::{Node, Role};
+use super::rows;
 use super::store::{Archive, Holdings};
 use crate::agent;
 use crate::format::text::hex;
@@ -30,6 +31,11 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
     let entries: HashMap<PathBuf, &Node> = entries.map(|entry| (manifest.original(entry), &entry.node)).collect();
     let all_are = session.copies.iter().all(|copy| {
+        if agent.keeper(&copy.place).is_some() {
+            let rows = entries.get(&*copy.place.path).and_then(|node| node.content());
+            let now = rows::digest(&copy.place, agent);
+            return rows.zip(now).is_some_and(|((_, then, _), now)| *then == now);
+        }
         let Ok(belongings) = agent.belongings(&copy.place) else { return false };
         belongings.own.iter().chain(&belongings.shared).all(|path| is_as_archived(path, &entries))
     });
@@ -47,6 +53,7 @@ fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &Node>) -> bool {
             None => false,
             Some(Node::Dir) => found.file_type().is_dir(),
             Some(Node::Link { target }) => std::fs::read_link(found.path()).is_ok_and(|now| now == *target),
+            Some(Node::Rows { .. }) => false,
             Some(Node::File { size, sha256, .. }) => {
                 file_digest(found.path()).is_ok_and(|(bytes, digest)| (bytes, &digest) == (*size, sha256))
             }

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::chunks::is_digest;
 use crate::format::path_text::{self, PathText};
 use crate::session::{AgentKind, Choice, Copy, Fact, Located, Session, SessionKind, Store};
+use crate::system::env::Env;
 
 /// The version of the format that this program writes; the major number changes when an older program cannot read it.
-pub(crate) const FORMAT_VERSION: &str = "1.0";
+const FORMAT_VERSION: &str = "1.0";
+/// The version of a manifest with rows of a database: a program that knows only files is not to take them for one.
+const WITH_ROWS: &str = "2.0";
 /// The kind that every manifest names.
 const KIND: &str = "archived-session";
 /// Where facts come from that were read from a manifest.
@@ -128,6 +131,15 @@ pub(crate) enum Node {
         /// The SHA-256 of each chunk, in order.
         chunks: Vec<String>,
     },
+    /// All rows of the session in the database at this path, a line each.
+    Rows {
+        /// The bytes of the lines.
+        size: u64,
+        /// The SHA-256 of the lines.
+        sha256: String,
+        /// The SHA-256 of each chunk, in order.
+        chunks: Vec<String>,
+    },
     /// A directory.
     Dir,
     /// A symbolic link, which is kept as one.
@@ -138,9 +150,20 @@ pub(crate) enum Node {
     },
 }
 
+impl Node {
+    /// Returns the size, the SHA-256 and the chunks of what has any.
+    pub(crate) fn content(&self) -> Option<(u64, &str, &[String])> {
+        match self {
+            Self::File { size, sha256, chunks } | Self::Rows { size, sha256, chunks } => Some((*size, sha256, chunks)),
+            Self::Dir | Self::Link { .. } => None,
+        }
+    }
+}
+
 impl Facts {
-    /// Takes over what was counted in a copy.
+    /// Takes over what was counted in a copy; of one in a database its size too.
     pub(crate) fn count(&mut self, copy: &Copy) {
+        self.size_bytes = self.size_bytes.max(copy.size_bytes);
         (self.prompts, self.replies) = (copy.prompts, copy.replies);
         self.model = copy.model.as_ref().map(|model| model.value.clone());
     }
@@ -199,7 +222,8 @@ impl Manifest {
         if head.kind != KIND {
             return Err("it is not a manifest".to_owned());
         }
-        if head.format_version.split('.').next() != FORMAT_VERSION.split('.').next() {
+        let major = |version: &str| version.split('.').next().map(str::to_owned);
+        if ![FORMAT_VERSION, WITH_ROWS].iter().any(|known| major(known) == major(&head.format_version)) {
             return Err(format!("its version is {}, which this rejoin does not know", head.format_version));
         }
         let manifest: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
@@ -239,12 +263,30 @@ impl Manifest {
         Ok(())
     }
 
-    /// Returns every file with its size and its chunks.
+    /// Returns every file, and the rows of every database, with their size and their chunks.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&Entry, u64, &[String])> {
-        self.entries.iter().filter_map(|entry| match &entry.node {
-            Node::File { size, chunks, .. } => Some((entry, *size, chunks.as_slice())),
-            _ => None,
+        self.entries.iter().filter_map(|entry| {
+            let (size, _, chunks) = entry.node.content()?;
+            Some((entry, size, chunks))
         })
+    }
+
+    /// Returns the rows of the copy that was chosen, if it lay in a database: their SHA-256 and their chunks.
+    pub(crate) fn rows(&self) -> Option<(&str, &[String])> {
+        let at = self.copies.first()?;
+        let entry = self.entries.iter().find(|entry| entry.store == at.store && entry.path == at.path)?;
+        match &entry.node {
+            Node::Rows { sha256, chunks, .. } => Some((sha256, chunks)),
+            _ => None,
+        }
+    }
+
+    /// Adds an entry; what an older program cannot read makes it a manifest that it does not.
+    pub(crate) fn add(&mut self, entry: Entry) {
+        if matches!(entry.node, Node::Rows { .. }) {
+            WITH_ROWS.clone_into(&mut self.format_version);
+        }
+        self.entries.push(entry);
     }
 
     /// Returns the bytes of all files.
@@ -256,10 +298,7 @@ impl Manifest {
     pub(crate) fn file(&self, root: &Path, path: &Path) -> Option<(u64, &str, &[String])> {
         let store = self.stores.iter().position(|store| store.0 == root)?;
         let entry = self.entries.iter().find(|entry| entry.store == store && entry.path == path)?;
-        match &entry.node {
-            Node::File { size, sha256, chunks } => Some((*size, sha256, chunks)),
-            _ => None,
-        }
+        entry.node.content()
     }
 
     /// Returns when the transcript of the first copy was modified, or the directory that it is.
@@ -300,6 +339,23 @@ impl Manifest {
             is_pinned: false,
             kin: None,
         }
+    }
+
+    /// Returns where the chosen copy was.
+    pub(crate) fn place(&self) -> Located {
+        self.copy_in(&self.stores[self.copies[0].store].0).place
+    }
+
+    /// Returns the directories that may be the store of the chosen copy here: another machine has another home.
+    pub(crate) fn roots_here(&self, env: &Env) -> Vec<PathBuf> {
+        let recorded = &self.stores[self.copies[0].store].0;
+        let below_home = recorded.strip_prefix(&self.home.0).ok().map(|path| env.home.join(path));
+        below_home.into_iter().chain([recorded.clone()]).collect()
+    }
+
+    /// Returns where the database of the chosen copy would be here.
+    pub(crate) fn database_here(&self, env: &Env) -> PathBuf {
+        self.roots_here(env).swap_remove(0).join(&self.copies[0].path)
     }
 
     /// Returns the first copy as if its store were in another directory, where everything of that store was unpacked.
@@ -424,7 +480,7 @@ pub(crate) mod tests {
         for node in [Node::Link { target: "/etc".into() }, manifest("a").entries[0].node.clone()] {
             assert_eq!(below(node), "a/link/x/y is below something that is not a directory");
         }
-        assert!(refused(&|manifest| manifest.format_version = "2.0".to_owned()).contains("version is 2.0"));
+        assert!(refused(&|manifest| manifest.format_version = "3.0".to_owned()).contains("version is 3.0"));
         assert!(refused(&|manifest| manifest.kind = "other".to_owned()).contains("not a manifest"));
     }
 }

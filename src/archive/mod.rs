@@ -6,6 +6,7 @@ pub(crate) mod chunks;
 pub(crate) mod held;
 pub(crate) mod manifest;
 pub(crate) mod restore;
+pub(crate) mod rows;
 pub(crate) mod store;
 pub(crate) mod unpacked;
 pub(crate) mod verify;

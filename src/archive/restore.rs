@@ -69,6 +69,8 @@ impl<'a> Restore<'a> {
         let (mut steps, mut parts, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
         // What the agent looks for comes last, so that it never finds a part.
         let mut entries: Vec<&Entry> = manifest.entries.iter().collect();
+        // Nobody but their owner puts rows into a database.
+        entries.retain(|entry| !matches!(entry.node, Node::Rows { .. }));
         entries.sort_by(|a, b| (a.role, a.store, &a.path).cmp(&(b.role, b.store, &b.path)));
         let mut put: Option<PathBuf> = None;
         for entry in entries {
@@ -169,6 +171,7 @@ fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {
         Ok(metadata) => metadata,
     };
     let is_same = match &entry.node {
+        Node::Rows { .. } => false,
         Node::Dir => metadata.is_dir(),
         Node::Link { target: to } => std::fs::read_link(target).is_ok_and(|now| now == *to),
         Node::File { size, sha256, .. } => {
@@ -261,6 +264,7 @@ impl Restore<'_> {
             let above = disk::make_dirs(disk, part.ready.parent().unwrap_or(&part.ready))?;
             let at = (&above, part.ready.file_name().unwrap_or_default());
             match &part.entry.node {
+                Node::Rows { .. } => {}
                 Node::Dir => disk.make_dir(at)?,
                 Node::Link { target } => disk.make_link(at, target)?,
                 Node::File { sha256, chunks, .. } => {
@@ -285,7 +289,7 @@ fn take_attributes(disk: &dyn Disk, part: &Part<'_>) -> io::Result<()> {
         let _ = disk.set_owner(at, disk.look_at(&dir)?.owner);
     }
     let mask = match entry.node {
-        Node::Link { .. } => None,
+        Node::Link { .. } | Node::Rows { .. } => None,
         // Whoever wrote the archive shall not hand out rights.
         Node::File { .. } => Some(0o777),
         Node::Dir => {

@@ -6,9 +6,10 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::manifest::{Entry, Node};
-use crate::archive::{Archive, Manifest};
+use crate::archive::{Archive, Manifest, rows};
 use crate::change::apply::private_dir::PrivateDir;
 use crate::error::{Exit, PathError, Refusal};
+use crate::format::sqlite::rows::rebuild;
 use crate::format::text::hex;
 use crate::system::disk::{self, Disk, For, Handle};
 use crate::system::env::Env;
@@ -58,6 +59,11 @@ impl Unpacked {
             // Nothing is read through a link, so none is made.
             Node::Link { .. } => Ok(()),
             Node::Dir => Ok(disk::make_dirs(disk, path).map(drop)?),
+            Node::Rows { sha256, chunks, .. } => {
+                disk::make_dirs(disk, path.parent().unwrap_or(path))?;
+                rebuild(rows::lines((sha256, chunks), archive), path)
+                    .map_err(|error| UnpackError::Damaged(format!("its rows: {error}")))
+            }
             Node::File { sha256, chunks, .. } => {
                 let above = disk::make_dirs(disk, path.parent().unwrap_or(path))?;
                 let file = disk.open((&above, path.file_name().unwrap_or_default()), For::New)?;

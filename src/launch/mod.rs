@@ -15,6 +15,7 @@ use crate::session::Session;
 use crate::system::env::{Env, HOST, Program};
 
 pub(crate) mod checks;
+pub(crate) mod errand;
 pub(crate) mod log;
 pub(crate) mod resume;
 pub(crate) mod wait;

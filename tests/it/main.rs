@@ -53,6 +53,8 @@ mod hostile_text;
 mod hosts;
 mod jido;
 #[cfg(feature = "sqlite")]
+mod kept;
+#[cfg(feature = "sqlite")]
 mod kilo;
 mod kimi;
 mod launches;

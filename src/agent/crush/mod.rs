@@ -13,10 +13,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
+use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
+use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
 use crate::session::mapping::Mapping;
@@ -32,6 +33,12 @@ const REGISTRY: &str = "projects.json";
 const DATABASE: &str = "crush.db";
 
 const SESSION: [&str; 5] = ["id", "parent_session_id", "title", "created_at", "updated_at"];
+
+const KEEPER: Keeper = Keeper {
+    owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
+    removal: &["crush", "session", "delete"],
+    import: None,
+};
 
 /// The agent.
 pub(super) struct Crush;
@@ -162,7 +169,11 @@ impl Agent for Crush {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Err(format!("it is in Crush's database, so only Crush removes it: crush session delete {}", place.id))
+        Err(KEEPER.removes_alone(place))
+    }
+
+    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
+        Some(&KEEPER)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

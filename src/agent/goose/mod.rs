@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes};
+use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::json::local_instant;
+use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
@@ -39,6 +40,12 @@ const SESSION: [&str; 12] = [
     "schedule_id",
     "user_set_name",
 ];
+
+const KEEPER: Keeper = Keeper {
+    owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
+    removal: &["goose", "session", "remove", "--session-id"],
+    import: None,
+};
 
 /// The agent.
 pub(super) struct Goose;
@@ -143,10 +150,11 @@ impl Agent for Goose {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Err(format!(
-            "it is in Goose's database, so only Goose removes it: goose session remove --session-id {}",
-            place.id
-        ))
+        Err(KEEPER.removes_alone(place))
+    }
+
+    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
+        Some(&KEEPER)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

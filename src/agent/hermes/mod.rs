@@ -10,12 +10,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes, stores};
+use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
+use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
 use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
@@ -43,6 +44,12 @@ const SESSION: [&str; 11] = [
     "end_reason",
     "source",
 ];
+
+const KEEPER: Keeper = Keeper {
+    owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
+    removal: &["hermes", "sessions", "delete", "--yes"],
+    import: None,
+};
 
 /// The agent.
 pub(super) struct Hermes;
@@ -150,7 +157,11 @@ impl Agent for Hermes {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Err(format!("it is in Hermes's database, so only Hermes removes it: hermes sessions delete --yes {}", place.id))
+        Err(KEEPER.removes_alone(place))
+    }
+
+    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
+        Some(&KEEPER)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

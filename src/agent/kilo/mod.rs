@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes};
+use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
 use crate::agent::opencode::program::Program;
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
@@ -18,13 +18,10 @@ use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
 use crate::system::env::Env;
 
-const PROGRAM: Program = Program {
-    kind: AgentKind::Kilo,
-    title: "Kilo",
-    name: "kilo",
-    variable: "KILO_DB",
-    channels: &["kilo", "opencode"],
-};
+const PROGRAM: Program =
+    Program { kind: AgentKind::Kilo, name: "kilo", variable: "KILO_DB", channels: &["kilo", "opencode"] };
+
+const KEEPER: Keeper = Program::keeper(&["kilo", "session", "delete"], &["kilo", "import"]);
 
 /// The agent.
 pub(super) struct Kilo;
@@ -59,7 +56,11 @@ impl Agent for Kilo {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Err(PROGRAM.removes_alone(place))
+        Err(KEEPER.removes_alone(place))
+    }
+
+    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
+        Some(&KEEPER)
     }
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {

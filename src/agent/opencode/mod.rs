@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, ReadContext, StoreNotes};
+use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
 use crate::error::PathError;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
@@ -19,16 +19,14 @@ use program::Program;
 pub(super) mod about;
 pub(super) mod program;
 mod tables;
+mod transfer;
 mod tree;
 mod usage;
 
-const PROGRAM: Program = Program {
-    kind: AgentKind::OpenCode,
-    title: "OpenCode",
-    name: "opencode",
-    variable: "OPENCODE_DB",
-    channels: &["opencode"],
-};
+const PROGRAM: Program =
+    Program { kind: AgentKind::OpenCode, name: "opencode", variable: "OPENCODE_DB", channels: &["opencode"] };
+
+const KEEPER: Keeper = Program::keeper(&["opencode", "session", "delete"], &["opencode", "import"]);
 
 /// The agent.
 pub(super) struct OpenCode;
@@ -68,7 +66,11 @@ impl Agent for OpenCode {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(PROGRAM.removes_alone(place)) }
+        if tree::is_in(place) { Ok(tree::belongings(place)) } else { Err(KEEPER.removes_alone(place)) }
+    }
+
+    fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
+        (!tree::is_in(place)).then_some(&KEEPER)
     }
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::command::{Command, as_last_argument};
+use crate::agent::keeper::{Import, Keeper};
 use crate::agent::opencode::tables::Tables;
-use crate::agent::opencode::usage;
+use crate::agent::opencode::{transfer, usage};
 use crate::agent::{Found, ReadContext, StoreNotes, database};
 use crate::error::PathError;
+use crate::format::sqlite::rows::Owned;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Located, Message, Store};
 use crate::system::env::Env;
@@ -20,8 +22,6 @@ use crate::system::env::Env;
 pub(in crate::agent) struct Program {
     /// Which one it is.
     pub kind: AgentKind,
-    /// What people call it.
-    pub title: &'static str,
     /// The program, its directory of data, and how the names of its databases begin.
     pub name: &'static str,
     /// Names another database, absolute or below the directory of data.
@@ -122,10 +122,15 @@ impl Program {
         database::messages(&Tables, place, see)
     }
 
-    /// Says why a session cannot be removed, with the program's own command.
-    pub(in crate::agent) fn removes_alone(&self, place: &Located) -> String {
-        let Self { title, name, .. } = self;
-        format!("it is in {title}'s database, so only {title} removes it: {name} session delete {}", place.id)
+    /// Returns what such a program does by itself, by the words of two of its commands.
+    pub(in crate::agent) const fn keeper(removal: &'static [&'static str], import: &'static [&'static str]) -> Keeper {
+        let owned = Owned {
+            sessions: &["session_v2", "session"],
+            names: &["session_id", "aggregate_id"],
+            through: &[("part", "message_id", "message")],
+        };
+        let import = Import { words: import, write: transfer::write };
+        Keeper { owned, removal, import: Some(import) }
     }
 
     /// Returns the command that resumes a session.

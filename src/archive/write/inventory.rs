@@ -6,14 +6,16 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::agent::{self, Agent};
+use crate::agent::Agent;
 use crate::archive::manifest::{CopyAt, Role};
-use crate::format::shell;
-use crate::session::Session;
+use crate::session::{Copy, Session};
 use crate::system::stamp::modified;
 
 /// How often a session is copied again because it changed while it was copied.
 const ATTEMPTS: u32 = 4;
+
+/// The mode of what is made of a session's rows.
+const PRIVATE: u32 = 0o600;
 
 /// Why a session is not archived.
 #[derive(Debug)]
@@ -52,10 +54,12 @@ pub(super) enum Kind {
     File,
     Dir,
     Link(PathBuf),
+    /// The rows of a session, the one of this copy, in a database.
+    Rows(usize),
 }
 
 /// What changes when another program was there.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) device: u64,
     pub(super) inode: u64,
@@ -108,17 +112,16 @@ pub(super) fn settled<S: PartialEq, T>(
 pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Inventory, InventoryError> {
     let mut inventory = Inventory { stores: Vec::new(), copies: Vec::new(), pieces: Vec::new() };
     let mut paths: BTreeMap<(usize, PathBuf), Role> = BTreeMap::new();
-    for copy in &session.copies {
+    for (at, copy) in session.copies.iter().enumerate() {
         let place = &copy.place;
-        let belongings = agent.belongings(place).map_err(|_| {
-            let name = shell::word(&format!("{}:{}", place.agent(), place.id)).into_owned();
-            let owner = agent::about(place.agent()).title;
-            let why = format!("it is in {owner}'s database, and an archive holds only files");
-            InventoryError::Refused(format!("{why}; `rejoin show {name} --transcript` prints it"))
-        })?;
-        let root = &place.store.root;
+        let in_database = agent.keeper(place).is_some();
+        let root = match in_database {
+            // A database may lie elsewhere than in the store that names it, or be that store.
+            true if !is_below(&place.path, &place.store.root) => place.path.parent().unwrap_or(&place.path),
+            _ => &place.store.root,
+        };
         let store = inventory.stores.iter().position(|store| store == root).unwrap_or_else(|| {
-            inventory.stores.push(root.clone());
+            inventory.stores.push(root.to_owned());
             inventory.stores.len() - 1
         });
         let below = |path: &Path| {
@@ -126,7 +129,14 @@ pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Inventory, In
             let outside = || InventoryError::Refused(format!("{} does not lie in its store", path.display()));
             relative.map(Path::to_owned).ok_or_else(outside)
         };
-        inventory.copies.push(CopyAt { store, path: below(&place.path)? });
+        let path = below(&place.path)?;
+        inventory.copies.push(CopyAt { store, path: path.clone() });
+        if in_database {
+            let state = State { mode: PRIVATE, modified: active_at(copy), ..State::default() };
+            inventory.pieces.push(InventoryEntry { store, path, role: Role::Own, kind: Kind::Rows(at), state });
+            continue;
+        }
+        let belongings = agent.belongings(place).map_err(InventoryError::Refused)?;
         let companions = agent.companions(place);
         let lists = [(Role::Own, &belongings.own), (Role::Shared, &belongings.shared), (Role::Companion, &companions)];
         for (role, path) in lists.into_iter().flat_map(|(role, paths)| paths.iter().map(move |path| (role, path))) {
@@ -147,6 +157,16 @@ pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Inventory, In
         covered = Some((store, path));
     }
     Ok(inventory)
+}
+
+/// Returns whether a path lies in a directory.
+fn is_below(path: &Path, dir: &Path) -> bool {
+    path.starts_with(dir) && path != dir
+}
+
+/// Returns when a session was last active, in seconds since 1970 and nanoseconds.
+fn active_at(copy: &Copy) -> (i64, i64) {
+    copy.active_at.as_ref().map_or((0, 0), |at| (at.value.as_second(), at.value.subsec_nanosecond().into()))
 }
 
 /// Walks a file, or a directory and everything in it, without following links.

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::agent::{self, Agent};
 use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::manifest::{Entry, Node, Role};
+use crate::archive::rows::{self, RowsError};
 use crate::archive::store::{BlobFault, Holdings, manifest_name};
 use crate::archive::write::inventory::{Inventory, InventoryEntry, InventoryError, Kind, look, settled};
 use crate::archive::write::{ArchiveOptions, ArchiveResult, Item, tree};
@@ -17,7 +18,7 @@ use crate::archive::{Archive, Manifest, Snapshot};
 use crate::error::PathError;
 use crate::format::path_text::PathText;
 use crate::format::text::hex;
-use crate::session::Session;
+use crate::session::{Located, Session};
 use crate::system::disk::{self, Disk, For};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -98,7 +99,7 @@ impl<'a> Writer<'a> {
         let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
         let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
-        settled(|| look(session, agent), |seen| self.copy(seen, &known, &mut manifest))?;
+        settled(|| look(session, agent), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
         if let Some(previous) = previous {
             if manifest.is_same(previous) {
                 return Ok((previous.clone(), false));
@@ -116,7 +117,13 @@ impl<'a> Writer<'a> {
     }
 
     /// Copies what was seen, but for files that are in the archive as they are.
-    fn copy(&mut self, seen: &Inventory, known: &Known<'_>, manifest: &mut Manifest) -> Result<(), InventoryError> {
+    fn copy(
+        &mut self,
+        session: &Session,
+        agent: &dyn Agent,
+        (seen, known): (&Inventory, &Known<'_>),
+        manifest: &mut Manifest,
+    ) -> Result<(), InventoryError> {
         manifest.stores = seen.stores.iter().cloned().map(PathText).collect();
         manifest.copies.clone_from(&seen.copies);
         manifest.entries.clear();
@@ -124,6 +131,7 @@ impl<'a> Writer<'a> {
             let node = match &piece.kind {
                 Kind::Dir => Node::Dir,
                 Kind::Link(target) => Node::Link { target: target.clone() },
+                Kind::Rows(at) => self.rows(&session.copies[*at].place, agent)?,
                 Kind::File => {
                     let path = seen.stores[piece.store].join(&piece.path);
                     match self.unchanged(&path, piece, known) {
@@ -132,7 +140,7 @@ impl<'a> Writer<'a> {
                     }
                 }
             };
-            manifest.entries.push(Entry {
+            manifest.add(Entry {
                 store: piece.store,
                 path: piece.path.clone(),
                 role: piece.role,
@@ -171,6 +179,24 @@ impl<'a> Writer<'a> {
             Ok(())
         })?;
         Ok(Node::File { size, sha256: hex(&whole.finalize()), chunks })
+    }
+
+    /// Stores the rows of a session in a database, all of one moment.
+    fn rows(&mut self, place: &Located, agent: &dyn Agent) -> Result<Node, InventoryError> {
+        let mut chunks = Vec::new();
+        let captured = rows::of(place, agent, &mut |chunk, is_first| {
+            if is_first {
+                chunks.clear();
+            }
+            chunks.push(self.chunk(chunk)?);
+            Ok(())
+        });
+        match captured {
+            Ok((size, sha256)) => Ok(Node::Rows { size, sha256, chunks }),
+            Err(RowsError::Missing) => Err(InventoryError::Changed),
+            Err(RowsError::Refused(error)) => Err(error.into()),
+            Err(RowsError::Unread(error)) => Err(InventoryError::Failed(error.to_string())),
+        }
     }
 
     /// Stores a chunk unless it is there and sound; returns its name.
@@ -255,11 +281,16 @@ fn known_files(manifest: &Manifest) -> Known<'_> {
 /// Returns whether all that an older state held is in a newer one: each file is the same or goes on where it ended.
 fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent: &dyn Agent) -> bool {
     old.entries.iter().all(|entry| {
-        let Node::File { size, sha256, chunks } = &entry.node else { return true };
+        let Some((size, sha256, chunks)) = entry.node.content() else { return true };
         let is_state =
             || entry.path.file_name().and_then(|name| name.to_str()).is_some_and(|name| agent.is_state(name));
         let newer = || new.file(&old.stores[entry.store].0, &entry.path);
-        *size == 0
+        if let Node::Rows { .. } = entry.node {
+            return newer().is_some_and(|newer| {
+                newer.1 == sha256 || rows::are_within((sha256, chunks), (newer.1, newer.2), archive)
+            });
+        }
+        size == 0
             || entry.role == Role::Companion
             || newer().is_some_and(|(_, digest, newer)| digest == sha256 || goes_on(chunks, newer, archive))
             || is_state()

@@ -22,16 +22,27 @@ pub(super) struct Follow {
     to: PathBuf,
 }
 
+/// Returns how the directories of the machine that a session was archived on are called here.
+fn mapping(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Mapping {
+    let home = (manifest.home.0.clone(), env.home.clone());
+    // A store that a person names is none of this home.
+    let home = Some(home).filter(|(then, now)| then != now && args.to_store.is_none());
+    mapping_of(args.map.iter().chain(&home).map(|(from, to)| (from, to)), env)
+}
+
+/// Returns the directory of an archived session as it is called here.
+pub(super) fn dir_here(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Option<PathBuf> {
+    let from = manifest.facts.launch_dir.as_ref()?.0.clone();
+    Some(mapping(args, manifest, env).to(&from).unwrap_or(from))
+}
+
 impl Follow {
     /// Returns the move of a session whose directory is another one here; `None` if it is the same.
     ///
     /// Moved, it lies elsewhere than in the archive. One that is there already is refused, for a second copy of its id
     /// would be made.
     pub(super) fn of(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Result<Option<Self>, Refusal> {
-        let home = (manifest.home.0.clone(), env.home.clone());
-        // A store that a person names is none of this home.
-        let home = Some(home).filter(|(then, now)| then != now && args.to_store.is_none());
-        let mapping = mapping_of(args.map.iter().chain(&home).map(|(from, to)| (from, to)), env);
+        let mapping = mapping(args, manifest, env);
         let Some(from) = manifest.facts.launch_dir.as_ref().map(|dir| dir.0.clone()) else { return Ok(None) };
         let Some(to) = mapping.to(&from) else { return Ok(None) };
         let (agent, id) = (manifest.agent, &manifest.id);

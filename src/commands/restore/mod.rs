@@ -18,6 +18,7 @@ use crate::system::env::Env;
 use crate::view::ui::Ui;
 
 mod follow;
+mod rows;
 
 use follow::Follow;
 
@@ -30,6 +31,9 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     super::refuse_number(&args.session)?;
     let holdings = archive.holdings();
     let manifest = find::state(find::archived(&args.session, &filter, &holdings, env)?, args.state)?;
+    if manifest.rows().is_some() {
+        return rows::run(args, manifest, (&archive, &holdings), env, ui);
+    }
     let agent = agent::by_kind(manifest.agent)
         .ok_or_else(|| Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent)))?;
     let follow = Follow::of(args, manifest, env)?;

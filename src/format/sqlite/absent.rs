@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::convert::Infallible;
+use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use super::{OpenMode, QueryError};
+use super::rows::Owner;
+use super::{OpenMode, QueryError, Value};
 
 /// A database; there is none.
 #[derive(Debug)]
@@ -62,6 +64,11 @@ impl Query<'_> {
 }
 
 impl Row<'_> {
+    /// Returns a value.
+    pub(crate) fn value(&self, _: usize) -> Value<'_> {
+        match self.0 {}
+    }
+
     /// Returns a text.
     pub(crate) fn text(&self, _: usize) -> Option<String> {
         match self.0 {}
@@ -74,6 +81,28 @@ impl Row<'_> {
 
     /// Returns a whole number.
     pub(crate) fn int(&self, _: usize) -> Option<i64> {
+        match self.0 {}
+    }
+}
+
+/// A database that is made anew; none can be.
+#[derive(Debug)]
+pub(crate) struct Fresh(Infallible);
+
+impl Fresh {
+    pub(super) fn create(_: &Path) -> io::Result<Self> {
+        Err(io::Error::other(QueryError::BuiltWithout.to_string()))
+    }
+
+    pub(super) fn make_table(&mut self, _: &str, _: &[String]) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    pub(super) fn insert(&mut self, _: Option<i64>, _: Vec<Owner>) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    pub(super) fn finish(self) -> io::Result<()> {
         match self.0 {}
     }
 }

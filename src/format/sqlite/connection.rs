@@ -2,15 +2,17 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
 
-use super::{OpenMode, QueryError};
+use super::rows::Owner;
+use super::{OpenMode, QueryError, Value};
 
 /// How long a reader waits for a lock.
 const BUSY: Duration = Duration::from_secs(2);
@@ -148,6 +150,17 @@ impl Row<'_> {
         }
     }
 
+    /// Returns a value as it is stored; one that is not there is none.
+    pub(crate) fn value(&self, at: usize) -> Value<'_> {
+        match self.0.get_ref(at) {
+            Ok(ValueRef::Integer(number)) => Value::Integer(number),
+            Ok(ValueRef::Real(number)) => Value::Real(number),
+            Ok(ValueRef::Text(bytes)) => Value::Text(bytes),
+            Ok(ValueRef::Blob(bytes)) => Value::Blob(bytes),
+            Ok(ValueRef::Null) | Err(_) => Value::Null,
+        }
+    }
+
     /// Returns a text that is not blank.
     pub(crate) fn filled(&self, at: usize) -> Option<String> {
         self.text(at).filter(|text| !text.trim().is_empty())
@@ -162,5 +175,81 @@ impl Row<'_> {
             ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok()?.trim().parse().ok(),
             _ => None,
         }
+    }
+}
+
+/// A database that is made anew, in a private directory of this program.
+#[derive(Debug)]
+pub(crate) struct Fresh {
+    connection: Connection,
+    /// The statement that adds a row to the table at hand, with its number and without.
+    insert: [String; 2],
+    indexed: Vec<(String, String)>,
+}
+
+impl Fresh {
+    /// Makes a database where nothing is.
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(|error| failed(&error))?;
+        // It is gone when this program is.
+        let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN";
+        connection.execute_batch(settings).map_err(|error| failed(&error))?;
+        Ok(Self { connection, insert: Default::default(), indexed: Vec::new() })
+    }
+
+    /// Makes a table that takes every value as it is.
+    pub(super) fn make_table(&mut self, table: &str, columns: &[String]) -> io::Result<()> {
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let names = columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
+        let table = quoted(table);
+        self.connection.execute_batch(&format!("CREATE TABLE {table} ({names})")).map_err(|error| failed(&error))?;
+        let number = ["rowid", "_rowid_", "oid"]
+            .into_iter()
+            .find(|name| !columns.iter().any(|column| column.eq_ignore_ascii_case(name)))
+            .unwrap_or_default();
+        let places = vec!["?"; columns.len()].join(", ");
+        self.insert = [
+            format!("INSERT INTO {table} ({number}, {names}) VALUES (?, {places})"),
+            format!("INSERT INTO {table} ({names}) VALUES ({places})"),
+        ];
+        // What a reader looks for.
+        let keys = columns.iter().filter(|column| *column == "id" || column.ends_with("_id"));
+        self.indexed.extend(keys.map(|column| (table.clone(), quoted(column))));
+        Ok(())
+    }
+
+    /// Adds a row to the table that was made last.
+    pub(super) fn insert(&mut self, rowid: Option<i64>, values: Vec<Owner>) -> io::Result<()> {
+        let sql = &self.insert[usize::from(rowid.is_none())];
+        let mut statement = self.connection.prepare(sql).map_err(|error| failed(&error))?;
+        let values = rowid.map(Owner::Integer).into_iter().chain(values);
+        statement.execute(params_from_iter(values)).map_err(|error| failed(&error))?;
+        Ok(())
+    }
+
+    /// Completes it.
+    pub(super) fn finish(self) -> io::Result<()> {
+        for (at, (table, column)) in self.indexed.iter().enumerate() {
+            let sql = format!("CREATE INDEX index_{at} ON {table} ({column})");
+            self.connection.execute_batch(&sql).map_err(|error| failed(&error))?;
+        }
+        self.connection.execute_batch("COMMIT").map_err(|error| failed(&error))
+    }
+}
+
+fn failed(error: &rusqlite::Error) -> io::Error {
+    io::Error::other(super::explain(error))
+}
+
+impl rusqlite::ToSql for Owner {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Integer(number) => ValueRef::Integer(*number),
+            Self::Real(number) => ValueRef::Real(*number),
+            Self::Text(bytes) => ValueRef::Text(bytes),
+            Self::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
     }
 }

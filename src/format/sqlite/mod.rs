@@ -15,10 +15,12 @@ use std::time::Duration;
 
 use crate::error::PathError;
 use crate::system::fsio;
+use connection::Fresh;
 pub(crate) use connection::{Db, Query, Row};
 
 #[cfg_attr(not(feature = "sqlite"), path = "absent.rs")]
 mod connection;
+pub(crate) mod rows;
 #[cfg(all(test, feature = "sqlite"))]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests;
@@ -35,12 +37,23 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// part of the process closes that file.
 static LOCKS: RwLock<()> = RwLock::new(());
 
+/// A value in a row, as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "no row is read that could hold one"))]
+pub(crate) enum Value<'a> {
+    Null,
+    Integer(i64),
+    Real(f64),
+    /// It need not be UTF-8.
+    Text(&'a [u8]),
+    Blob(&'a [u8]),
+}
+
 /// Why a query gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum QueryError {
     /// The database lacks what this program needs to understand it.
     #[error("{0}, so it is of a version that rejoin does not know")]
-    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "nothing is opened that it could be said of"))]
     Unknown(String),
     /// Nothing can be opened.
     #[error("rejoin was built without SQLite")]

@@ -265,3 +265,128 @@ fn a_missing_column_is_null_and_a_needed_one_is_named() {
         assert_eq!(error.reason(), format!("{why}, so it is of a version that rejoin does not know"));
     }
 }
+
+/// A database whose session `s` has values of every type in several tables, beside another session.
+fn sessions() -> (tempfile::TempDir, PathBuf, Connection) {
+    let (dir, path, connection) = database("WAL");
+    let tables = "
+        CREATE TABLE project (id TEXT PRIMARY KEY, name TEXT);
+        CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT REFERENCES session(id), project_id TEXT REFERENCES project(id),
+            cost REAL, flag);
+        CREATE TABLE message (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, data, twice AS (data || data));
+        CREATE TABLE part (id TEXT PRIMARY KEY, message_id INTEGER REFERENCES message(id), data BLOB) WITHOUT ROWID;
+        CREATE TABLE older (message_id INTEGER, data);
+        CREATE TABLE \"odd \"\"name\" (session_id TEXT, rowid TEXT, \"a \"\"b\" ANY);
+        CREATE TABLE secret (id TEXT, token TEXT);
+        CREATE VIRTUAL TABLE words USING fts5(session_id, text);
+        INSERT INTO project VALUES ('p', 'ours'), ('q', 'theirs');
+        INSERT INTO session VALUES ('s', NULL, 'p', 0.1, x'00ff'), ('other', 's', 'q', 1e300, NULL);
+        INSERT INTO message (id, session_id, data) VALUES (7, 's', 'it''s\n\u{1b}[1m'), (8, 'other', 'not yours'),
+            (9, 's', 9007199254740993), (10, 's', -0.0), (11, 's', CAST(x'80ff' AS TEXT)), (12, 's', 9e999),
+            (13, 's', -9223372036854775808), (14, 's', x''), (15, 's', '');
+        INSERT INTO part VALUES ('b', 7, x'000102'), ('a', 7, 'text'), ('c', 8, 'not yours');
+        INSERT INTO older VALUES (9, 'old'), (8, 'not yours');
+        INSERT INTO \"odd \"\"name\" VALUES ('s', 'r', 1), ('other', 'not yours', 2);
+        INSERT INTO secret VALUES ('s', 'not yours');
+        INSERT INTO words VALUES ('s', 'made again by its owner');";
+    connection.execute_batch(tables).expect("tables");
+    (dir, path, connection)
+}
+
+const OWNED: rows::Owned =
+    rows::Owned { sessions: &["session"], names: &["session_id"], through: &[("older", "message_id", "message")] };
+
+fn captured(path: &Path, id: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let found = read(path, |db| {
+        lines.clear();
+        rows::capture(db, &OWNED, id, &mut |line| {
+            lines.push(String::from_utf8(line.to_owned()).expect("a text"));
+            Ok(())
+        })
+    });
+    assert!(matches!(found.expect("rows"), rows::Captured::Whole));
+    lines
+}
+
+/// The rows alone, each with its table.
+fn contents(lines: &[String], with_numbers: bool) -> Vec<String> {
+    let mut table = String::new();
+    let mut contents = Vec::new();
+    for line in &lines[1..] {
+        let record: serde_json::Value = serde_json::from_str(line).expect("a record");
+        match record.get("table") {
+            Some(name) => table = name.to_string(),
+            None if with_numbers => contents.push(format!("{table} {line}")),
+            None => contents.push(format!("{table} {}", line.split_once(',').expect("a row").1)),
+        }
+    }
+    contents
+}
+
+#[test]
+fn every_row_of_a_session_is_kept_with_every_value_and_nothing_of_another() {
+    let (dir, path, connection) = sessions();
+    let before = picture(dir.path());
+    let lines = captured(&path, "s");
+    assert_eq!(picture(dir.path()), before, "reading changes nothing");
+    let all = lines.concat();
+    assert_eq!(contents(&lines, true).len(), 1 + 1 + 8 + 2 + 1 + 1, "{all}");
+    assert!(!all.contains("not yours") && !all.contains("theirs"), "{all}");
+    assert!(all.contains("CREATE TABLE") && all.contains("9007199254740993"), "{all}");
+
+    // What was kept is a database again, with every value of the same type.
+    let copy = dir.path().join("copy.db");
+    rows::rebuild(lines.concat().as_bytes(), &copy).expect("a database");
+    let rebuilt = Connection::open(&copy).expect("a database");
+    let values = |connection: &Connection, sql: &str| -> Vec<String> {
+        let mut query = connection.prepare(sql).expect("a query");
+        let found = query.query_map([], |row| row.get(0)).expect("rows");
+        found.map(|value| value.expect("a value")).collect()
+    };
+    for sql in [
+        "SELECT rowid || typeof(data) || hex(data) || CASE typeof(data) WHEN 'real' THEN quote(data) ELSE '' END FROM message WHERE session_id = 's' ORDER BY rowid",
+        "SELECT id || typeof(data) || quote(data) FROM part WHERE message_id = 7 ORDER BY id",
+        "SELECT typeof(cost) || quote(cost) || typeof(flag) || quote(flag) FROM session WHERE id = 's'",
+    ] {
+        let expected = values(&connection, sql);
+        assert!(!expected.is_empty());
+        assert_eq!(values(&rebuilt, sql), expected, "{sql}");
+    }
+
+    // The statements put the session back where it is missing, and change nothing where it is not.
+    let mut script = Vec::new();
+    rows::script(lines.concat().as_bytes(), &mut script).expect("a script");
+    let script = String::from_utf8(script).expect("a text").replace(".bail on\n", "");
+    assert!(connection.execute_batch(&script).is_err());
+    connection.execute_batch("ROLLBACK").expect("no change");
+    assert_eq!(captured(&path, "s"), lines);
+    let gone = "PRAGMA foreign_keys = OFF;
+        DELETE FROM part WHERE message_id IN (SELECT id FROM message WHERE session_id = 's');
+        DELETE FROM older WHERE message_id = 9; DELETE FROM message WHERE session_id = 's';
+        DELETE FROM \"odd \"\"name\" WHERE session_id = 's'; DELETE FROM session WHERE id = 's';
+        PRAGMA foreign_keys = ON;";
+    connection.execute_batch(gone).expect("no session");
+    let look = read(&path, |db| rows::capture(db, &OWNED, "s", &mut |_| Ok(())));
+    assert!(matches!(look.expect("rows"), rows::Captured::Missing));
+    connection.execute_batch(&script).expect("a session");
+    assert_eq!(contents(&captured(&path, "s"), false), contents(&lines, false));
+}
+
+#[test]
+fn a_damaged_row_of_a_session_is_an_error_and_never_left_out() {
+    let (_dir, path, connection) = sessions();
+    for at in 100..2000 {
+        connection
+            .execute("INSERT INTO message (id, session_id, data) VALUES (?1, 's', ?2)", (at, "x".repeat(400)))
+            .expect("a row");
+    }
+    connection.pragma_update(None, "wal_checkpoint", "TRUNCATE").expect("no log");
+    drop(connection);
+    let mut bytes = std::fs::read(&path).expect("a database");
+    let page = bytes.len() / 4096 / 2;
+    bytes[page * 4096..(page + 1) * 4096].fill(0);
+    std::fs::write(&path, bytes).expect("damage");
+    let look = read(&path, |db| rows::capture(db, &OWNED, "s", &mut |_| Ok(())));
+    assert!(look.expect_err("damage").reason().contains("damaged"));
+}

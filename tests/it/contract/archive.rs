@@ -11,7 +11,7 @@ words!(ShowKind: ArchivedSession);
 words!(VerifyKind: ArchiveVerify);
 words!(FaultCode: DamagedManifest DamagedBlob MissingBlob);
 words!(EntryRole: Own Shared Companion);
-words!(EntryType: File Dir Link);
+words!(EntryType: File Dir Link Rows);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -51,7 +51,7 @@ pub(crate) struct EntryJson<'a> {
     pub path: String,
     /// `own`, `shared` (by all copies of the session) or `companion` (there for other sessions too).
     pub role: &'a str,
-    /// `file`, `dir` or `link`.
+    /// `file`, `dir`, `link`, or `rows` of a database.
     #[serde(rename = "type")]
     pub node: &'a str,
     /// Its bytes; `null` unless it is a file.
@@ -67,6 +67,7 @@ pub(crate) struct EntryJson<'a> {
 fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
     let (node, size_bytes, sha256) = match &entry.node {
         Node::File { size, sha256, .. } => ("file", Some(*size), Some(sha256.as_str())),
+        Node::Rows { size, sha256, .. } => ("rows", Some(*size), Some(sha256.as_str())),
         Node::Dir => ("dir", None, None),
         Node::Link { .. } => ("link", None, None),
     };

@@ -1,0 +1,156 @@
+//! A session as `export` prints it and `import` takes it in, made of its rows.
+//!
+//! Facts: the code of OpenCode 1.18.33, measured with it and with Kilo 7.7.9. What these commands leave out stays out: a
+//! list of things to do, and events.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::error::PathError;
+use crate::format::sqlite::{self, Db, QueryError, Row, Value};
+use crate::session::Located;
+
+/// The columns of a session, in the order that [`info`] reads them in.
+const COLUMNS: [&str; 29] = [
+    "id",
+    "slug",
+    "project_id",
+    "workspace_id",
+    "directory",
+    "path",
+    "parent_id",
+    "title",
+    "agent",
+    "version",
+    "model",
+    "metadata",
+    "permission",
+    "revert",
+    "summary_additions",
+    "summary_deletions",
+    "summary_files",
+    "summary_diffs",
+    "share_url",
+    "cost",
+    "tokens_input",
+    "tokens_output",
+    "tokens_reasoning",
+    "tokens_cache_read",
+    "tokens_cache_write",
+    "time_created",
+    "time_updated",
+    "time_compacting",
+    "time_archived",
+];
+
+/// An object of JSON whose fields stay as they are written.
+type Object = BTreeMap<String, Box<RawValue>>;
+
+#[derive(Serialize)]
+struct Transfer {
+    info: Object,
+    messages: Vec<Message>,
+}
+
+#[derive(Serialize)]
+struct Message {
+    info: Object,
+    parts: Vec<Object>,
+}
+
+/// Writes a session of a database that holds its rows.
+pub(super) fn write(place: &Located, out: &mut dyn Write) -> Result<(), PathError> {
+    let transfer = sqlite::read(&place.path, |db| transfer(db, &place.id))?;
+    let written = serde_json::to_writer_pretty(&mut *out, &transfer).map_err(std::io::Error::from);
+    written.and_then(|()| out.write_all(b"\n")).map_err(|error| PathError::new("write", &place.path, error))
+}
+
+fn transfer(db: &Db, id: &str) -> Result<Transfer, QueryError> {
+    db.require("session", &["id", "directory"])?;
+    db.require("message", &["id", "session_id", "time_created", "data"])?;
+    db.require("part", &["id", "message_id", "data"])?;
+    let known = db.columns("session")?;
+    let columns = COLUMNS.map(|column| if known.contains(column) { column } else { "NULL" });
+    let mut found = None;
+    db.query(&format!("SELECT {} FROM session WHERE id = ?1", columns.join(", ")), &[id], |row| {
+        found = Some(info(row));
+    })?;
+    let info = found.ok_or_else(|| QueryError::Unknown("its table session does not have it".to_owned()))?;
+    let mut messages = Vec::new();
+    let sql = "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id";
+    db.query(sql, &[id], |row| {
+        let message = row.text(0).unwrap_or_default();
+        messages.push((object(row.text(1), &[("id", &message), ("sessionID", id)]), message));
+    })?;
+    let mut of_message = db.prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id")?;
+    let mut whole = Vec::with_capacity(messages.len());
+    for (info, message) in messages {
+        let mut parts = Vec::new();
+        of_message.rows(&[&message], |row| {
+            let part = row.text(0).unwrap_or_default();
+            parts.push(object(row.text(1), &[("id", &part), ("sessionID", id), ("messageID", &message)]));
+        })?;
+        whole.push(Message { info, parts });
+    }
+    Ok(Transfer { info, messages: whole })
+}
+
+/// Reads an object, and puts these names into it.
+fn object(data: Option<String>, names: &[(&str, &str)]) -> Object {
+    let mut object: Object = data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
+    names.iter().for_each(|(name, value)| put(&mut object, name, Some(value)));
+    object
+}
+
+fn put(object: &mut Object, name: &str, value: Option<impl Serialize>) {
+    let raw = value.and_then(|value| to_raw_value(&value).ok());
+    object.extend(raw.map(|raw| (name.to_owned(), raw)));
+}
+
+/// Puts the row of a session into the form that the program gives it.
+fn info(row: &Row<'_>) -> Object {
+    let mut info = Object::new();
+    for (name, at) in [("id", 0), ("slug", 1), ("projectID", 2), ("workspaceID", 3), ("directory", 4), ("path", 5)] {
+        put(&mut info, name, row.text(at));
+    }
+    for (name, at) in [("parentID", 6), ("title", 7), ("agent", 8), ("version", 9)] {
+        put(&mut info, name, row.text(at));
+    }
+    for (name, at) in [("model", 10), ("metadata", 11), ("permission", 12), ("revert", 13)] {
+        put(&mut info, name, row.text(at).and_then(|json| RawValue::from_string(json).ok()));
+    }
+    let numbers = |names: &[(&str, usize)]| {
+        let mut object = Object::new();
+        names.iter().for_each(|(name, at)| put(&mut object, name, number(row, *at)));
+        object
+    };
+    if (14..17).any(|at| number(row, at).is_some()) {
+        let mut summary = Object::new();
+        for (name, at) in [("additions", 14), ("deletions", 15), ("files", 16)] {
+            put(&mut summary, name, number(row, at).or_else(|| to_raw_value(&0).ok()));
+        }
+        put(&mut summary, "diffs", row.text(17).and_then(|json| RawValue::from_string(json).ok()));
+        put(&mut info, "summary", Some(summary));
+    }
+    put(&mut info, "share", row.filled(18).map(|url| BTreeMap::from([("url", url)])));
+    put(&mut info, "cost", number(row, 19));
+    let mut tokens = numbers(&[("input", 20), ("output", 21), ("reasoning", 22)]);
+    if !tokens.is_empty() {
+        put(&mut tokens, "cache", Some(numbers(&[("read", 23), ("write", 24)])));
+        put(&mut info, "tokens", Some(tokens));
+    }
+    let time = numbers(&[("created", 25), ("updated", 26), ("compacting", 27), ("archived", 28)]);
+    put(&mut info, "time", Some(time));
+    info
+}
+
+fn number(row: &Row<'_>, at: usize) -> Option<Box<RawValue>> {
+    match row.value(at) {
+        Value::Integer(number) => to_raw_value(&number).ok(),
+        Value::Real(number) if number.is_finite() => to_raw_value(&number).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,156 @@
+//! The rows of a session in a database: as they are now, in chunks, and as an archive has them, in lines.
+
+use std::collections::HashSet;
+use std::io::{self, BufRead, BufReader, Read};
+
+use sha2::{Digest as _, Sha256};
+
+use super::Archive;
+use super::chunks::CHUNK_BYTES;
+use crate::agent::Agent;
+use crate::error::PathError;
+use crate::format::sqlite;
+use crate::format::sqlite::rows::{self, Captured, Owner, Part, Table, capture};
+use crate::format::text::hex;
+use crate::session::Located;
+
+/// What stands between a row's number and its values.
+const NUMBERED: &[u8] = b",\"row\":[";
+
+/// Why the rows of a session could not be had.
+#[derive(Debug)]
+pub(super) enum RowsError {
+    /// There is no such session any more.
+    Missing,
+    /// The database cannot be read, or not all of it.
+    Unread(PathError),
+    /// What was read could not be put away.
+    Refused(io::Error),
+}
+
+/// Shows the rows of a session in chunks, and returns their bytes and their SHA-256.
+///
+/// They may be shown again from the first chunk on, when the database was changed while it was read.
+pub(super) fn of(
+    place: &Located,
+    agent: &dyn Agent,
+    see: &mut dyn FnMut(&[u8], bool) -> io::Result<()>,
+) -> Result<(u64, String), RowsError> {
+    let keeper = agent.keeper(place).ok_or(RowsError::Missing)?;
+    let read = sqlite::read(&place.path, |db| {
+        let (mut whole, mut size, mut chunk) = (Sha256::new(), 0_u64, Vec::new());
+        let captured = capture(db, &keeper.owned, &place.id, &mut |line| {
+            whole.update(line);
+            chunk.extend_from_slice(line);
+            while chunk.len() >= CHUNK_BYTES {
+                see(&chunk[..CHUNK_BYTES], size == 0)?;
+                size += CHUNK_BYTES as u64;
+                chunk.drain(..CHUNK_BYTES);
+            }
+            Ok(())
+        })?;
+        let last = if chunk.is_empty() { Ok(()) } else { see(&chunk, size == 0) };
+        let captured = match (captured, last) {
+            (Captured::Whole, Err(error)) => Captured::Refused(error),
+            (captured, _) => captured,
+        };
+        Ok((captured, size + chunk.len() as u64, hex(&whole.finalize())))
+    });
+    match read.map_err(RowsError::Unread)? {
+        (Captured::Whole, size, sha256) => Ok((size, sha256)),
+        (Captured::Missing, ..) => Err(RowsError::Missing),
+        (Captured::Refused(error), ..) => Err(RowsError::Refused(error)),
+    }
+}
+
+/// Returns whether a session has the very rows that an archive has of it; their numbers do not count, because whoever adds
+/// a row may get another.
+pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String]), archive: &Archive) -> bool {
+    let mut now = Vec::new();
+    let captured = of(place, agent, &mut |chunk, is_first| {
+        if is_first {
+            now.clear();
+        }
+        now.extend_from_slice(chunk);
+        Ok(())
+    });
+    let rows = |lines: &mut dyn BufRead| {
+        let mut rows = Rows { with_session: true, ..Rows::default() };
+        rows::read(lines, &mut rows).ok().map(|()| rows.rows)
+    };
+    captured.is_ok() && rows(&mut now.as_slice()).is_some_and(|now| rows(&mut lines(then, archive)) == Some(now))
+}
+
+/// Returns the SHA-256 of the rows of a session as they are now; `None` if they cannot be read.
+pub(super) fn digest(place: &Located, agent: &dyn Agent) -> Option<String> {
+    of(place, agent, &mut |_, _| Ok(())).ok().map(|(_, sha256)| sha256)
+}
+
+/// Reads what an archive has under a SHA-256 in these chunks; each is checked, and at the end the whole.
+pub(crate) fn lines<'a>((sha256, chunks): (&'a str, &'a [String]), archive: &'a Archive) -> impl BufRead + 'a {
+    BufReader::new(Content { archive, sha256, rest: chunks.iter(), digest: Sha256::new(), chunk: Vec::new(), at: 0 })
+}
+
+struct Content<'a> {
+    archive: &'a Archive,
+    sha256: &'a str,
+    rest: std::slice::Iter<'a, String>,
+    digest: Sha256,
+    chunk: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Content<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.chunk.len() {
+            let Some(name) = self.rest.next() else {
+                let is_whole = hex(&self.digest.clone().finalize()) == self.sha256;
+                return if is_whole { Ok(0) } else { Err(io::Error::other("its chunks do not add up to its rows")) };
+            };
+            let fault = |fault| io::Error::other(format!("blob {}: {fault}", self.archive.blob(name).display()));
+            self.chunk = self.archive.chunk(name).map_err(fault)?;
+            self.digest.update(&self.chunk);
+            self.at = 0;
+        }
+        let count = buffer.len().min(self.chunk.len() - self.at);
+        buffer[..count].copy_from_slice(&self.chunk[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// Returns whether every row of an older state is in a newer one as it was; the session's own row and what it has in
+/// common with others do not count, because every turn changes them.
+pub(super) fn are_within(old: (&str, &[String]), new: (&str, &[String]), archive: &Archive) -> bool {
+    let mut known = Rows::default();
+    let mut wanted = Rows::default();
+    let is_read =
+        rows::read(lines(new, archive), &mut known).and_then(|()| rows::read(lines(old, archive), &mut wanted));
+    is_read.is_ok() && wanted.rows.is_subset(&known.rows)
+}
+
+/// The digests of rows.
+#[derive(Default)]
+struct Rows {
+    table: Option<String>,
+    /// Whether the session's own row counts, and the numbers of rows do not.
+    with_session: bool,
+    rows: HashSet<[u8; 32]>,
+}
+
+impl rows::Reader for Rows {
+    fn table(&mut self, table: &Table) -> io::Result<()> {
+        let counts = table.part == Part::Rows || (self.with_session && table.part == Part::Session);
+        self.table = counts.then(|| table.table.clone());
+        Ok(())
+    }
+
+    fn row(&mut self, _: Option<i64>, _: Vec<Owner>, line: &[u8]) -> io::Result<()> {
+        if let Some(table) = &self.table {
+            let values = || line.windows(NUMBERED.len()).position(|part| part == NUMBERED).map(|at| &line[at..]);
+            let line = if self.with_session { values().unwrap_or(line) } else { line };
+            self.rows.insert(Sha256::new().chain_update(table).chain_update([0]).chain_update(line).finalize().into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,231 @@
+//! A session that lay in a database: its agent takes it in again, or a file is left with the words for it.
+//!
+//! Nothing is written into the database here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::follow;
+use crate::agent::{self, Agent, Keeper};
+use crate::archive::store::Holdings;
+use crate::archive::unpacked::Unpacked;
+use crate::archive::{Archive, Manifest, rows};
+use crate::change::apply::run::{ItemResult, Outcome};
+use crate::change::apply::state_dir::StateDir;
+use crate::change::plan::change::{About, Change, Item};
+use crate::cli::RestoreArgs;
+use crate::commands::change;
+use crate::error::{Exit, PathError, Refusal};
+use crate::format::shell;
+use crate::format::sqlite::rows::script;
+use crate::format::text;
+use crate::launch::errand::Errand;
+use crate::scan::{Places, Wanted};
+use crate::session::{Located, Store};
+use crate::system::env::Env;
+use crate::system::fsio::{self, Access, Saving};
+use crate::view::ui::Ui;
+
+/// A session that goes back into its agent's database.
+struct Return<'a> {
+    manifest: &'a Manifest,
+    archive: &'a Archive,
+    agent: &'static dyn Agent,
+    keeper: &'static Keeper,
+    /// The store that the agent takes it into.
+    store: Store,
+    /// The directory that it belongs to.
+    dir: Option<PathBuf>,
+}
+
+/// Gives back a session, and the sub-agents that it made.
+pub(super) fn run(
+    args: &RestoreArgs,
+    manifest: &Manifest,
+    (archive, holdings): (&Archive, &Holdings),
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    let title = agent::about(manifest.agent).title;
+    if args.to_store.is_some() {
+        let message =
+            format!("the session lay in {title}'s database, and {title} decides into which store it takes it");
+        return Err(Refusal::new(Exit::Usage, "usage", message).hint("leave --to-store out").into());
+    }
+    let first = Return::of(manifest, archive, args, env)?;
+    super::check(manifest, archive)?;
+    if let Some(place) = first.standing(env) {
+        if !first.is_same(&place) {
+            let name = shell::word(&format!("{}:{}", manifest.agent, manifest.id)).into_owned();
+            let message = format!(
+                "{} session {} was not restored, because {} holds it with other rows",
+                manifest.agent,
+                manifest.id,
+                place.path.display()
+            );
+            let hint = format!("compare `rejoin show {name}` and `rejoin show --archived {name}`");
+            return Err(Refusal::new(Exit::Refused, "in-the-way", message).hint(hint).into());
+        }
+        ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
+        let nothing = Change { verb: "restore", items: Vec::new() };
+        change::print(&nothing, Some(&Outcome::default()), args.format, env, ui)?;
+        return Ok(Exit::Ok);
+    }
+    let mut returns = vec![first];
+    for made in super::made_by(manifest, holdings) {
+        match super::check(made, archive).and_then(|()| Return::of(made, archive, args, env)) {
+            Ok(made) if made.standing(env).is_none() => returns.push(made),
+            Ok(_) => {}
+            Err(error) => ui.warn(&format!("a sub-agent is left out: {error}")),
+        }
+    }
+    let change = Change { verb: "restore", items: returns.iter().map(Return::item).collect() };
+    let outcome = change::apply_with(&change, &args.change, env, |patience| {
+        // Nobody else archives or removes it meanwhile.
+        let _state_dir = StateDir::open(env, "restore", patience)?;
+        Ok(Outcome { done: returns.iter().map(|one| one.done(env)).collect(), ..Outcome::default() })
+    })?;
+    if outcome.as_ref().is_some_and(|outcome| outcome.done.contains(&ItemResult::Done)) {
+        ui.note(&format!(
+            "{title} took it in. What its import leaves out, such as a list of things to do, stays in the archive."
+        ));
+    }
+    change::print(&change, outcome.as_ref(), args.format, env, ui)?;
+    Ok(change::exit(outcome.as_ref()))
+}
+
+impl<'a> Return<'a> {
+    fn of(manifest: &'a Manifest, archive: &'a Archive, args: &RestoreArgs, env: &Env) -> Result<Self, Refusal> {
+        let unknown = || Refusal::new(Exit::Refused, "no-agent", format!("no agent reads {}", manifest.agent));
+        let agent = agent::by_kind(manifest.agent).ok_or_else(unknown)?;
+        let keeper = agent.keeper(&manifest.place()).ok_or_else(unknown)?;
+        let stores = agent.stores(env);
+        let is_own = |store: &&Store| manifest.roots_here(env).contains(&store.root);
+        let store = stores.iter().find(is_own).or_else(|| stores.iter().find(|store| store.is_default));
+        let store = store.or(stores.first()).cloned().ok_or_else(unknown)?;
+        let dir = follow::dir_here(args, manifest, env);
+        Ok(Self { manifest, archive, agent, keeper, store, dir })
+    }
+
+    fn item(&self) -> Item {
+        let Manifest { agent, id, number, archived_at, .. } = self.manifest;
+        Item {
+            about: About::Session(*agent, id.as_str().into()),
+            seen: SmallVec::new(),
+            code: "archived",
+            reason: format!("state {number}, archived at {}", text::second(*archived_at)).into(),
+            steps: Vec::new(),
+            needs: None,
+        }
+    }
+
+    /// Returns where the agent has it already.
+    fn standing(&self, env: &Env) -> Option<Located> {
+        let stores = self.agent.stores(env).into_iter().map(Arc::new);
+        stores.flat_map(|store| self.agent.locate_id(&store, &self.manifest.id).places).next()
+    }
+
+    fn is_same(&self, place: &Located) -> bool {
+        self.manifest.rows().is_some_and(|then| rows::are_same(place, self.agent, then, self.archive))
+    }
+
+    fn done(&self, env: &Env) -> ItemResult {
+        match self.give_back(env) {
+            Ok(None) => ItemResult::Done,
+            Ok(Some(words)) => ItemResult::Skipped(words),
+            Err(error) => ItemResult::Failed(format!("{error:#}")),
+        }
+    }
+
+    /// Has the agent take it in; returns what to type where that is left to a person.
+    fn give_back(&self, env: &Env) -> anyhow::Result<Option<String>> {
+        let title = agent::about(self.manifest.agent).title;
+        let Some(import) = &self.keeper.import else { return self.as_script(env).map(Some) };
+        let unpacked = Unpacked::of(self.manifest, self.archive, env)?;
+        let place = self.manifest.copy_in(unpacked.root()).place;
+        let mut contents = Vec::new();
+        if (import.write)(&place, &mut contents).is_err() {
+            // It is of a version whose sessions are not exported in a way that is known.
+            return self.as_script(env).map(Some);
+        }
+        let words = |file: &Path| -> Vec<String> {
+            let file = file.to_string_lossy().into_owned();
+            import.words.iter().map(|word| (*word).to_owned()).chain([file]).collect()
+        };
+        let left = |why: String| -> anyhow::Result<Option<String>> {
+            let file = self.leave("json", &contents, env)?;
+            let dir = self.dir.as_deref().map_or_else(|| "the directory that it is to have".to_owned(), in_a_shell);
+            let command: Vec<String> = words(&file).iter().map(|word| shell::word(word).into_owned()).collect();
+            Ok(Some(format!("{why}; in {dir}, run `{}`", command.join(" "))))
+        };
+        let Some(dir) = self.dir.as_deref().filter(|dir| dir.is_dir()) else {
+            return left(match &self.dir {
+                Some(dir) => format!("its directory {} does not exist", dir.display()),
+                None => "its directory is not known".to_owned(),
+            });
+        };
+        let file = unpacked.root().join("session.json");
+        fsio::replace(&file, &contents)?;
+        let errand = Errand { argv: &words(&file), dir, store: &self.store };
+        if let Err(why) = errand.run(env) {
+            return left(why.to_string());
+        }
+        match self.standing(env) {
+            None => left(format!("{title} says that it took it in, but does not have it")),
+            Some(place) => match self.missing(place, env) {
+                Some(why) => Err(anyhow::anyhow!("{title} has it now, but {why}")),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// Says what of the archived session the agent does not have, as far as counting tells.
+    fn missing(&self, place: Located, env: &Env) -> Option<String> {
+        let wanted = Wanted { counts: true, ..Wanted::GLANCE };
+        let scan = Places { places: vec![place], ..Places::default() }.read_all(env, wanted);
+        let facts = &self.manifest.facts;
+        let counts = scan.sessions.first().map(|session| (session.copy().prompts, session.copy().replies));
+        let Some((prompts, replies)) = counts else { return Some("it cannot be read".to_owned()) };
+        let then = (facts.prompts, facts.replies);
+        (then.0.is_some() && then != (prompts, replies)).then(|| {
+            let words = |prompts: Option<u64>, replies: Option<u64>| {
+                format!("{} prompts and {} replies", prompts.unwrap_or_default(), replies.unwrap_or_default())
+            };
+            format!("with {} instead of {}", words(prompts, replies), words(then.0, then.1))
+        })
+    }
+
+    /// Leaves the rows as statements for SQLite's own shell.
+    fn as_script(&self, env: &Env) -> anyhow::Result<String> {
+        let Manifest { agent: kind, .. } = self.manifest;
+        let title = agent::about(*kind).title;
+        let content = self.manifest.rows().ok_or_else(|| anyhow::anyhow!("the archive has no rows of it"))?;
+        let mut contents = Vec::new();
+        script(rows::lines(content, self.archive), &mut contents)?;
+        let file = self.leave("sql", &contents, env)?;
+        let database = self.manifest.database_here(env);
+        Ok(format!(
+            "{title} takes no session in by itself, and rejoin writes into no database of another program; \
+             with {title} ended, run `sqlite3 {} <{}`",
+            in_a_shell(&database),
+            in_a_shell(&file)
+        ))
+    }
+
+    /// Writes a file for a person to use.
+    fn leave(&self, ending: &str, contents: &[u8], env: &Env) -> Result<PathBuf, PathError> {
+        let dir = env.data_dir().join("restored");
+        fsio::create_dirs(&dir)?;
+        let path = dir.join(format!("{}-{}.{ending}", self.manifest.agent, self.manifest.id));
+        let mut saving = Saving::begin(&path, Access::Private)?;
+        saving.write(contents)?;
+        saving.commit()?;
+        Ok(path)
+    }
+}
+
+fn in_a_shell(path: &Path) -> String {
+    shell::word(&path.to_string_lossy()).into_owned()
+}

@@ -1,0 +1,207 @@
+//! Finds every row of a session in a database, and writes each as a line.
+
+use std::cell::Cell;
+use std::io;
+
+use super::{Head, Part, Table, VERSION};
+use crate::format::sqlite::{Db, QueryError, Row};
+
+/// Which rows of a database belong to a session.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    /// The tables of sessions, whose ids are in `id`.
+    pub sessions: &'static [&'static str],
+    /// The columns that name a session in other tables.
+    pub names: &'static [&'static str],
+    /// Tables of some versions that name no session: the column, and the table with the `id` that is in it.
+    pub through: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// What became of a look for the rows of a session.
+#[derive(Debug)]
+pub(crate) enum Captured {
+    /// All of them were shown.
+    Whole,
+    /// There is no such session.
+    Missing,
+    /// Whoever was shown the rows could not take them.
+    Refused(io::Error),
+}
+
+/// A table of the database.
+struct Source {
+    table: Table,
+    has_rowid: bool,
+    /// Columns that name a row of another table: the column, that table, and its column.
+    links: Vec<(String, String, String)>,
+    /// Which of its rows belong to the session `?1`.
+    condition: Option<String>,
+}
+
+/// Shows the lines of a session, each with its end.
+pub(crate) fn capture(
+    db: &Db,
+    owned: &Owned,
+    id: &str,
+    see: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> Result<Captured, QueryError> {
+    let mut sources = sources(db, owned)?;
+    sources.retain(|source| source.condition.is_some());
+    sources.sort_by_key(|source| source.table.part as u8);
+    let mut line = Vec::new();
+    let mut refusal = None;
+    let mut write = |made: io::Result<()>, line: &mut Vec<u8>| {
+        line.push(b'\n');
+        if refusal.is_none() {
+            refusal = made.and_then(|()| see(line)).err();
+        }
+        line.clear();
+    };
+    let made = serde_json::to_writer(&mut line, &Head { rows: VERSION });
+    write(made.map_err(io::Error::from), &mut line);
+    let is_there = Cell::new(false);
+    for source in &sources {
+        let made = serde_json::to_writer(&mut line, &source.table);
+        write(made.map_err(io::Error::from), &mut line);
+        db.query(&source.select(), &[id], |row| {
+            is_there.set(is_there.get() || source.table.part == Part::Session);
+            let made = row_line(row, source.table.columns.len(), &mut line);
+            write(made, &mut line);
+        })?;
+    }
+    Ok(match refusal {
+        _ if !is_there.get() => Captured::Missing,
+        Some(error) => Captured::Refused(error),
+        None => Captured::Whole,
+    })
+}
+
+/// Writes a row: its number first, then its values.
+fn row_line(row: &Row<'_>, columns: usize, line: &mut Vec<u8>) -> io::Result<()> {
+    line.extend_from_slice(b"{\"rowid\":");
+    row.value(0).write(line)?;
+    line.extend_from_slice(b",\"row\":[");
+    for at in 1..=columns {
+        if at > 1 {
+            line.push(b',');
+        }
+        row.value(at).write(line)?;
+    }
+    line.extend_from_slice(b"]}");
+    Ok(())
+}
+
+impl Source {
+    fn has(&self, column: &str) -> bool {
+        self.table.columns.iter().any(|known| known == column)
+    }
+
+    /// Returns the query for its rows: the number of each, if it has one, then its values.
+    fn select(&self) -> String {
+        let number = ["rowid", "_rowid_", "oid"]
+            .into_iter()
+            .find(|name| self.has_rowid && !self.table.columns.iter().any(|column| column.eq_ignore_ascii_case(name)));
+        let columns: Vec<String> = self.table.columns.iter().map(|column| quoted(column)).collect();
+        format!(
+            "SELECT {}, {} FROM {} WHERE {} ORDER BY {}",
+            number.unwrap_or("NULL"),
+            columns.join(", "),
+            quoted(&self.table.table),
+            self.condition.as_deref().unwrap_or("0"),
+            number.map_or_else(|| columns.join(", "), str::to_owned)
+        )
+    }
+}
+
+/// Returns every table, those that have rows of a session with the condition for these.
+fn sources(db: &Db, owned: &Owned) -> Result<Vec<Source>, QueryError> {
+    let mut sources = tables(db)?;
+    for source in &mut sources {
+        if owned.sessions.contains(&source.table.table.as_str()) && source.has("id") {
+            source.table.part = Part::Session;
+            source.condition = Some("\"id\" = ?1".to_owned());
+            continue;
+        }
+        let names = owned.names.iter().filter(|name| source.has(name));
+        let names: Vec<String> = names.map(|name| format!("{} = ?1", quoted(name))).collect();
+        source.condition = (!names.is_empty()).then(|| names.join(" OR "));
+    }
+    // What belongs to a row of the session belongs to it too.
+    loop {
+        let found = sources.iter().enumerate().find_map(|(at, source)| {
+            if source.condition.is_some() {
+                return None;
+            }
+            let name = source.table.table.as_str();
+            let through = owned.through.iter().filter(|(of, column, _)| *of == name && source.has(column));
+            let through = through.map(|(_, column, table)| (*column, *table, "id"));
+            let links = source.links.iter().map(|(from, table, to)| (from.as_str(), table.as_str(), to.as_str()));
+            let mut links = through.chain(links);
+            links.find_map(|(from, table, to)| {
+                let above = sources.iter().find(|above| above.table.table == table)?;
+                let condition = above.condition.as_deref().filter(|_| above.table.part == Part::Rows)?;
+                Some((at, among(from, to, table, condition)))
+            })
+        });
+        match found {
+            Some((at, condition)) => sources[at].condition = Some(condition),
+            None => break,
+        }
+    }
+    let mut contexts = Vec::new();
+    for session in sources.iter().filter(|source| source.table.part == Part::Session) {
+        for (from, table, to) in &session.links {
+            let condition = session.condition.as_deref().unwrap_or_default();
+            let condition = among(to, from, &session.table.table, condition);
+            let is_free = |source: &Source| source.table.table == *table && source.condition.is_none();
+            contexts.extend(sources.iter().position(is_free).map(|at| (at, condition)));
+        }
+    }
+    for (at, condition) in contexts {
+        let source = &mut sources[at];
+        source.table.part = Part::Context;
+        source.condition =
+            Some(source.condition.take().map_or(condition.clone(), |other| format!("{other} OR {condition}")));
+    }
+    Ok(sources)
+}
+
+/// Returns the condition that a column holds what another one holds in some rows.
+fn among(column: &str, other: &str, table: &str, condition: &str) -> String {
+    format!("{} IN (SELECT {} FROM {} WHERE {condition})", quoted(column), quoted(other), quoted(table))
+}
+
+/// Returns the tables that hold rows of their own, and are not made from others by SQLite.
+fn tables(db: &Db) -> Result<Vec<Source>, QueryError> {
+    let mut sources = Vec::new();
+    let sql = "SELECT list.name, made.sql, list.wr FROM pragma_table_list AS list JOIN sqlite_schema AS made \
+               ON made.type = 'table' AND made.name = list.name \
+               WHERE list.schema = 'main' AND list.type = 'table' AND substr(list.name, 1, 7) <> 'sqlite_' ORDER BY 1";
+    db.query(sql, &[], |row| {
+        let table = Table {
+            table: row.text(0).unwrap_or_default(),
+            part: Part::Rows,
+            columns: Vec::new(),
+            sql: row.text(1).unwrap_or_default(),
+        };
+        sources.push(Source { table, has_rowid: row.int(2) == Some(0), links: Vec::new(), condition: None });
+    })?;
+    for source in &mut sources {
+        let Source { table, links, .. } = source;
+        db.query("SELECT name FROM pragma_table_info(?1) ORDER BY cid", &[&table.table], |row| {
+            table.columns.extend(row.text(0));
+        })?;
+        // One of several columns does not name a row.
+        let sql = "SELECT \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?1) \
+                   WHERE \"to\" IS NOT NULL GROUP BY id HAVING count(*) = 1 ORDER BY id";
+        db.query(sql, &[&table.table], |row| {
+            links.extend(row.text(0).zip(row.text(1)).zip(row.text(2)).map(|((from, table), to)| (from, table, to)));
+        })?;
+    }
+    Ok(sources)
+}
+
+/// Returns a name as SQL takes it, whatever it holds.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

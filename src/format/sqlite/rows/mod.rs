@@ -1,0 +1,239 @@
+//! All rows of one session in a database as records, a line each: what an archive keeps of such a session.
+//!
+//! docs/archive.md fixes the format. Every value keeps its type and its bytes; the statements that made the tables are
+//! kept to be read by people, and are never run.
+
+use std::io::{self, BufRead, Write as _};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::Value;
+
+mod capture;
+mod rebuilt;
+mod script;
+
+pub(crate) use capture::{Captured, Owned, capture};
+pub(crate) use rebuilt::rebuild;
+pub(crate) use script::script;
+
+/// The version of the records; they are of no use to a program that does not know it.
+const VERSION: u32 = 1;
+
+/// How the rows of a table belong to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Part {
+    /// Other sessions have these rows in common with it, and its own row names them.
+    Context,
+    /// Its own row, which changes with every turn.
+    Session,
+    /// Everything else of it.
+    Rows,
+}
+
+/// A table whose rows follow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Table {
+    /// Its name.
+    pub table: String,
+    /// How its rows belong to the session.
+    pub part: Part,
+    /// Its columns, in the order of the values.
+    pub columns: Vec<String>,
+    /// The statement that made it.
+    pub sql: String,
+}
+
+/// A row, its values still as they are written.
+#[derive(Debug, Deserialize)]
+struct RowLine<'a> {
+    rowid: Option<i64>,
+    #[serde(borrow)]
+    row: Vec<&'a RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    rows: u32,
+}
+
+/// A value that JSON has no form for.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Odd {
+    Blob(String),
+    Text(String),
+    Real(String),
+}
+
+/// A value with its own memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Owner {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Real(f64),
+    /// A text, which need not be UTF-8.
+    Text(Vec<u8>),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+/// What a reader of records is shown.
+pub(crate) trait Reader {
+    /// Begins a table.
+    fn table(&mut self, table: &Table) -> io::Result<()>;
+
+    /// Takes a row of it; `line` is how it was written.
+    fn row(&mut self, rowid: Option<i64>, values: Vec<Owner>, line: &[u8]) -> io::Result<()>;
+}
+
+/// Shows every record.
+pub(crate) fn read(mut lines: impl BufRead, reader: &mut dyn Reader) -> io::Result<()> {
+    let (mut line, mut columns) = (Vec::new(), None);
+    let mut next = |line: &mut Vec<u8>| {
+        line.clear();
+        lines.read_until(b'\n', line).map(|count| count > 0)
+    };
+    let is_there = next(&mut line)?;
+    match serde_json::from_slice::<Head>(&line).ok().filter(|_| is_there) {
+        Some(head) if head.rows == VERSION => {}
+        Some(head) => {
+            return Err(odd(format!("its rows are of version {}, which this rejoin does not know", head.rows)));
+        }
+        None => return Err(odd("it does not begin as rows do")),
+    }
+    while next(&mut line)? {
+        if let Ok(RowLine { rowid, row }) = serde_json::from_slice(&line) {
+            let values = row.into_iter().map(value).collect::<io::Result<Vec<_>>>()?;
+            if columns != Some(values.len()) {
+                return Err(odd("one of its rows does not fit its table"));
+            }
+            reader.row(rowid, values, &line)?;
+        } else {
+            let table: Table = serde_json::from_slice(&line).map_err(|error| odd(error.to_string()))?;
+            columns = Some(table.columns.len());
+            reader.table(&table)?;
+        }
+    }
+    Ok(())
+}
+
+fn odd(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.into())
+}
+
+/// Reads a value. The text of a number is read here, because a parser may round it.
+fn value(raw: &RawValue) -> io::Result<Owner> {
+    let text = raw.get();
+    let number = |text: &str| text.parse().map(Owner::Real).map_err(|_| odd("a number cannot be read"));
+    Ok(match text.as_bytes().first() {
+        Some(b'n') => Owner::Null,
+        Some(b'"') => Owner::Text(serde_json::from_str::<String>(text)?.into_bytes()),
+        Some(b'{') => match serde_json::from_str(text)? {
+            Odd::Blob(bytes) => Owner::Blob(STANDARD.decode(bytes).map_err(|error| odd(error.to_string()))?),
+            Odd::Text(bytes) => Owner::Text(STANDARD.decode(bytes).map_err(|error| odd(error.to_string()))?),
+            Odd::Real(text) => number(&text)?,
+        },
+        _ if text.contains(['.', 'e', 'E']) => number(text)?,
+        _ => text.parse().map(Owner::Integer).map_err(|_| odd("a number cannot be read"))?,
+    })
+}
+
+impl Value<'_> {
+    /// Writes it as JSON.
+    fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        match *self {
+            Self::Null => out.extend_from_slice(b"null"),
+            Self::Integer(number) => write!(out, "{number}")?,
+            // It always has a point or an exponent, and is as short as it can be without being another.
+            Self::Real(number) if number.is_finite() => write!(out, "{number:?}")?,
+            Self::Real(number) => serde_json::to_writer(out, &Odd::Real(number.to_string()))?,
+            Self::Text(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => serde_json::to_writer(out, text)?,
+                Err(_) => serde_json::to_writer(out, &Odd::Text(STANDARD.encode(bytes)))?,
+            },
+            Self::Blob(bytes) => serde_json::to_writer(out, &Odd::Blob(STANDARD.encode(bytes)))?,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_value() -> impl Strategy<Value = Owner> {
+        let text = prop_oneof![any::<String>().prop_map(String::into_bytes), any::<Vec<u8>>()];
+        let number = any::<f64>().prop_filter("a NaN is NULL in SQLite", |number| !number.is_nan());
+        prop_oneof![
+            Just(Owner::Null),
+            any::<i64>().prop_map(Owner::Integer),
+            number.prop_map(Owner::Real),
+            prop_oneof![Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(-0.0), Just(1e21)].prop_map(Owner::Real),
+            text.prop_map(Owner::Text),
+            any::<Vec<u8>>().prop_map(Owner::Blob),
+        ]
+    }
+
+    fn borrowed(value: &Owner) -> Value<'_> {
+        match value {
+            Owner::Null => Value::Null,
+            Owner::Integer(number) => Value::Integer(*number),
+            Owner::Real(number) => Value::Real(*number),
+            Owner::Text(bytes) => Value::Text(bytes),
+            Owner::Blob(bytes) => Value::Blob(bytes),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_of_any_type_comes_back_to_the_last_bit(value in any_value()) {
+            let mut json = Vec::new();
+            borrowed(&value).write(&mut json).expect("JSON");
+            let raw: &RawValue = serde_json::from_slice(&json).expect("JSON");
+            let back = super::value(raw).expect("a value");
+            match (&back, &value) {
+                (Owner::Real(back), Owner::Real(value)) => prop_assert_eq!(back.to_bits(), value.to_bits()),
+                _ => prop_assert_eq!(&back, &value),
+            }
+            prop_assert!(!json.contains(&b'\n'));
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_of_a_known_version_is_refused() {
+        struct Nobody;
+        impl Reader for Nobody {
+            fn table(&mut self, _: &Table) -> io::Result<()> {
+                Ok(())
+            }
+            fn row(&mut self, _: Option<i64>, _: Vec<Owner>, _: &[u8]) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let table = r#"{"table":"t","part":"rows","columns":["a"],"sql":""}"#;
+        let read = |text: &str| read(text.as_bytes(), &mut Nobody).map_err(|error| error.to_string());
+        assert_eq!(read(&format!("{{\"rows\":1}}\n{table}\n{{\"rowid\":1,\"row\":[2]}}\n")), Ok(()));
+        for (bad, why) in [
+            ("".to_owned(), "does not begin"),
+            (table.to_owned(), "does not begin"),
+            (r#"{"rows":2}"#.to_owned(), "version 2"),
+            (format!("{{\"rows\":1}}\n{table}\n{{\"rowid\":1,\"row\":[2,3]}}\n"), "does not fit"),
+            ("{\"rows\":1}\n{\"rowid\":1,\"row\":[2]}\n".to_owned(), "does not fit"),
+            (format!("{{\"rows\":1}}\n{table}\n{{\"rowid\":1,\"row\":[{{\"blob\":\"!\"}}]}}\n"), "symbol"),
+            ("{\"rows\":1}\n{\"table\":1}\n".to_owned(), "invalid type"),
+        ] {
+            let error = read(&bad).expect_err("an error");
+            assert!(error.contains(why), "{bad}: {error}");
+        }
+    }
+}

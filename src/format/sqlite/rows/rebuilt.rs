@@ -1,0 +1,26 @@
+//! A database made of the rows of one session, in a private directory, so that its agent's reader can read it.
+//!
+//! Its tables have the columns and nothing else: no statement of the records is run, and every value stays what it is.
+
+use std::io::{self, BufRead};
+use std::path::Path;
+
+use super::{Owner, Reader, Table};
+use crate::format::sqlite::Fresh;
+
+/// Makes the database; nothing may be at the path.
+pub(crate) fn rebuild(lines: impl BufRead, path: &Path) -> io::Result<()> {
+    let mut fresh = Fresh::create(path)?;
+    super::read(lines, &mut fresh)?;
+    fresh.finish()
+}
+
+impl Reader for Fresh {
+    fn table(&mut self, table: &Table) -> io::Result<()> {
+        self.make_table(&table.table, &table.columns)
+    }
+
+    fn row(&mut self, rowid: Option<i64>, values: Vec<Owner>, _: &[u8]) -> io::Result<()> {
+        self.insert(rowid, values)
+    }
+}

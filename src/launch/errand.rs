@@ -1,0 +1,151 @@
+//! An errand: an agent's program, started without a terminal for the one thing that nobody else may do.
+
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::format::text;
+use crate::session::Store;
+use crate::system::env::{Env, HOST, Program};
+
+/// How long the program may take: the slowest that was tried began in three seconds.
+const LIMIT: Duration = Duration::from_secs(60);
+/// How long to wait between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Of what it said, so much is looked at.
+const MOST_SAID: u64 = 64 * 1024;
+
+/// A command, and the store that it is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Errand<'a> {
+    /// The program and its arguments; nothing passes through a shell.
+    pub argv: &'a [String],
+    /// Where it is started.
+    pub dir: &'a Path,
+    /// Which variables lead it to the store.
+    pub store: &'a Store,
+}
+
+/// Why an errand was not done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ErrandError {
+    /// There is no such program.
+    #[error("{0} is not on PATH")]
+    NoProgram(String),
+    /// It was started, or was to be, and did not end well.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Errand<'_> {
+    /// Runs it; what it says is only used where it fails.
+    pub(crate) fn run(&self, env: &Env) -> Result<(), ErrandError> {
+        let name = self.argv.first().map_or("", String::as_str);
+        let Program::Found(program) = env.find_program(name) else {
+            return Err(ErrandError::NoProgram(name.to_owned()));
+        };
+        let fail =
+            |error: &io::Error| ErrandError::Failed(format!("cannot run {name}: {}", crate::error::reason(error)));
+        let mut said = tempfile::tempfile().map_err(|error| fail(&error))?;
+        let mut command = Command::new(std::path::absolute(&program).unwrap_or(program));
+        command.arg0(name).args(&self.argv[1..]).current_dir(self.dir).env("PWD", self.dir);
+        command.env_remove("OLDPWD").env_remove(HOST).env("NO_COLOR", "1");
+        for name in &self.store.unset {
+            command.env_remove(name);
+        }
+        command.envs(&self.store.set);
+        if env.foreign_home {
+            command.env("HOME", &env.home);
+        }
+        let output = || said.try_clone().map(Stdio::from);
+        let (out, err) = (output().map_err(|error| fail(&error))?, output().map_err(|error| fail(&error))?);
+        command.stdin(Stdio::null()).stdout(out).stderr(err);
+        // What it starts in turn ends with it.
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| fail(&error))?;
+        let ended = within(&mut child, LIMIT).map_err(|error| fail(&error))?;
+        match ended {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => {
+                let last = last_line(&mut said).unwrap_or_else(|| "it said nothing".to_owned());
+                Err(ErrandError::Failed(format!("{name} ended with {}: {last}", in_words(status))))
+            }
+            None => Err(ErrandError::Failed(format!("{name} had not ended after {} s", LIMIT.as_secs()))),
+        }
+    }
+}
+
+/// Waits for a child, and ends it and what it has started when it takes too long.
+fn within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if begun.elapsed() >= limit {
+            // Until it has been waited for, no other process gets its id.
+            let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn in_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".to_owned(),
+    }
+}
+
+/// Returns the last line that is not blank.
+fn last_line(said: &mut std::fs::File) -> Option<String> {
+    let length = said.seek(SeekFrom::End(0)).ok()?;
+    said.seek(SeekFrom::Start(length.saturating_sub(MOST_SAID))).ok()?;
+    let mut bytes = Vec::new();
+    said.take(MOST_SAID).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let last = text.lines().rev().map(text::one_line).find(|line| !line.is_empty())?;
+    Some(last.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::AgentKind;
+    use crate::system::env::tests::fixed;
+
+    fn run(script: &str) -> Result<(), String> {
+        let argv = ["/bin/sh", "-c", script].map(str::to_owned);
+        let store = Store::usual(AgentKind::OpenCode, "/x");
+        Errand { argv: &argv, dir: Path::new("/usr"), store: &store }.run(&fixed()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn it_has_no_input_runs_where_it_should_and_says_why_it_failed() {
+        assert_eq!(run("test -z \"$(cat)\" && test \"$(pwd)\" = /usr && test \"$PWD\" = /usr"), Ok(()));
+        let why = run("echo one; echo two >&2; echo; exit 3").expect_err("a failure");
+        assert_eq!(why, "/bin/sh ended with status 3: two");
+        assert!(run("kill -TERM $$").expect_err("a failure").contains("signal 15"));
+        let argv = ["no-such-program".to_owned()];
+        let store = Store::usual(AgentKind::OpenCode, "/x");
+        let missing = Errand { argv: &argv, dir: Path::new("/"), store: &store }.run(&fixed());
+        assert!(matches!(missing, Err(ErrandError::NoProgram(_))));
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_ended_with_what_it_has_started() {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "sleep 60 & sleep 60"]).process_group(0);
+        let mut child = command.spawn().expect("a child");
+        let begun = Instant::now();
+        assert!(within(&mut child, Duration::from_millis(100)).expect("an end").is_none());
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
+}

@@ -1,0 +1,260 @@
+//! Sessions in databases: archived with all of their rows, read there, and given back by their agents.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::agents::NEEDS_SQLITE;
+use crate::archive::archive_dir;
+use crate::contract::Details;
+use crate::contract::archive::{Archive, ArchiveResult, List, Show, Verify};
+use crate::contract::changes::{Change, ChangeResult};
+use crate::contract::search::Search;
+use crate::facts::{copy_tree, corpora};
+use crate::fixtures::{
+    Crush, Goose, Hermes, OpenCode, goose_db, hermes_db, id, opencode_db, opencode_id, register_crush,
+};
+use crate::world::World;
+
+/// Adds two sessions of each agent that keeps them in a database; returns the ids of the first ones.
+fn with_databases(world: &World) -> Vec<(&'static str, String)> {
+    let app = world.dir("app");
+    let ids = [opencode_id(1), id(2), "20260201_1".to_owned(), "20260201_100000_0a1b2c".to_owned()];
+    let others = [opencode_id(9), id(9), "20260201_9".to_owned(), "20260201_100000_999999".to_owned()];
+    for (ids, prompt) in [(&ids, "find the needle"), (&others, "not yours")] {
+        world.add(OpenCode::session(&ids[0]).in_dir(&app).turn(prompt, "found it"));
+        Crush::session(&ids[1]).turn(prompt, "found it").write_in(&app.join(".crush"));
+        world.add(Goose::session(&ids[2]).in_dir(&app).turn(prompt, "found it"));
+        world.add(Hermes::session(&ids[3]).in_dir(&app).turn(prompt, "found it"));
+    }
+    register_crush(&world.home(), &[(&app, &app.join(".crush"))]);
+    ["opencode", "crush", "goose", "hermes"].into_iter().zip(ids).collect()
+}
+
+/// Every manifest of a session.
+fn manifests(world: &World, agent: &str, id: &str) -> Vec<serde_json::Value> {
+    let dir = archive_dir(world).join("sessions").join(agent).join(id);
+    let entries = std::fs::read_dir(dir).expect("a session").map(|entry| entry.expect("an entry").path());
+    let mut paths: Vec<PathBuf> = entries.collect();
+    paths.sort();
+    let read = |path: &PathBuf| serde_json::from_slice(&std::fs::read(path).expect("a manifest")).expect("JSON");
+    paths.iter().map(read).collect()
+}
+
+#[test]
+fn a_session_in_a_database_is_archived_with_its_rows_and_read_in_the_archive() {
+    let world = World::new();
+    let sessions = with_databases(&world);
+    for (agent, id) in &sessions {
+        let name = format!("{agent}:{id}");
+        let shown: Details = world.rejoin(["show", &name, "--messages", "9", "--json"]).code(0).json();
+        let archived: Archive = world.rejoin(["archive", &name, "--json"]).code(0).stderr_eq("").json();
+        let item = &archived.items[0];
+        assert_eq!((item.result, item.files), (ArchiveResult::Archived, 1), "{agent}");
+        assert!(item.size_bytes > 0, "{agent}");
+        // An older program is not to take the rows for a file that it may put into the store.
+        let manifest = &manifests(&world, agent, id)[0];
+        assert_eq!((&manifest["format_version"], &manifest["entries"][0]["type"]), (&"2.0".into(), &"rows".into()));
+        assert!(manifest["facts"]["size_bytes"].as_u64() > Some(0), "{agent}");
+        let kept: Show = world.rejoin(["show", "--archived", &name, "--messages", "9", "--json"]).code(0).json();
+        let texts = |messages: &Option<Vec<crate::contract::Message>>| -> Vec<String> {
+            messages.iter().flatten().map(|message| message.text.clone()).collect()
+        };
+        assert_eq!(texts(&kept.messages), texts(&shown.messages), "{agent}");
+        assert_eq!(kept.session.first_prompt.as_deref(), Some("find the needle"), "{agent}");
+        let again: Archive = world.rejoin(["archive", &name, "--json"]).code(0).json();
+        assert_eq!(again.items[0].result, ArchiveResult::Unchanged, "{agent}");
+    }
+    let list: List = world.rejoin(["list", "--archived", "--json"]).code(0).stderr_eq("").json();
+    assert_eq!(list.sessions.len(), sessions.len());
+    assert!(list.sessions.iter().all(|session| session.launch_dir.is_some()));
+    let found: Search = world.rejoin(["search", "needle", "--archived", "--json"]).code(0).stderr_eq("").json();
+    assert_eq!(found.sessions.len(), sessions.len());
+    let none: Search = world.rejoin(["search", "not yours", "--archived", "--json"]).code(0).json();
+    assert!(none.sessions.is_empty(), "nothing of another session is kept");
+    let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(0).json();
+    assert!(verdict.faults.is_empty() && verdict.blobs == sessions.len() as u64);
+}
+
+#[test]
+fn a_session_that_went_on_has_one_state_and_one_that_lost_something_has_two() {
+    let world = World::new();
+    let app = world.dir("app");
+    let id = opencode_id(1);
+    world.add(OpenCode::session(&id).in_dir(&app).turn("one", "1"));
+    world.rejoin(["archive", "--every"]).code(0);
+    let database = Connection::open(opencode_db(&world.home())).expect("a database");
+    let more =
+        "INSERT INTO message SELECT 'msg_zzz', session_id, time_created + 9, time_updated, data FROM message LIMIT 1;
+        UPDATE session SET time_updated = time_updated + 9";
+    database.execute_batch(more).expect("a turn");
+    world.rejoin(["archive", "--every"]).code(0);
+    let states: Vec<_> = manifests(&world, "opencode", &id).iter().map(|one| one["number"].clone()).collect();
+    assert_eq!(states, [2], "all of the first state is in the second");
+    database.execute_batch("DELETE FROM message WHERE id = 'msg_zzz'").expect("a loss");
+    world.rejoin(["archive", "--every"]).code(0);
+    let states: Vec<_> = manifests(&world, "opencode", &id).iter().map(|one| one["number"].clone()).collect();
+    assert_eq!(states, [2, 3]);
+}
+
+#[test]
+fn a_database_that_is_damaged_is_not_archived_in_part() {
+    let world = World::new();
+    let app = world.dir("app");
+    let mut session = Goose::session("20260201_1").in_dir(&app);
+    for turn in 0..200 {
+        session = session.turn(&format!("prompt {turn} {}", "x".repeat(400)), "an answer");
+    }
+    world.add(session);
+    world.rejoin(["archive", "--every"]).code(0);
+    let path = goose_db(&world.home());
+    Connection::open(&path).expect("a database").pragma_update(None, "journal_mode", "DELETE").expect("no log");
+    damage(&path);
+    let archived: Archive = world.rejoin(["archive", "--every", "--json"]).code(3).json();
+    assert_eq!(archived.items[0].result, ArchiveResult::Failed);
+    let kept = world.rejoin(["show", "--archived", "goose:20260201_1", "--transcript"]).code(0).stdout();
+    assert!(kept.contains("prompt 199 "), "what was archived before is whole");
+}
+
+#[test]
+fn what_real_clients_wrote_into_databases_reads_the_same_in_the_archive() {
+    for (agent, folder) in corpora().into_iter().filter(|(agent, _)| NEEDS_SQLITE.contains(agent)) {
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        let done: Archive = world.rejoin(["archive", "--every", "--agent", agent, "--json"]).code(0).json();
+        assert!(done.archived > 10, "{agent}");
+        for item in &done.items {
+            let name = format!("{agent}:{}", item.id);
+            let now = world.rejoin(["show", &name, "--transcript"]).code(0).stdout();
+            let kept = world.rejoin(["show", "--archived", &name, "--transcript"]).code(0).stdout();
+            assert_eq!(kept, now, "{name}");
+            let json = |args: &[&str]| -> serde_json::Value { world.rejoin(args).code(0).json() };
+            let (now, kept) = (json(&["show", &name, "--json"]), json(&["show", "--archived", &name, "--json"]));
+            for fact in ["title", "first_prompt", "prompts", "replies", "active_at", "model"] {
+                assert_eq!(kept["session"][fact], now["session"][fact], "{name} {fact}");
+            }
+        }
+    }
+}
+
+/// Blanks a page in the middle.
+fn damage(path: &Path) {
+    let mut bytes = std::fs::read(path).expect("a database");
+    let page = bytes.len() / 4096 / 2;
+    bytes[page * 4096..(page + 1) * 4096].fill(0);
+    std::fs::write(path, bytes).expect("damage");
+}
+
+/// An OpenCode that takes a session in by putting back a database that has it, and prints what a person need not read.
+fn installed(world: &World, with: &Path) {
+    let import = "cp \"$2\" taken.json && cp PREPARED DATABASE && rm -f DATABASE-wal DATABASE-shm && echo Imported";
+    let database = opencode_db(&world.home());
+    let import = import.replace("PREPARED", with.to_str().expect("a path"));
+    let import = import.replace("DATABASE", database.to_str().expect("a path"));
+    world.install("opencode", &format!("case $1 in import) {import};; *) exit 9;; esac\n"));
+}
+
+/// A world whose archive has a session of OpenCode that its database has no more, and a copy of that from before.
+fn with_one_gone(id: &str) -> (World, PathBuf, PathBuf) {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(OpenCode::session(id).in_dir(&app).turn("find the needle", "found it"));
+    world.rejoin(["archive", "--every"]).code(0);
+    let (database, before) = (opencode_db(&world.home()), world.root().join("before.db"));
+    let connection = Connection::open(&database).expect("a database");
+    connection.pragma_update(None, "journal_mode", "DELETE").expect("no log");
+    std::fs::copy(&database, &before).expect("a copy");
+    connection.execute_batch("DELETE FROM part; DELETE FROM message; DELETE FROM session").expect("a loss");
+    (world, app, before)
+}
+
+#[test]
+fn a_session_goes_back_through_its_agents_own_import_in_its_directory() {
+    let id = opencode_id(1);
+    let (world, app, before) = with_one_gone(&id);
+    installed(&world, &before);
+    let planned: Change = world.rejoin(["restore", &id, "--dry-run", "--json"]).code(0).json();
+    assert_eq!(planned.items[0].result, ChangeResult::Planned);
+    assert!(world.launched().is_none(), "a plan starts nothing");
+    let done: Change = world.rejoin(["restore", &id, "--json"]).code(0).json();
+    assert_eq!((done.items[0].result, done.run), (ChangeResult::Done, None));
+    let launch = world.launched().expect("a launch");
+    assert_eq!((&launch.argv[..2], &launch.cwd), (&["opencode".to_owned(), "import".to_owned()][..], &app));
+    let taken: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(app.join("taken.json")).expect("a file")).expect("JSON");
+    assert_eq!(taken["info"]["id"], id.as_str());
+    assert_eq!(taken["info"]["time"]["created"].as_i64(), Some(1_769_940_000_000));
+    let [prompt, reply] = [0, 1].map(|at| &taken["messages"][at]);
+    assert_eq!((&prompt["info"]["role"], &prompt["info"]["sessionID"]), (&"user".into(), &id.as_str().into()));
+    assert_eq!(prompt["parts"][0]["text"], "find the needle");
+    let parts = reply["parts"].as_array().expect("parts");
+    assert!(parts.iter().any(|part| part["text"] == "found it"), "{parts:?}");
+    assert_eq!(prompt["parts"][0]["messageID"], prompt["info"]["id"]);
+    world.rejoin(["restore", &id]).code(0).stderr_eq(snapbox::str![[r#"
+opencode session [..] already exists with the same content.
+
+"#]]);
+    Connection::open(opencode_db(&world.home()))
+        .expect("a database")
+        .execute_batch("UPDATE session SET title = 'x'")
+        .expect("a change");
+    let refused = world.rejoin(["restore", &id]).code(7).stderr();
+    assert!(refused.contains("with other rows"), "{refused}");
+}
+
+#[test]
+fn where_its_agent_cannot_take_it_in_a_file_is_left_with_the_words_for_it() {
+    let id = opencode_id(1);
+    let left = |world: &World, why: &str| {
+        let done: Change = world.rejoin(["restore", &id, "--json"]).code(3).json();
+        let said = done.items[0].error.clone().expect("a reason");
+        assert!(said.starts_with(why) && said.contains("run `opencode import "), "{said}");
+        let file = world.home().join(format!(".local/share/rejoin/restored/opencode-{id}.json"));
+        assert!(said.contains(file.to_str().expect("a path")), "{said}");
+        let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().expect("a file").permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    };
+    let (world, app, before) = with_one_gone(&id);
+    left(&world, "opencode is not on PATH");
+    world.install("opencode", "echo no such thing >&2; exit 3");
+    left(&world, "opencode ended with status 3: no such thing");
+    world.install("opencode", "exit 0");
+    left(&world, "OpenCode says that it took it in, but does not have it");
+    std::fs::remove_dir(&app).expect("no directory");
+    installed(&world, &before);
+    left(&world, "its directory ");
+    // Another directory is the one that it then has.
+    let moved = world.dir("moved");
+    let map = format!("{}={}", app.display(), moved.display());
+    world.rejoin(["restore", &id, "--map", &map]).code(0);
+    assert!(moved.join("taken.json").is_file());
+}
+
+#[test]
+fn what_no_agent_takes_in_is_left_as_statements_that_put_every_row_back() {
+    for (agent, path) in [("goose", goose_db as fn(&Path) -> PathBuf), ("hermes", hermes_db)] {
+        let world = World::new();
+        let sessions = with_databases(&world);
+        let id = &sessions.iter().find(|(name, _)| *name == agent).expect("an agent").1;
+        let name = format!("{agent}:{id}");
+        world.rejoin(["archive", &name]).code(0);
+        let shown = world.rejoin(["show", &name, "--transcript"]).code(0).stdout();
+        let connection = Connection::open(path(&world.home())).expect("a database");
+        connection
+            .execute_batch(&format!(
+                "DELETE FROM messages WHERE session_id = '{id}'; DELETE FROM sessions WHERE id = '{id}'"
+            ))
+            .expect("a loss");
+        let said = world.rejoin(["restore", &name]).code(3).stdout();
+        let file = world.home().join(format!(".local/share/rejoin/restored/{agent}-{id}.sql"));
+        assert!(
+            said.contains(&format!("run `sqlite3 {} <{}`", path(&world.home()).display(), file.display())),
+            "{said}"
+        );
+        world.rejoin(["show", &name, "--transcript"]).code(0);
+        let script = std::fs::read_to_string(&file).expect("a script").replace(".bail on\n", "");
+        connection.execute_batch(&script).expect("the rows");
+        assert_eq!(world.rejoin(["show", &name, "--transcript"]).code(0).stdout(), shown);
+        world.rejoin(["restore", &name]).code(0);
+    }
+}
