@@ -14,6 +14,8 @@ pub(crate) struct Keeper {
     pub owned: Owned,
     /// The words that have it remove a session, whose id comes behind them.
     pub removal: &'static [&'static str],
+    /// Whether that was tried with the real program, and asks nobody.
+    pub removes_unasked: bool,
     /// How it takes a session in, if it can.
     pub import: Option<Import>,
 }

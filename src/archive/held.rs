@@ -33,8 +33,8 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     let all_are = session.copies.iter().all(|copy| {
         if agent.keeper(&copy.place).is_some() {
             let rows = entries.get(&*copy.place.path).and_then(|node| node.content());
-            let now = rows::digest(&copy.place, agent);
-            return rows.zip(now).is_some_and(|((_, then, _), now)| *then == now);
+            return rows
+                .is_some_and(|(_, sha256, chunks)| rows::are_same(&copy.place, agent, (sha256, chunks), archive));
         }
         let Ok(belongings) = agent.belongings(&copy.place) else { return false };
         belongings.own.iter().chain(&belongings.shared).all(|path| is_as_archived(path, &entries))

@@ -274,7 +274,12 @@ impl Manifest {
     /// Returns the rows of the copy that was chosen, if it lay in a database: their SHA-256 and their chunks.
     pub(crate) fn rows(&self) -> Option<(&str, &[String])> {
         let at = self.copies.first()?;
-        let entry = self.entries.iter().find(|entry| entry.store == at.store && entry.path == at.path)?;
+        self.rows_of(&self.stores[at.store].0.join(&at.path))
+    }
+
+    /// Returns the rows that were in the database at a path.
+    pub(crate) fn rows_of(&self, database: &Path) -> Option<(&str, &[String])> {
+        let entry = self.entries.iter().find(|entry| self.original(entry) == database)?;
         match &entry.node {
             Node::Rows { sha256, chunks, .. } => Some((sha256, chunks)),
             _ => None,

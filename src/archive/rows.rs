@@ -63,8 +63,8 @@ pub(super) fn of(
     }
 }
 
-/// Returns whether a session has the very rows that an archive has of it; their numbers do not count, because whoever adds
-/// a row may get another.
+/// Returns whether a session has the very rows that an archive has of it. What it has in common with others does not count,
+/// and neither do the numbers of rows, because whoever adds a row again may get another.
 pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String]), archive: &Archive) -> bool {
     let mut now = Vec::new();
     let captured = of(place, agent, &mut |chunk, is_first| {
@@ -79,11 +79,6 @@ pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String
         rows::read(lines, &mut rows).ok().map(|()| rows.rows)
     };
     captured.is_ok() && rows(&mut now.as_slice()).is_some_and(|now| rows(&mut lines(then, archive)) == Some(now))
-}
-
-/// Returns the SHA-256 of the rows of a session as they are now; `None` if they cannot be read.
-pub(super) fn digest(place: &Located, agent: &dyn Agent) -> Option<String> {
-    of(place, agent, &mut |_, _| Ok(())).ok().map(|(_, sha256)| sha256)
 }
 
 /// Reads what an archive has under a SHA-256 in these chunks; each is checked, and at the end the whole.

@@ -133,4 +133,10 @@ pub(crate) struct RemovalArgs {
     /// Delete permanently instead of moving to the trash
     #[arg(long)]
     pub permanent: bool,
+
+    /// Let OpenCode, Kilo and Hermes remove sessions from their databases, each archived first
+    ///
+    /// This cannot be undone; `rejoin restore` gives such a session back.
+    #[arg(long)]
+    pub via_agent: bool,
 }

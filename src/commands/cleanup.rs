@@ -7,16 +7,17 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 
-use super::{change, nowhere, removal, safe};
+use super::{change, nowhere, removal, safe, via_agent};
 use crate::archive::Archive;
 use crate::change::apply::journal::Run;
-use crate::change::apply::run::{Outcome, run_locked};
+use crate::change::apply::run::{ItemResult, Outcome, run_locked};
 use crate::change::apply::state_dir::{History, StateDir};
 use crate::change::apply::trash::{self, Purge, Purged};
 use crate::change::pins::Pins;
-use crate::change::plan::change::{Change, Unplanned};
+use crate::change::plan::change::{Change, Seen, Unplanned};
+use crate::change::plan::handed::Handed;
 use crate::change::plan::retention::{Family, Guard, Keep, Policy, Rule, Verdict};
-use crate::change::removal::{Summaries, cwd_records, day};
+use crate::change::removal::{Going, Summaries, cwd_records, day};
 use crate::cli::CleanupArgs;
 use crate::config::KeepRule;
 use crate::error::{Exit, PathError, Refusal};
@@ -69,7 +70,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if removal.change.dry_run {
         let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
         plan.print(args, &plan.report(args, None, &purged, env), env, ui)?;
-        let has_findings = !plan.change.items.is_empty() || !purged.runs.is_empty();
+        let has_findings = plan.has_work() || !purged.runs.is_empty();
         // Giving back the memory of each session by itself takes longer than it is worth.
         std::mem::forget(plan);
         return match refusal {
@@ -81,13 +82,13 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     if let Some(refusal) = refusal {
         return Err(refusal.into());
     }
-    change::check_fingerprint(&plan.change, &removal.change, env)?;
-    if !plan.change.items.is_empty() {
-        removal::ask(&plan.change, removal, env, ui)?;
+    change::check_fingerprint(&plan.change, &plan.handed, &removal.change, env)?;
+    if plan.has_work() {
+        removal::ask(&plan.change, &plan.handed, removal, env, ui)?;
     }
     let (mut outcome, mut purged) = (Outcome::default(), Purged::default());
     let mut is_permanent = removal.permanent;
-    if !plan.change.items.is_empty() || !plan.due.is_empty() {
+    if plan.has_work() || !plan.due.is_empty() {
         // One lock for all of it: nobody comes in between.
         let state_dir = StateDir::open(env, "cleanup", removal.change.lock.lock_timeout)?;
         if args.archive {
@@ -96,6 +97,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         let mut progress = ui.progress("Removing", plan.change.items.len());
         outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.at(done))?;
         drop(progress);
+        plan.hand_over(args, &state_dir, env, ui)?;
         if !plan.due.is_empty() {
             purged = trash::purge(&state_dir, env.now, &Purge::Runs(plan.due.clone()))?;
         }
@@ -108,7 +110,11 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     let mut report = plan.report(args, Some(&outcome), &purged, env);
     report.change.is_permanent = is_permanent;
     plan.print(args, &report, env, ui)?;
-    let has_failed = report.change.summary().failed > 0 || !plan.unplanned.is_empty() || !purged.failed.is_empty();
+    let is_left = |done: &ItemResult| matches!(done, ItemResult::Skipped(_));
+    let has_failed = report.change.summary().failed > 0
+        || plan.handed_done.iter().any(is_left)
+        || !plan.unplanned.is_empty()
+        || !purged.failed.is_empty();
     Ok(if has_failed { Exit::Partial } else { Exit::Ok })
 }
 
@@ -116,6 +122,9 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
 #[derive(Default)]
 struct Planned {
     change: Change,
+    /// What agents remove, and then what became of each.
+    handed: Vec<Handed>,
+    handed_done: Vec<ItemResult>,
     titles: Vec<Option<Box<str>>>,
     /// How many sub-agents each session has that goes.
     subagents: Vec<usize>,
@@ -165,12 +174,18 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     let showing = ui.watch("Reading");
     let mut summaries =
         Summaries::read(env, &[], &filter, &rules, policy.max_total.is_some(), Vec::new(), showing.watcher());
+    summaries.via_agent = args.removal.via_agent;
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let (families, guards) =
         summaries.decide(&policy, &pins, &args.exclude, |summaries, families| match args.archive {
             // None of them goes that is not archived first.
             true => families.iter().map(|family| summaries.owned_key(family.root())).collect(),
-            false => safe::archived(summaries, families, &archive, env),
+            false => {
+                let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());
+                let mut archived = safe::archived(summaries, families, &archive, env);
+                archived.extend(handed.map(|at| summaries.owned_key(at)));
+                archived
+            }
         });
     drop(showing);
     let mut planned = Planned { guards, cutoff: policy.cutoff, ..Planned::default() };
@@ -183,10 +198,11 @@ fn plan(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
     super::warn_of_problems(ui, &summaries.problems);
     let going = families.into_iter().filter(Family::goes).collect();
     planned.add(summaries, going, policy.only_empty);
+    via_agent::weigh(&mut planned.handed, env);
     planned.titles.extend(records.iter().map(|_| None));
     planned.subagents.extend(records.iter().map(|_| 0));
     planned.change.items.extend(records);
-    if planned.change.items.is_empty() && planned.kept.keys().all(|keep| *keep == Keep::NotAskedFor) {
+    if !planned.has_work() && planned.kept.keys().all(|keep| *keep == Keep::NotAskedFor) {
         nowhere::note(&filter, env, ui);
     }
     planned.due = due(args, newest, env, ui)?;
@@ -226,7 +242,14 @@ impl Planned {
             let why = family.members.iter().find_map(|at| Some((*at, summaries.its_agents(*at)?)));
             self.its_agents.extend(why.map(|(at, why)| {
                 let (agent, id) = summaries.key(at);
-                LeftToAgent { agent, id: id.into(), active_at: family.active_at, reason: Arc::clone(why) }
+                LeftToAgent {
+                    agent,
+                    id: id.into(),
+                    active_at: family.active_at,
+                    reason: Arc::clone(why),
+                    database: Arc::clone(&summaries.copies(at)[0].place.path),
+                    removes_unasked: summaries.removes_unasked(at),
+                }
             }));
         }
     }
@@ -237,7 +260,7 @@ impl Planned {
         self.titles.reserve_exact(going.len());
         self.subagents.reserve_exact(going.len());
         let mut reasons: BTreeMap<Option<Date>, Arc<str>> = BTreeMap::new();
-        for (family, mut items) in summaries.leave(going) {
+        for (family, items) in summaries.leave(going) {
             let code = match family.verdict {
                 Verdict::Goes(go) if !only_empty => go.name(),
                 _ => "empty",
@@ -247,9 +270,10 @@ impl Planned {
                 Some(day) => format!("last active {day}").into(),
                 None => "last active at an unknown time".into(),
             });
-            let title = items.title.take();
+            let title = items.title.clone();
             match items.item(code, Arc::clone(reason)) {
-                Ok(item) => {
+                Ok(Going::Handed(handed)) => self.handed.push(handed),
+                Ok(Going::Item(item)) => {
                     self.change.items.push(item);
                     self.titles.push(title);
                     self.subagents.push(family.members.len() - 1);
@@ -259,11 +283,27 @@ impl Planned {
         }
     }
 
+    /// Returns whether anything goes.
+    fn has_work(&self) -> bool {
+        !self.change.items.is_empty() || !self.handed.is_empty()
+    }
+
+    /// Has agents remove what only they can, each session archived first.
+    fn hand_over(&mut self, args: &CleanupArgs, state_dir: &StateDir, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+        let archive = Archive::of(env, args.archive_dir.as_deref());
+        let lock = args.removal.change.lock;
+        let (archived, done) = via_agent::carry_out(&self.handed, &archive, lock, state_dir, env, ui)?;
+        self.archived.sessions += archived.sessions;
+        self.archived.stored_bytes += archived.stored_bytes;
+        self.handed_done = done;
+        Ok(())
+    }
+
     /// Archives everything that goes; what cannot be archived stays.
     fn archive(&mut self, args: &CleanupArgs, state_dir: &StateDir, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
         let archive = Archive::of(env, args.archive_dir.as_deref());
-        let (archived, failed) =
-            safe::archive(&self.change.items, &archive, args.removal.change.lock, state_dir, env, ui)?;
+        let seen: Vec<&[Seen]> = self.change.items.iter().map(|item| item.seen.as_slice()).collect();
+        let (archived, failed) = safe::archive(&seen, &archive, args.removal.change.lock, state_dir, env, ui)?;
         self.archived = archived;
         let stays: Vec<bool> = failed.iter().map(Option::is_some).collect();
         for (item, why) in self.change.items.iter().zip(failed) {
@@ -282,7 +322,7 @@ impl Planned {
 
     /// Says why the plan looks like a mistake.
     fn refusal(&self, args: &CleanupArgs, env: &Env) -> Option<Refusal> {
-        if args.allow_all || self.change.items.is_empty() {
+        if args.allow_all || !self.has_work() {
             return None;
         }
         let (code, message) = match self.guards.first()? {
@@ -315,7 +355,13 @@ impl Planned {
         env: &Env,
     ) -> Report<'a> {
         Report {
-            change: ChangeReport { change: &self.change, outcome, is_permanent: args.removal.permanent },
+            change: ChangeReport {
+                change: &self.change,
+                outcome,
+                is_permanent: args.removal.permanent,
+                handed: &self.handed,
+                handed_done: &self.handed_done,
+            },
             titles: &self.titles,
             subagents: self.subagents.iter().sum(),
             archive: self.archive.as_deref(),
@@ -333,7 +379,7 @@ impl Planned {
     fn print(&self, args: &CleanupArgs, report: &Report<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
         ui.answer(args.format, env, report)?;
         if args.format.is_table() {
-            render::left_to_agents(&self.its_agents).iter().for_each(|line| ui.note(line));
+            render::left_to_agents(&self.its_agents, env).iter().for_each(|line| ui.note(line));
         }
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! `rejoin delete`
 
-use super::{change, removal};
-use crate::change::apply::run::run_locked;
+use super::removal::Planned;
+use super::{change, removal, via_agent};
+use crate::archive::Archive;
+use crate::change::apply::run::{ItemResult, Outcome, run_locked};
 use crate::change::apply::state_dir::StateDir;
 use crate::cli::DeleteArgs;
 use crate::commands::find;
@@ -17,31 +19,37 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if let Err(nobody) = removal::needs_somebody(&args.removal, env) {
         // What is refused anyway is no matter of a yes.
         let named = find::all_named("delete", &args.sessions, &filter, Wanted::GLANCE, env, ui)?;
-        removal::plan(&named, env)?;
+        removal::plan(&named, args.removal.via_agent, env)?;
         return Err(nobody.into());
     }
     if !args.removal.change.dry_run {
         super::recover_first("delete", args.removal.change.lock, env, ui)?;
     }
     let named = find::all_named("delete", &args.sessions, &filter, Wanted::GLANCE, env, ui)?;
-    let change = removal::plan(&named, env)?;
-    change::check_fingerprint(&change, &args.removal.change, env)?;
-    removal::ask(&change, &args.removal, env, ui)?;
+    let Planned { change, handed } = removal::plan(&named, args.removal.via_agent, env)?;
+    change::check_fingerprint(&change, &handed, &args.removal.change, env)?;
+    removal::ask(&change, &handed, &args.removal, env, ui)?;
 
-    let (mut outcome, mut failed) = (None, Vec::new());
+    let (mut outcome, mut failed, mut handed_done) = (None, Vec::new(), Vec::new());
     if !args.removal.change.dry_run {
         // One lock until the trash is purged: nobody comes in between.
-        let state_dir = StateDir::open(env, "delete", args.removal.change.lock.lock_timeout)?;
-        let mut progress = ui.progress("Removing", change.items.len());
-        let outcome = outcome.insert(run_locked(&state_dir, &change, env, &mut |done| progress.at(done))?);
-        drop(progress);
+        let lock = args.removal.change.lock;
+        let state_dir = StateDir::open(env, "delete", lock.lock_timeout)?;
+        let outcome = outcome.insert(Outcome::default());
+        if !change.items.is_empty() {
+            let mut progress = ui.progress("Removing", change.items.len());
+            *outcome = run_locked(&state_dir, &change, env, &mut |done| progress.at(done))?;
+        }
         if args.removal.permanent {
             failed = removal::purge(outcome, &state_dir, env)?.failed;
         }
+        (_, handed_done) = via_agent::carry_out(&handed, &Archive::of(env, None), lock, &state_dir, env, ui)?;
     }
     let is_permanent = args.removal.permanent && failed.is_empty();
-    let report = Report { change: &change, outcome: outcome.as_ref(), is_permanent };
+    let (handed, handed_done) = (handed.as_slice(), handed_done.as_slice());
+    let report = Report { change: &change, outcome: outcome.as_ref(), is_permanent, handed, handed_done };
     ui.answer(args.format, env, &report)?;
     failed.iter().for_each(|why| ui.warn(&format!("the trash could not be purged: {why}")));
-    Ok(if failed.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })
+    let is_whole = failed.is_empty() && handed_done.iter().all(|done| *done == ItemResult::Done);
+    Ok(if is_whole { change::exit(outcome.as_ref()) } else { Exit::Partial })
 }

@@ -9,8 +9,10 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
-use crate::change::removal::Summaries;
+use crate::change::plan::handed::Handed;
+use crate::change::removal::{Going, Summaries};
 use crate::cli::RemovalArgs;
+use crate::commands::via_agent;
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::{command_line, text};
 use crate::scan::{Places, Wanted};
@@ -44,25 +46,38 @@ pub(super) fn needs_somebody(args: &RemovalArgs, env: &Env) -> Result<(), Refusa
 }
 
 /// Shows what is to be removed and asks, unless that was agreed to already.
-pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+pub(super) fn ask(
+    change: &Change,
+    handed: &[Handed],
+    args: &RemovalArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<()> {
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
     }
-    let places = change.items.iter().filter_map(|item| item.seen.first()).map(|seen| Located::clone(&seen.place));
-    let scan = Places { places: places.collect(), ..Places::default() }.read_all(env, Wanted::GLANCE);
-    let sessions: Vec<&Session> = scan.sessions.iter().filter(|session| is_meant(change, session)).collect();
+    let of_items = change.items.iter().filter_map(|item| item.seen.first());
+    let seen = of_items.chain(handed.iter().filter_map(|one| one.seen.first()));
+    let places = seen.map(|seen| Located::clone(&seen.place)).collect();
+    let scan = Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE);
+    let mut abouts = change.items.iter().map(|item| &item.about).chain(handed.iter().map(|one| &one.about));
+    let meant: HashSet<_> = abouts.by_ref().filter_map(About::session).collect();
+    // What goes with a session is not asked about by itself.
+    let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id.as_str()));
+    let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
     let about = confirm::removal(&sessions, env);
     let (what, size) = (text::count(change.items.len(), "session"), text::size(change.freed_bytes()));
-    let question = match args.permanent {
-        true => format!("Delete {what} ({size}) for good?"),
-        false => format!("Move {what} ({size}) to the trash?"),
+    let gone = match args.permanent {
+        true => format!("Delete {what} ({size}) for good"),
+        false => format!("Move {what} ({size}) to the trash"),
+    };
+    let question = match (change.items.len(), handed.len()) {
+        (_, 0) => format!("{gone}?"),
+        (0, 1) => "Archive 1 session and have its agent remove it?".to_owned(),
+        (0, count) => format!("Archive {count} sessions and have their agents remove them?"),
+        (_, count) => format!("{gone}, archive {count} more and have their agents remove these?"),
     };
     super::confirm_or_refuse(&about, &question, env, ui)
-}
-
-/// Returns whether an item is about this very session, and not about what goes with it.
-fn is_meant(change: &Change, session: &Session) -> bool {
-    change.items.iter().any(|item| item.about.session() == Some((session.agent, session.id.as_str())))
 }
 
 /// Deletes for good what a run has just taken away; one that keeps something in the trash can still be undone.
@@ -85,13 +100,21 @@ fn in_projects(named: &[impl Borrow<Session>]) -> Vec<Located> {
     places
 }
 
-/// Plans the removal of all of these sessions, or of none.
-pub(super) fn plan(named: &[impl Borrow<Session>], env: &Env) -> anyhow::Result<Change> {
+/// How named sessions go.
+#[derive(Debug, Default)]
+pub(super) struct Planned {
+    pub(super) change: Change,
+    pub(super) handed: Vec<Handed>,
+}
+
+/// Plans the removal of all of these sessions, or of none; agents are only told to remove what is theirs if they may be.
+pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -> anyhow::Result<Planned> {
     let pins = Pins::read(env)?;
     let agents: BTreeSet<_> = named.iter().map(|session| session.borrow().agent).collect();
     let agents: Vec<_> = agents.into_iter().collect();
     let mut summaries =
         Summaries::read(env, &agents, &Filter::default(), &[], false, in_projects(named), Watcher::default());
+    summaries.via_agent = via_agent;
     let refuse = |why: String| Refusal::new(Exit::Refused, "not-removable", why);
     let mut roots = Vec::new();
     for session in named.iter().map(Borrow::borrow) {
@@ -109,13 +132,21 @@ pub(super) fn plan(named: &[impl Borrow<Session>], env: &Env) -> anyhow::Result<
     let mut families = summaries.with_subagents(&roots);
     for members in &families {
         if let Some(why) = summaries.obstacle(members, &pins) {
-            return Err(refuse(why).into());
+            let refusal = refuse(why);
+            return Err(match summaries.agent_that_removes(members) {
+                Some(agent) if !via_agent => {
+                    let again = command_line::again(env, &[], &["--via-agent"]);
+                    let title = agent::about(agent).title;
+                    refusal.hint(format!("archive it and have {title} remove it with `{again}`")).into()
+                }
+                _ => refusal.into(),
+            });
         }
     }
     // One that is named twice, or that goes with another, goes once.
     let mut covered: HashSet<usize> = families.iter().flat_map(|members| &members[1..]).copied().collect();
     families.retain(|members| covered.insert(members[0]));
-    let mut change = Change { verb: "delete", items: Vec::new() };
+    let mut planned = Planned { change: Change { verb: "delete", items: Vec::new() }, handed: Vec::new() };
     for (_, items) in summaries.leave(families) {
         let reason = items.title.as_deref().unwrap_or("named").into();
         let item = items.item("named", reason);
@@ -123,7 +154,11 @@ pub(super) fn plan(named: &[impl Borrow<Session>], env: &Env) -> anyhow::Result<
             let session = about.session().map(|(agent, id)| format!("{agent} session {id}"));
             refuse(format!("{} cannot be removed: {why}", session.unwrap_or_else(|| about.to_string())))
         };
-        change.items.push(item.map_err(why)?);
+        match item.map_err(why)? {
+            Going::Item(item) => planned.change.items.push(item),
+            Going::Handed(handed) => planned.handed.push(handed),
+        }
     }
-    Ok(change)
+    via_agent::weigh(&mut planned.handed, env);
+    Ok(planned)
 }

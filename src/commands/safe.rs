@@ -6,7 +6,7 @@ use super::archive::inner;
 use crate::archive::write::{ArchiveOptions, ArchiveResult};
 use crate::archive::{Archive, held, write as apply};
 use crate::change::apply::state_dir::StateDir;
-use crate::change::plan::change::Item;
+use crate::change::plan::change::Seen;
 use crate::change::plan::retention::Family;
 use crate::change::removal::Summaries;
 use crate::cli::LockArgs;
@@ -34,17 +34,17 @@ pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Arc
     whole.filter(|key| known.contains(key)).collect()
 }
 
-/// Archives everything that these items take away; returns for each item why it must stay, if something of it could not
-/// be archived.
+/// Archives everything that these items of a removal take away; returns for each why it must stay, if something of it could
+/// not be archived.
 pub(super) fn archive(
-    items: &[Item],
+    items: &[&[Seen]],
     archive: &Archive,
     lock: LockArgs,
     state_dir: &StateDir,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<(Archived, Vec<Option<String>>)> {
-    let seen = items.iter().flat_map(|item| &item.seen);
+    let seen = items.iter().copied().flatten();
     let mut scan = read(seen.map(|seen| Located::clone(&seen.place)).collect(), env);
     let inner = inner(&scan.sessions);
     scan.sessions.retain(|session| !inner.contains(&key(session)));
@@ -67,8 +67,8 @@ pub(super) fn archive(
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    let stays = |item: &Item| {
-        item.seen.iter().find_map(|seen| match done.get(&(seen.place.agent(), seen.place.id.clone())) {
+    let stays = |item: &&[Seen]| {
+        item.iter().find_map(|seen| match done.get(&(seen.place.agent(), seen.place.id.clone())) {
             Some(why) => why.clone(),
             None => Some("it could not be read again".to_owned()),
         })

@@ -697,7 +697,13 @@ fn what_lies_in_a_database_is_left_to_its_agent_and_said_so() {
     assert!(done.left_to_agent[0].reason.ends_with(&format!("opencode session delete {}", opencode_id(1))));
     assert_same(&before, &picture(&world.home().join(".local/share/opencode")), "the database");
     let answer = world.rejoin(["cleanup", "--older-than", "20d", "--yes"]).code(0);
-    assert!(answer.stderr().contains("1 session of opencode would be removed too, but"), "{}", answer.stderr());
+    assert!(
+        answer
+            .stderr()
+            .contains("1 session of opencode in ~/.local/share/opencode/opencode.db would be removed too, but"),
+        "{}",
+        answer.stderr()
+    );
     let refused = world.rejoin(["delete", &opencode_id(1), "--yes", "--json"]).code(7).error();
     assert!(refused.message.contains("opencode session delete"), "{}", refused.message);
 }

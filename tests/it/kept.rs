@@ -8,7 +8,7 @@ use crate::agents::NEEDS_SQLITE;
 use crate::archive::archive_dir;
 use crate::contract::Details;
 use crate::contract::archive::{Archive, ArchiveResult, List, Show, Verify};
-use crate::contract::changes::{Change, ChangeResult};
+use crate::contract::changes::{Change, ChangeResult, Cleanup};
 use crate::contract::search::Search;
 use crate::facts::{copy_tree, corpora};
 use crate::fixtures::{
@@ -256,5 +256,99 @@ fn what_no_agent_takes_in_is_left_as_statements_that_put_every_row_back() {
         connection.execute_batch(&script).expect("the rows");
         assert_eq!(world.rejoin(["show", &name, "--transcript"]).code(0).stdout(), shown);
         world.rejoin(["restore", &name]).code(0);
+    }
+}
+
+/// A world with two sessions of OpenCode, and an OpenCode that removes all sessions whichever it is told to.
+fn with_a_remover() -> (World, [String; 2]) {
+    let world = World::new();
+    let app = world.dir("app");
+    let ids = [opencode_id(1), opencode_id(2)];
+    for id in &ids {
+        world.add(OpenCode::session(id).in_dir(&app).turn("find the needle", "found it"));
+    }
+    let (database, empty) = (opencode_db(&world.home()), world.root().join("empty.db"));
+    let connection = Connection::open(&database).expect("a database");
+    connection.pragma_update(None, "journal_mode", "DELETE").expect("no log");
+    std::fs::copy(&database, &empty).expect("a copy");
+    let all = "DELETE FROM part; DELETE FROM message; DELETE FROM session";
+    Connection::open(&empty).expect("a database").execute_batch(all).expect("no session");
+    let (empty, database) = (empty.to_str().expect("a path"), database.to_str().expect("a path"));
+    // It reads what it is given, as one does that asks.
+    world.install(
+        "opencode",
+        &format!("read answer && exit 9; [ \"$1 $2\" = 'session delete' ] && cp {empty} {database}"),
+    );
+    (world, ids)
+}
+
+#[test]
+fn its_agent_removes_a_session_that_was_archived_first_and_only_if_it_may() {
+    let (world, [id, _]) = with_a_remover();
+    let refused = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
+    assert!(refused.contains("only OpenCode removes it") && refused.contains("--via-agent`"), "{refused}");
+    assert!(world.launched().is_none());
+    let planned: Change = world.rejoin(["delete", &id, "--via-agent", "--dry-run", "--json"]).code(0).json();
+    let handed = &planned.handed[0];
+    assert_eq!((handed.result, planned.planned, planned.items.len()), (ChangeResult::Planned, 1, 0));
+    assert_eq!(handed.command, ["opencode", "session", "delete", &id]);
+    assert!(handed.size_bytes > 0 && world.launched().is_none() && !archive_dir(&world).exists());
+    world.rejoin(["delete", &id, "--via-agent", "--apply", "000000000000"]).code(7);
+    let apply = ["delete", &id, "--via-agent", "--apply", &planned.fingerprint, "--json"];
+    let done: Change = world.rejoin(apply).code(0).stderr_eq("").json();
+    assert_eq!((done.handed[0].result, done.done, done.run), (ChangeResult::Done, 1, None));
+    let launch = world.launched().expect("a launch");
+    assert_eq!((launch.argv, launch.cwd), (handed.command.clone(), world.home()));
+    assert!(world.rejoin(["list", "--all", "--json"]).code(0).sessions().is_empty());
+    let kept = world.rejoin(["show", &format!("opencode:{id}"), "--transcript"]).code(0).stdout();
+    assert!(kept.contains("find the needle"), "{kept}");
+}
+
+#[test]
+fn what_its_agent_does_not_remove_is_said_and_is_archived_all_the_same() {
+    let (world, [id, other]) = with_a_remover();
+    let failed = |world: &World, why: &str| {
+        let done: Change = world.rejoin(["delete", &id, "--via-agent", "--yes", "--json"]).code(3).json();
+        assert_eq!((done.handed[0].result, done.failed), (ChangeResult::Failed, 1));
+        assert_eq!(done.handed[0].error.as_deref(), Some(why));
+        world.rejoin(["show", "--archived", &id]).code(0);
+    };
+    world.install("opencode", "exit 0");
+    failed(&world, &format!("`opencode session delete {id}` ended well, but OpenCode still has it"));
+    world.install("opencode", "echo no >&2; exit 5");
+    failed(&world, "opencode ended with status 5: no; OpenCode still has it");
+    std::fs::remove_file(world.root().join("bin/opencode")).expect("a program less");
+    failed(&world, "opencode is not on PATH; OpenCode still has it");
+
+    world.rejoin(["pin", &other]).code(0);
+    let pinned = world.rejoin(["delete", &other, "--via-agent", "--yes"]).code(7).stderr();
+    assert!(pinned.contains("it is pinned"), "{pinned}");
+    let soon = |args: &[&str]| world.with("REJOIN_NOW", "2026-02-01T10:03:00Z").rejoin(args);
+    let used = soon(&["delete", &id, "--via-agent", "--yes"]).code(7).stderr();
+    assert!(used.contains("it may be in use"), "{used}");
+}
+
+#[test]
+fn a_cleanup_hands_over_what_only_agents_remove_or_says_so_in_a_line_for_each_database() {
+    let (world, ids) = with_a_remover();
+    world.add(Goose::session("20260201_1").in_dir(world.dir("app")).turn("a", "b"));
+    let left = world.rejoin(["cleanup", "--any-age", "--allow-all", "--yes"]).code(0);
+    assert_eq!(left.stderr().lines().count(), 2, "{}", left.stderr());
+    assert!(
+        left.stderr().starts_with("2 sessions of opencode in ~/.local/share/opencode/opencode.db "),
+        "{}",
+        left.stderr()
+    );
+    assert!(left.stderr().contains("--via-agent archives each"), "{}", left.stderr());
+    let args = ["cleanup", "--any-age", "--allow-all", "--via-agent"];
+    let planned: Cleanup = world.rejoin(args.iter().chain(&["--dry-run", "--json"])).code(0).json();
+    assert_eq!((planned.planned, planned.handed.len(), planned.left_to_agent.len()), (2, 2, 1));
+    let done: Cleanup = world.rejoin(args.iter().chain(&["--yes", "--json"])).code(0).json();
+    assert_eq!((done.deleted, done.removed_by_agents, done.archived, done.failed), (2, 2, 2, 0));
+    assert!(done.handed.iter().all(|one| one.result == ChangeResult::Done));
+    let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+    assert_eq!(listed.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), ["20260201_1"]);
+    for id in &ids {
+        world.rejoin(["show", "--archived", id]).code(0);
     }
 }

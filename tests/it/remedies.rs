@@ -203,7 +203,10 @@ fn copy(from: &Path, to: &Path) {
 /// Pastes each command into a shell at a terminal in a world of its own, with a yes to whatever is asked.
 fn paste_all(world: &World, now: &str) -> usize {
     for program in PROGRAMS {
-        world.install(program, "");
+        // One that removes a session removes all of them, so that the one that was named is gone.
+        let data = world.home().join(format!(".local/share/{program}"));
+        let data = data.to_str().expect("a path in UTF-8");
+        world.install(program, &format!("[ \"$1 $2\" != 'session delete' ] || rm -f {data}/*.db*\n"));
     }
     let link = world.root().join("bin/rejoin");
     if !link.exists() {

@@ -37,6 +37,7 @@ const SESSION: [&str; 5] = ["id", "parent_session_id", "title", "created_at", "u
 const KEEPER: Keeper = Keeper {
     owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
     removal: &["crush", "session", "delete"],
+    removes_unasked: false,
     import: None,
 };
 

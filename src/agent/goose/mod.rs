@@ -44,6 +44,7 @@ const SESSION: [&str; 12] = [
 const KEEPER: Keeper = Keeper {
     owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
     removal: &["goose", "session", "remove", "--session-id"],
+    removes_unasked: false,
     import: None,
 };
 

@@ -48,6 +48,7 @@ const SESSION: [&str; 11] = [
 const KEEPER: Keeper = Keeper {
     owned: Owned { sessions: &["sessions"], names: &["session_id"], through: &[] },
     removal: &["hermes", "sessions", "delete", "--yes"],
+    removes_unasked: true,
     import: None,
 };
 

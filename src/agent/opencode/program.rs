@@ -130,7 +130,7 @@ impl Program {
             through: &[("part", "message_id", "message")],
         };
         let import = Import { words: import, write: transfer::write };
-        Keeper { owned, removal, import: Some(import) }
+        Keeper { owned, removal, removes_unasked: true, import: Some(import) }
     }
 
     /// Returns the command that resumes a session.

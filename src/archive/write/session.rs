@@ -18,7 +18,7 @@ use crate::archive::{Archive, Manifest, Snapshot};
 use crate::error::PathError;
 use crate::format::path_text::PathText;
 use crate::format::text::hex;
-use crate::session::{Located, Session};
+use crate::session::{Copy, Located, Session};
 use crate::system::disk::{self, Disk, For};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -98,6 +98,9 @@ impl<'a> Writer<'a> {
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
         let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
+        if let Some(previous) = previous.filter(|previous| self.has_rows_of(session, agent, previous)) {
+            return Ok((previous.clone(), false));
+        }
         let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
         settled(|| look(session, agent), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
         if let Some(previous) = previous {
@@ -114,6 +117,15 @@ impl<'a> Writer<'a> {
         self.sync()?;
         self.write_manifest(&manifest)?;
         Ok((manifest, true))
+    }
+
+    /// Returns whether a session is nothing but rows, and a state of it has all of them as they are.
+    fn has_rows_of(&self, session: &Session, agent: &dyn Agent, state: &Manifest) -> bool {
+        let is_same = |copy: &Copy| {
+            let then = agent.keeper(&copy.place).and_then(|_| state.rows_of(&copy.place.path));
+            then.is_some_and(|then| rows::are_same(&copy.place, agent, then, self.archive))
+        };
+        state.copies.len() == session.copies.len() && session.copies.iter().all(is_same)
     }
 
     /// Copies what was seen, but for files that are in the archive as they are.

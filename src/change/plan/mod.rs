@@ -2,4 +2,5 @@
 
 pub(crate) mod backfill;
 pub(crate) mod change;
+pub(crate) mod handed;
 pub(crate) mod retention;

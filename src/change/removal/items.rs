@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::agent;
 use crate::change::plan::change::{About, Item, Seen, Step};
+use crate::change::plan::handed::Handed;
 use crate::change::removal::Summaries;
 use crate::change::removal::inspection::Inspection;
 use crate::change::removal::summary::Summary;
@@ -20,14 +22,34 @@ pub(crate) struct Removal {
     pub title: Option<Box<str>>,
     seen: SmallVec<[Seen; 1]>,
     steps: Result<Vec<Step>, String>,
+    /// Whether only its agent removes it.
+    its_agents: bool,
+}
+
+/// How a session goes.
+#[derive(Debug)]
+pub(crate) enum Going {
+    /// Its files go.
+    Item(Item),
+    /// Its agent removes it.
+    Handed(Handed),
 }
 
 impl Removal {
     /// Returns the change that removes it, or why it cannot be removed.
-    pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Item, (About, String)> {
-        let Self { about, seen, steps, .. } = self;
+    pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Going, (About, String)> {
+        let Self { about, title, seen, steps, its_agents } = self;
+        if its_agents {
+            let place = seen.first().map(|seen| &*seen.place);
+            let keeper = place.and_then(|place| Some((agent::by_kind(place.agent())?.keeper(place)?, place)));
+            let Some((keeper, place)) = keeper else {
+                return Err((about, "its agent removes a part of it".to_owned()));
+            };
+            let command = keeper.removal(&place.id);
+            return Ok(Going::Handed(Handed { about, title, seen, code, reason, command, size_bytes: 0 }));
+        }
         match steps {
-            Ok(steps) => Ok(Item { about, seen, code, reason, steps, needs: None }),
+            Ok(steps) => Ok(Going::Item(Item { about, seen, code, reason, steps, needs: None })),
             Err(why) => Err((about, why)),
         }
     }
@@ -58,8 +80,12 @@ impl Summaries {
             }
             let root = seen.first().map(|seen: &Seen| Arc::clone(&seen.place));
             let about = root.map_or(About::Other(Box::default()), About::Copy);
+            let its_agents = members.iter().any(|at| {
+                let inspection = inspection.get(*at).and_then(Option::as_deref);
+                inspection.is_some_and(|inspection| inspection.its_agents().is_some())
+            });
             let inspection = members.iter().filter_map(|at| inspection.get_mut(*at)?.take());
-            let items = Removal { about, title, seen, steps: steps(inspection) };
+            let items = Removal { about, title, seen, steps: steps(inspection), its_agents };
             (family, items)
         })
     }

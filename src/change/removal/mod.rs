@@ -28,6 +28,7 @@ use crate::system::env::Env;
 use crate::system::watch::Watcher;
 use inspection::{Inspection, Resolved};
 
+pub(crate) use items::Going;
 pub(crate) use records::{CWD_RECORD, cwd_records};
 pub(crate) use summary::Summary;
 
@@ -49,6 +50,8 @@ pub(crate) struct Summaries {
     watcher: Watcher,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// Whether agents may be told to remove what only they can.
+    pub via_agent: bool,
 }
 
 impl Summaries {
@@ -146,6 +149,25 @@ impl Summaries {
         self.inspection(at)?.its_agents()
     }
 
+    /// Returns whether a session is its agent's to remove, and the agent is not told to.
+    fn is_left_to_its_agent(&self, at: usize) -> bool {
+        self.its_agents(at).is_some() && !(self.via_agent && self.removes_unasked(at))
+    }
+
+    /// Returns whether the agent of a session removes it when it is told to, without a question.
+    pub(crate) fn removes_unasked(&self, at: usize) -> bool {
+        self.copies(at).iter().all(|copy| {
+            let agent = agent::by_kind(copy.place.agent());
+            agent.and_then(|agent| agent.keeper(&copy.place)).is_some_and(|keeper| keeper.removes_unasked)
+        })
+    }
+
+    /// Returns the agent that removes these sessions if it is told to; `None` if something else is in the way as well.
+    pub(crate) fn agent_that_removes(&self, sessions: &[usize]) -> Option<AgentKind> {
+        let is_removable = sessions.iter().all(|at| self.its_agents(*at).is_some() && self.removes_unasked(*at));
+        sessions.first().filter(|_| is_removable).map(|at| self.key(*at).0)
+    }
+
     /// Decides what becomes of every session, with a closer look at whatever would go, and says what makes that look
     /// like a mistake.
     ///
@@ -216,7 +238,8 @@ impl Summaries {
                 Some(Liveness::Maybe { why }) => format!("it may be in use: {why}"),
                 _ if pins.has(agent, id) => format!("it is pinned; run `rejoin unpin {agent}:{id}` first"),
                 _ if unread.contains(id) => "one of its copies cannot be read".to_owned(),
-                _ => inspection?.its_agents()?.to_string(),
+                _ if self.is_left_to_its_agent(*at) => inspection?.its_agents()?.to_string(),
+                _ => return None,
             };
             Some(format!("{agent} session {id} cannot be removed: {why}"))
         })
@@ -261,7 +284,7 @@ impl Summaries {
                     copies => copies.iter().flat_map(|copy| copy.rules.iter().flatten()).copied().collect(),
                 },
                 is_asked_for: copies.iter().any(|copy| copy.is_asked_for),
-                is_its_agents: inspection.is_some_and(|inspection| inspection.its_agents().is_some()),
+                is_its_agents: self.is_left_to_its_agent(at),
             }
         };
         (0..self.len()).map(candidate).collect()

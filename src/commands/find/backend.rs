@@ -83,7 +83,8 @@ impl Backend for SessionBackend {
 
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String> {
         undo::recover_first(&self.env, "delete", PATIENCE).map_err(|error| in_words(&error))?;
-        removal::plan(sessions, &self.env).map_err(|error| in_words(&error))
+        let planned = removal::plan(sessions, false, &self.env).map_err(|error| in_words(&error))?;
+        Ok(planned.change)
     }
 
     fn remove(&self, change: &Change) -> Result<Outcome, String> {

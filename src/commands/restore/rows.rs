@@ -162,7 +162,7 @@ impl<'a> Return<'a> {
         };
         let Some(dir) = self.dir.as_deref().filter(|dir| dir.is_dir()) else {
             return left(match &self.dir {
-                Some(dir) => format!("its directory {} does not exist", dir.display()),
+                Some(dir) => format!("its directory {} does not exist (--map OLD=NEW names another)", dir.display()),
                 None => "its directory is not known".to_owned(),
             });
         };

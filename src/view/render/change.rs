@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::change::apply::run::ItemResult;
 use crate::change::plan::change::{Contents, Item, Step, Unplanned};
+use crate::change::plan::handed::Handed;
 use crate::doctor::check::{Finding, Remedy};
 use crate::format::{command_line, text};
 use crate::system::env::Env;
@@ -19,12 +20,21 @@ use crate::view::ui::Styles;
 impl Answer for Report<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let kind = if self.outcome.is_some() { "change-outcome" } else { "change-plan" };
-        (kind, ChangeJson { verb: self.change.verb, items: self.items_json(), summary: self.summary() })
+        (
+            kind,
+            ChangeJson {
+                verb: self.change.verb,
+                items: self.items_json(),
+                handed: self.handed_json(),
+                summary: self.summary(),
+            },
+        )
     }
 
     /// Writes a line an item with its paths below, and a summary.
     fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         self.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.change.verb))?;
+        self.handed().try_for_each(|(one, done)| handed_text(out, styles, one, done))?;
         summary_text(out, env, styles, self)
     }
 
@@ -39,7 +49,9 @@ impl Report<'_> {
         let verb = self.change.verb;
         let mut left = self.items().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
         left.try_for_each(|(item, done)| item_text(out, env, styles, item, done, verb))?;
-        if self.change.items.is_empty() {
+        let mut left = self.handed().filter(|(_, done)| done.is_none_or(|done| *done != ItemResult::Done));
+        left.try_for_each(|(one, done)| handed_text(out, styles, one, done))?;
+        if self.change.items.is_empty() && self.handed.is_empty() {
             return Ok(());
         }
         writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo::hint_in_line(self.summary().run, env))
@@ -120,6 +132,33 @@ pub(crate) fn item_text(
         writeln!(out, "      {faint}{path}  ({what}){faint:#}")?;
     }
     Ok(())
+}
+
+/// Writes the line of a session that its agent removes.
+pub(crate) fn handed_text(
+    out: &mut impl Write,
+    styles: &Styles,
+    one: &Handed,
+    done: Option<&ItemResult>,
+) -> io::Result<()> {
+    let Styles { warning, faint, .. } = styles;
+    let label = one.about.to_string();
+    let label = text::one_line(&label);
+    let program = one.command.first().map_or("", String::as_str);
+    let verb = match done {
+        Some(ItemResult::Skipped(why)) => {
+            return writeln!(out, "{warning}skipped{warning:#}  {label}  {}", text::one_line(why));
+        }
+        Some(ItemResult::Failed(why)) => {
+            return writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why));
+        }
+        Some(ItemResult::Done) => format!("removed by {program}"),
+        None => format!("would have {program} remove"),
+    };
+    let title = one.title.as_deref().map(text::one_line).unwrap_or_default();
+    let (size, command) = (text::size(one.size_bytes), one.command.join(" "));
+    let how = format!("archived first, then `{}`", text::one_line(&command));
+    writeln!(out, "{verb}  {label}  {size}  {title}  {faint}({}: {how}){faint:#}", one.code)
 }
 
 /// Names what is done with an item as a whole.

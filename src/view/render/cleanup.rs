@@ -20,8 +20,9 @@ use crate::format::{command_line, text};
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::{Answer, List};
+use crate::view::render::change::handed_text;
 use crate::view::render::json::PathJson;
-use crate::view::render::json::change::{ChangeItemJson, Report as ChangeReport};
+use crate::view::render::json::change::{ChangeItemJson, HandedJson, Report as ChangeReport};
 use crate::view::render::undo;
 use crate::view::render::write_lines;
 use crate::view::ui::Styles;
@@ -38,6 +39,12 @@ pub(crate) struct LeftToAgent {
     pub active_at: Option<Timestamp>,
     /// Why, with the command that removes it.
     pub reason: Arc<str>,
+    /// The database.
+    #[serde(skip)]
+    pub database: Arc<Path>,
+    /// Whether its agent removes it when it is told to.
+    #[serde(skip)]
+    pub removes_unasked: bool,
 }
 
 /// What became of the sessions that were archived before they went.
@@ -84,6 +91,8 @@ pub(crate) struct Report<'a> {
 pub(crate) struct CleanupJson<'a> {
     /// Every session that goes, and every record of a directory that no session needs any more.
     pub items: List<'a, ChangeItemJson<'a>>,
+    /// The sessions that their agents remove, with `--via-agent`.
+    pub handed: Vec<HandedJson<'a>>,
     /// Sessions that would go, but only their agent can remove them.
     pub left_to_agent: &'a [LeftToAgent],
     #[serde(flatten)]
@@ -109,6 +118,8 @@ pub(crate) struct CleanupSummary<'a> {
     pub archived_bytes: u64,
     /// How many sessions were removed.
     pub deleted: usize,
+    /// How many of these were removed by their agents.
+    pub removed_by_agents: usize,
     /// How many were left alone, because they are no longer what was planned for.
     pub skipped: usize,
     /// How many could not be removed, or not be planned for.
@@ -164,22 +175,27 @@ impl<'a> Report<'a> {
         let count = |is: fn(&ItemResult) -> bool, of_sessions: bool| {
             items().filter(|(item, done)| is_session(item.code) == of_sessions && done.is_some_and(is)).count()
         };
-        let failures = items().filter_map(|(item, done)| match done {
-            Some(ItemResult::Failed(why)) => Some(ErrorJson { about: item.about.to_string().into(), reason: why }),
+        let handed = || self.change.handed();
+        let of_items = items().map(|(item, done)| (&item.about, done));
+        let results = of_items.chain(handed().map(|(one, done)| (&one.about, done)));
+        let failures = results.filter_map(|(about, done)| match done {
+            Some(ItemResult::Failed(why)) => Some(ErrorJson { about: about.to_string().into(), reason: why }),
             _ => None,
         });
+        let removed = handed().filter(|(_, done)| done.is_some_and(|done| *done == ItemResult::Done)).count();
         let unplanned = self.unplanned.iter().map(|one| ErrorJson { about: (&one.about).into(), reason: &one.reason });
         let unpurged = self.purged.failed.iter().map(|reason| ErrorJson { about: "trash".into(), reason });
         let change = self.change.summary();
         CleanupSummary {
             cutoff: self.cutoff,
             fingerprint: change.fingerprint,
-            planned: items().filter(|(item, _)| is_session(item.code)).count(),
+            planned: items().filter(|(item, _)| is_session(item.code)).count() + self.change.handed.len(),
             subagents: self.subagents,
             archive: self.archive.map(PathJson::from),
             archived: self.archived.sessions,
             archived_bytes: self.archived.stored_bytes,
-            deleted: count(|done| *done == ItemResult::Done, true),
+            deleted: count(|done| *done == ItemResult::Done, true) + removed,
+            removed_by_agents: removed,
             skipped: change.skipped,
             failed: change.failed + self.unplanned.len(),
             records: count(|done| *done == ItemResult::Done, false),
@@ -203,8 +219,12 @@ impl<'a> Report<'a> {
 impl Answer for Report<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let is_done = self.change.outcome.is_some() || self.is_locked;
-        let fields =
-            CleanupJson { items: self.change.items_json(), left_to_agent: self.its_agents, summary: self.summary() };
+        let fields = CleanupJson {
+            items: self.change.items_json(),
+            handed: self.change.handed_json(),
+            left_to_agent: self.its_agents,
+            summary: self.summary(),
+        };
         (if is_done { "cleanup-outcome" } else { "cleanup-plan" }, fields)
     }
 
@@ -245,6 +265,7 @@ fn item(out: &mut impl Write, styles: &Styles, report: &Report<'_>, at: usize) -
 fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
     let Styles { warning, faint, .. } = styles;
     write_lines(out, report.change.change.items.len(), |at, line| item(line, styles, report, at))?;
+    report.change.handed().try_for_each(|(one, done)| handed_text(out, styles, one, done))?;
     for Unplanned { about, reason } in report.unplanned {
         writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
     }
@@ -270,13 +291,20 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -
     if purge > 0 {
         writeln!(out, "The trash of {} would be purged.", text::count(purge, "run"))?;
     }
-    if report.change.change.items.is_empty() {
+    let handed = report.change.handed.len();
+    if report.change.change.items.is_empty() && handed == 0 {
         return if purge == 0 { writeln!(out, "Nothing to do.") } else { Ok(()) };
     }
     let whereto = if summary.permanent { "deleted for good" } else { "to the trash" };
     let size = text::size(summary.freed_bytes);
     let first = if report.archive.is_some() { ", archived first" } else { "" };
-    writeln!(out, "{} would be removed, {size} {whereto}{first}. Nothing was changed.", what_goes(&summary))?;
+    let goes = what_goes(&summary);
+    let how = match handed {
+        0 => format!("{size} {whereto}{first}"),
+        _ if handed == summary.planned => "all by their agents, archived first".to_owned(),
+        _ => format!("{handed} by their agents, archived first, and of the others {size} {whereto}{first}"),
+    };
+    writeln!(out, "{goes} would be removed, {how}. Nothing was changed.")?;
     if report.refused.is_none() {
         let command = command_line::apply(env, &summary.fingerprint);
         writeln!(out, "{faint}`{command}` does exactly this.{faint:#}")?;
@@ -296,10 +324,14 @@ fn what_goes(summary: &CleanupSummary<'_>) -> String {
 /// Says in one sentence what was done; `None` when nothing was, and nothing failed.
 fn sentence(summary: &CleanupSummary<'_>) -> Option<String> {
     let mut parts = Vec::new();
-    if summary.deleted > 0 || summary.records > 0 {
+    let by_us = summary.deleted - summary.removed_by_agents;
+    if by_us > 0 || summary.records > 0 {
         let whereto = if summary.permanent { "deleted for good" } else { "moved to the trash" };
-        let sessions = text::count(summary.deleted, "session");
-        parts.push(format!("{sessions} {whereto}, {}", text::size(summary.freed_bytes)));
+        parts.push(format!("{} {whereto}, {}", text::count(by_us, "session"), text::size(summary.freed_bytes)));
+    }
+    if summary.removed_by_agents > 0 {
+        let agents = if summary.removed_by_agents == 1 { "its agent" } else { "their agents" };
+        parts.push(format!("{} removed by {agents}", text::count(summary.removed_by_agents, "session")));
     }
     if summary.archived > 0 {
         parts.push(format!("{} archived, {} new", summary.archived, text::size(summary.archived_bytes)));
@@ -330,14 +362,19 @@ fn line(out: &mut impl Write, env: &Env, report: &Report<'_>) -> io::Result<()> 
     writeln!(out, "rejoin cleanup: {sentence}{undo}")
 }
 
-/// Says what only its agent can remove, a line an agent.
-pub(crate) fn left_to_agents(left: &[LeftToAgent]) -> Vec<String> {
-    let mut by_agent: BTreeMap<AgentKind, (usize, &str)> = BTreeMap::new();
+/// Says what only its agent can remove, a line a database.
+pub(crate) fn left_to_agents(left: &[LeftToAgent], env: &Env) -> Vec<String> {
+    let mut by_database: BTreeMap<(AgentKind, &Path), (usize, &LeftToAgent)> = BTreeMap::new();
     for one in left {
-        by_agent.entry(one.agent).or_insert((0, &one.reason)).0 += 1;
+        by_database.entry((one.agent, &one.database)).or_insert((0, one)).0 += 1;
     }
-    let line = |(agent, (sessions, reason)): (AgentKind, (usize, &str))| {
-        format!("{} of {agent} would be removed too, but {reason}", text::count(sessions, "session"))
+    let line = |((agent, database), (sessions, one)): ((AgentKind, &Path), (usize, &LeftToAgent))| {
+        let (count, database) = (text::count(sessions, "session"), env.tilde(database));
+        let start = format!("{count} of {agent} in {} would be removed too, but", text::one_line(&database));
+        match one.removes_unasked {
+            true => format!("{start} only {agent} can do that: --via-agent archives each and has {agent} remove it."),
+            false => format!("{start} {}", one.reason),
+        }
     };
-    by_agent.into_iter().map(line).collect()
+    by_database.into_iter().map(line).collect()
 }

@@ -132,11 +132,28 @@ pub(crate) struct ChangeItem {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct Handed {
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) agent: Option<Agent>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) id: Option<String>,
+    pub(crate) code: String,
+    pub(crate) reason: String,
+    pub(crate) command: Vec<String>,
+    pub(crate) size_bytes: u64,
+    pub(crate) result: ChangeResult,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     pub(crate) format_version: Version,
     pub(crate) kind: ChangeKind,
     pub(crate) verb: String,
     pub(crate) items: Vec<ChangeItem>,
+    pub(crate) handed: Vec<Handed>,
     pub(crate) fingerprint: String,
     pub(crate) planned: u64,
     pub(crate) done: u64,
@@ -207,6 +224,7 @@ pub(crate) struct Cleanup {
     pub(crate) format_version: Version,
     pub(crate) kind: CleanupKind,
     pub(crate) items: Vec<ChangeItem>,
+    pub(crate) handed: Vec<Handed>,
     pub(crate) left_to_agent: Vec<LeftToAgent>,
     #[serde(deserialize_with = "utc")]
     pub(crate) cutoff: Option<String>,
@@ -218,6 +236,7 @@ pub(crate) struct Cleanup {
     pub(crate) archived: u64,
     pub(crate) archived_bytes: u64,
     pub(crate) deleted: u64,
+    pub(crate) removed_by_agents: u64,
     pub(crate) skipped: u64,
     pub(crate) failed: u64,
     pub(crate) records: u64,

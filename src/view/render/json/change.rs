@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::plan::change::{Change, Item, Step, Unplanned};
+use crate::change::plan::handed::{Handed, fingerprint};
 use crate::session::AgentKind;
 use crate::view::render::answer::List;
 use crate::view::render::json::doctor::FindingJson;
@@ -69,6 +70,41 @@ pub(crate) struct Report<'a> {
     pub outcome: Option<&'a Outcome>,
     /// Whether what is removed goes for good, not to the trash.
     pub is_permanent: bool,
+    /// What agents remove, and what became of each.
+    pub handed: &'a [Handed],
+    pub handed_done: &'a [ItemResult],
+}
+
+/// A session that its agent removes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Handed", deny_unknown_fields)]
+pub(crate) struct HandedJson<'a> {
+    /// The agent that the session belongs to.
+    pub agent: Option<AgentKind>,
+    /// The session's full id.
+    pub id: Option<&'a str>,
+    /// The stable name of the reason.
+    pub code: &'a str,
+    /// The reason.
+    pub reason: &'a str,
+    /// The agent's command that removes it.
+    pub command: &'a [String],
+    /// What its rows hold, in bytes.
+    pub size_bytes: u64,
+    /// `planned` in a plan; `done`, `skipped` (it is in use, or was changed) or `failed` in an outcome.
+    pub result: &'a str,
+    /// Why it was skipped or failed; `null` when it was not.
+    pub error: Option<&'a str>,
+}
+
+/// Returns the word for what became of something, and why if it was not done.
+fn result(done: Option<&ItemResult>) -> (&'static str, Option<&str>) {
+    match done {
+        None => ("planned", None),
+        Some(ItemResult::Done) => ("done", None),
+        Some(ItemResult::Skipped(why)) => ("skipped", Some(why.as_str())),
+        Some(ItemResult::Failed(why)) => ("failed", Some(why.as_str())),
+    }
 }
 
 impl<'a> Report<'a> {
@@ -89,12 +125,7 @@ impl<'a> Report<'a> {
 
     fn item_json(&self, at: usize) -> ChangeItemJson<'a> {
         let (item, done) = self.item(at);
-        let (result, error) = match done {
-            None => ("planned", None),
-            Some(ItemResult::Done) => ("done", None),
-            Some(ItemResult::Skipped(why)) => ("skipped", Some(why.as_str())),
-            Some(ItemResult::Failed(why)) => ("failed", Some(why.as_str())),
-        };
+        let (result, error) = result(done);
         ChangeItemJson {
             agent: item.about.session().map(|(agent, _)| agent),
             id: item.about.session().map(|(_, id)| id),
@@ -107,14 +138,39 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Returns what agents remove, and what became of each.
+    pub(crate) fn handed(&self) -> impl Iterator<Item = (&'a Handed, Option<&'a ItemResult>)> + use<'a> {
+        let done = self.handed_done;
+        self.handed.iter().enumerate().map(move |(at, one)| (one, done.get(at)))
+    }
+
+    /// Puts those into the contract's form.
+    pub(crate) fn handed_json(&self) -> Vec<HandedJson<'a>> {
+        let json = |(one, done): (&'a Handed, Option<&'a ItemResult>)| {
+            let (result, error) = result(done);
+            HandedJson {
+                agent: one.about.session().map(|(agent, _)| agent),
+                id: one.about.session().map(|(_, id)| id),
+                code: one.code,
+                reason: &one.reason,
+                command: &one.command,
+                size_bytes: one.size_bytes,
+                result,
+                error,
+            }
+        };
+        self.handed().map(json).collect()
+    }
+
     /// Counts.
     pub(crate) fn summary(&self) -> ChangeSummary<'a> {
-        let count = |is: fn(&ItemResult) -> bool| self.items().filter(|(_, done)| done.is_some_and(is)).count();
+        let results = || self.items().map(|(_, done)| done).chain(self.handed().map(|(_, done)| done));
+        let count = |is: fn(&ItemResult) -> bool| results().filter(|done| done.is_some_and(is)).count();
         let counts_bytes = |done: Option<&ItemResult>| matches!(done, None | Some(ItemResult::Done));
         let bytes = self.items().filter(|(_, done)| counts_bytes(*done)).flat_map(|(item, _)| &item.steps);
         ChangeSummary {
-            fingerprint: self.change.fingerprint(),
-            planned: self.change.items.len(),
+            fingerprint: fingerprint(self.change, self.handed),
+            planned: self.change.items.len() + self.handed.len(),
             done: count(|done| *done == ItemResult::Done),
             skipped: count(|done| matches!(done, ItemResult::Skipped(_))),
             failed: count(|done| matches!(done, ItemResult::Failed(_))),
@@ -136,6 +192,8 @@ pub(crate) struct ChangeJson<'a> {
     pub verb: &'a str,
     /// Every item.
     pub items: List<'a, ChangeItemJson<'a>>,
+    /// The sessions that their agents remove, with `--via-agent`.
+    pub handed: Vec<HandedJson<'a>>,
     #[serde(flatten)]
     pub summary: ChangeSummary<'a>,
 }

@@ -1,0 +1,113 @@
+//! Sessions in databases that their agents remove: each is archived, then the agent's own command is run, then the
+//! database is read once more.
+
+use std::collections::HashMap;
+
+use super::safe;
+use crate::agent;
+use crate::archive::{Archive, held};
+use crate::change::apply::run::ItemResult;
+use crate::change::apply::state_dir::StateDir;
+use crate::change::plan::change::Seen;
+use crate::change::plan::handed::Handed;
+use crate::cli::LockArgs;
+use crate::launch::errand::Errand;
+use crate::scan::{Places, Wanted};
+use crate::session::{Liveness, Located, Session};
+use crate::system::env::Env;
+use crate::view::render::cleanup::Archived;
+use crate::view::ui::Ui;
+
+/// Notes how much the rows of each session hold, which is not counted before it matters.
+pub(super) fn weigh(handed: &mut [Handed], env: &Env) {
+    let wanted = Wanted { counts: true, ..Wanted::GLANCE };
+    let sizes: HashMap<(std::path::PathBuf, String), u64> = read(handed.iter().flat_map(|one| &one.seen), wanted, env)
+        .iter()
+        .flat_map(|session| &session.copies)
+        .map(|copy| ((copy.place.path.to_path_buf(), copy.place.id.clone()), copy.size_bytes))
+        .collect();
+    for one in handed {
+        let key = |seen: &Seen| (seen.place.path.to_path_buf(), seen.place.id.clone());
+        one.size_bytes = one.seen.iter().filter_map(|seen| sizes.get(&key(seen))).sum();
+    }
+}
+
+/// Archives what is handed over and has it removed; what cannot be archived is not removed.
+pub(super) fn carry_out(
+    handed: &[Handed],
+    archive: &Archive,
+    lock: LockArgs,
+    state_dir: &StateDir,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<(Archived, Vec<ItemResult>)> {
+    if handed.is_empty() {
+        return Ok((Archived::default(), Vec::new()));
+    }
+    let seen: Vec<&[Seen]> = handed.iter().map(|one| one.seen.as_slice()).collect();
+    let (archived, failed) = safe::archive(&seen, archive, lock, state_dir, env, ui)?;
+    let mut progress = ui.progress("Removing", handed.len());
+    let mut done = Vec::with_capacity(handed.len());
+    for (one, failed) in handed.iter().zip(failed) {
+        done.push(match failed {
+            Some(why) => ItemResult::Failed(format!("it could not be archived: {why}")),
+            None => remove(one, archive, env),
+        });
+        progress.at(done.len());
+    }
+    Ok((archived, done))
+}
+
+/// Has one session removed if nobody uses it and the archive has all of it.
+fn remove(one: &Handed, archive: &Archive, env: &Env) -> ItemResult {
+    let sessions = read(one.seen.iter(), Wanted::GLANCE, env);
+    for session in &sessions {
+        match &session.copy().liveness {
+            Liveness::Idle => {}
+            Liveness::Live { pid } => return ItemResult::Skipped(format!("it is in use by process {pid}")),
+            Liveness::Maybe { why } => return ItemResult::Skipped(format!("it may be in use: {why}")),
+        }
+    }
+    let all: Vec<&Session> = sessions.iter().collect();
+    // It may have gone with another one.
+    if held::held(&all, archive).len() != all.len() {
+        return ItemResult::Skipped("it was changed just now, and is archived as it was before".to_owned());
+    }
+    // With a session go its sub-agents, unless their agent leaves them.
+    for place in one.seen.iter().map(|seen| &*seen.place) {
+        if let Err(why) = remove_copy(place, env) {
+            return ItemResult::Failed(why);
+        }
+    }
+    ItemResult::Done
+}
+
+/// Runs the agent's own command unless the session is gone already, and reads the database afterwards.
+fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
+    let Some(agent) = agent::by_kind(place.agent()) else { return Ok(()) };
+    let Some(keeper) = agent.keeper(place) else { return Err("it does not lie in a database".to_owned()) };
+    let is_there = || {
+        let found = agent.locate_id(&place.store, &place.id);
+        match found.problems.first() {
+            Some(problem) => Err(format!("its database cannot be read: {}", problem.reason)),
+            None => Ok(found.places.iter().any(|found| found.path == place.path)),
+        }
+    };
+    if !is_there()? {
+        return Ok(());
+    }
+    let command = keeper.removal(&place.id);
+    // A project could have settings that its agent runs, so it is started in none.
+    let ended = Errand { argv: &command, dir: &env.home, store: &place.store }.run(env);
+    let title = agent::about(place.agent()).title;
+    match (is_there()?, ended) {
+        (false, _) => Ok(()),
+        (true, Err(why)) => Err(format!("{why}; {title} still has it")),
+        (true, Ok(())) => Err(format!("`{}` ended well, but {title} still has it", command.join(" "))),
+    }
+}
+
+fn read<'a>(seen: impl Iterator<Item = &'a Seen>, wanted: Wanted, env: &Env) -> Vec<Session> {
+    let places = seen.map(|seen| Located::clone(&seen.place)).collect();
+    Places { places, ..Places::default() }.read_all(env, wanted).sessions
+}
