@@ -37,6 +37,7 @@ class Client:
     torn: bool = False  # its sessions are lines of JSON, so the last one can be torn
     mended: bool = False  # and `doctor --fix` ends that line, because the client would write on in it
     leaves_stubs: bool = False  # a resume in a later minute leaves a second file of the same id
+    by_hand: bool = False  # it takes no session in, so a person types what `restore` says
     carried: bool = False  # `move` leaves it to the client's own export and import
     limits: dict = field(default_factory=dict)  # checks that fail because of what the client itself does, and why
     twin: bool = False  # a second copy beside a session of another directory is a duplicate
@@ -184,7 +185,7 @@ CLIENTS = [
                   carried=True),
     Client(
         "hermes", "hermes-agent", node=False, python="3.12", new=["chat", "-Q", "-q", "{}"],
-        why_not_again="it goes on with the newest session of all directories",
+        why_not_again="it goes on with the newest session of all directories", by_hand=True,
         files={".hermes/config.yaml": f"model:\n  default: {MODEL}\n  provider: custom\n  base_url: {{url}}/v1\n  api_key: none\n"},
         rows=(".hermes/state.db", "select s.id, count(m.id) from sessions s left join messages m on m.session_id = s.id group by s.id"),
     ),

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shlex
+import sqlite3
 import subprocess
 import uuid
 from datetime import datetime, timedelta, timezone
@@ -64,6 +66,15 @@ class World:
         later = (datetime.now(timezone.utc) + timedelta(hours=1)).isoformat(timespec="seconds")
         command = ["env", f"REJOIN_NOW={later.replace('+00:00', 'Z')}", self.rejoin_program, "--no-config", *arguments]
         return self.run(command, self.b, ending)
+
+    def typed(self, said):
+        """Does what a person does who types the `sqlite3 DATABASE <FILE` of an answer."""
+        found = re.search(r"`sqlite3 (\S+) <(\S+)`", said)
+        if not found:
+            raise Failed(f"nothing to type is named: {said}")
+        database, script = found.groups()
+        with sqlite3.connect(database) as connection:
+            connection.executescript(Path(script).read_text().removeprefix(".bail on\n"))
 
     def agent(self, arguments, prompt, folder):
         filled = [prompt if one == "{}" else one for one in arguments]
