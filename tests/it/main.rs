@@ -97,6 +97,7 @@ mod security;
 mod selectors;
 mod shapes;
 mod shown;
+mod skill;
 #[cfg(target_os = "linux")]
 mod sshd;
 mod stats;
