@@ -10,6 +10,7 @@ mod picture;
 mod worktree;
 mod world;
 
+mod absent;
 mod agents;
 mod aider;
 mod archive;

@@ -189,6 +189,9 @@ impl Agent for Omp {
 
 /// Finds the files of sessions whose id is wanted, with their sub-agents.
 fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
+    if !is_there(&store.root) {
+        return Found::default();
+    }
     // Pi obeys the same variable. What is its own has no line with a title.
     let is_shared = store.set.contains_key(AGENT_DIR);
     let mut all = Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
@@ -216,9 +219,7 @@ fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
             }
         }
     });
-    if !all.places.is_empty() || is_there(&store.root) {
-        all.extend(archived(store, is_wanted));
-    }
+    all.extend(archived(store, is_wanted));
     all
 }
 

@@ -62,13 +62,16 @@ impl Agent for Vibe {
 
     fn locate(&self, store: &Arc<Store>) -> Found {
         let mut found = Found::default();
-        for (entry, kind) in found.entries(&store.root.join("unified")) {
-            let name = entry.file_name();
-            if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) {
-                found.places.push(Located::new(store, id.to_owned(), entry.path()));
+        let entries = found.entries(&store.root);
+        for (entry, _) in entries.iter().filter(|(entry, kind)| kind.is_dir() && entry.file_name() == "unified") {
+            for (entry, kind) in found.entries(&entry.path()) {
+                let name = entry.file_name();
+                if let Some(id) = name.to_str().filter(|name| kind.is_dir() && is_id(name)) {
+                    found.places.push(Located::new(store, id.to_owned(), entry.path()));
+                }
             }
         }
-        for (entry, kind) in found.entries(&store.root) {
+        for (entry, kind) in entries {
             let name = entry.file_name();
             if kind.is_dir() && name.to_str().is_some_and(|name| beginning_in_name(name).is_some()) {
                 add_old(&mut found, store, entry.path());

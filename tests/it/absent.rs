@@ -1,0 +1,110 @@
+//! Agents that are not there cost next to nothing, and a broken store hides nobody else's sessions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::agents::NEEDS_SQLITE;
+use crate::fixtures::{Claude, id, ordinary, put};
+use crate::world::World;
+
+/// So many system calls may name something of an agent that is not there.
+const MOST_CALLS: usize = 3;
+
+fn names() -> Vec<&'static str> {
+    let left_out = |name: &&str| {
+        // These have no store of their own: where the sessions of others worked, theirs are found.
+        ["aider", "leo"].contains(name) || (!cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(name))
+    };
+    crate::contract::names().iter().copied().filter(|name| !left_out(name)).collect()
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what they did not look at")]
+fn an_agent_that_is_not_there_costs_three_system_calls_at_most() {
+    let probe = std::process::Command::new("strace").args(["-qq", "-e", "trace=%file", "true"]).output();
+    if !probe.is_ok_and(|answer| answer.status.success()) {
+        println!("skipped: there is no strace that works here");
+        return;
+    }
+    let one = World::new();
+    one.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
+    assert_cheap(&one, 1);
+    assert_cheap(&World::new(), 0);
+}
+
+/// Holds that a listing of so many sessions asks the system little about each agent but Claude Code.
+fn assert_cheap(world: &World, sessions: usize) {
+    let log = world.root().join("strace.log");
+    let fixed = ["-f", "-qq", "-s", "4096", "-e", "trace=%file,fstat,newfstatat", "-o", log.to_str().expect("a path")];
+    let list = [env!("CARGO_BIN_EXE_rejoin"), "list", "--json"];
+    let listed = world.from(world.root()).run("strace", fixed.iter().chain(&list)).code(0).sessions();
+    assert_eq!(listed.len(), sessions);
+    let log = std::fs::read_to_string(&log).expect("a log");
+    let home = format!("\"{}/", world.home().display());
+    let mut calls: BTreeMap<PathBuf, Vec<&str>> = BTreeMap::new();
+    for line in log.lines() {
+        let Some((_, rest)) = line.split_once(&home) else { continue };
+        let path = Path::new(rest.split('"').next().unwrap_or_default());
+        // What several agents have in common is the directory above theirs.
+        let depth = if path.starts_with(".local") { 3 } else { 1 };
+        calls.entry(path.components().take(depth).collect()).or_default().push(line);
+    }
+    let own = [".claude", ".local/state/rejoin", ".local/share/rejoin", ".config"].map(PathBuf::from);
+    calls.retain(|path, _| !own.contains(path));
+    assert!(calls.len() > names().len() / 2, "{:?}", calls.keys());
+    for (path, lines) in calls {
+        assert!(lines.len() <= MOST_CALLS, "{}:\n{}", path.display(), lines.join("\n"));
+    }
+}
+
+/// Every session with its agent.
+fn listed(world: &World) -> BTreeSet<(String, String)> {
+    let list: serde_json::Value = world.rejoin(["list", "--all", "--json"]).code(0).json();
+    let sessions = list["sessions"].as_array().expect("sessions");
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    sessions.iter().map(|session| (text(&session["agent"]), text(&session["id"]))).collect()
+}
+
+#[test]
+fn a_broken_store_hides_the_sessions_of_no_other_agent() {
+    let world = World::new();
+    for name in names() {
+        assert!(ordinary::write(name, &world), "{name}");
+    }
+    let all = listed(&world);
+    let agents: serde_json::Value = world.rejoin(["agents", "--json"]).code(0).json();
+    let mut broken = 0;
+    for store in agents["stores"].as_array().expect("stores") {
+        let (agent, root) = (store["agent"].as_str().expect("a name"), store["root"]["path"].as_str().expect("a path"));
+        let (root, aside) = (PathBuf::from(root), world.root().join("aside"));
+        if !root.exists() {
+            continue;
+        }
+        let others: BTreeSet<_> = all.iter().filter(|(of, _)| of != agent).cloned().collect();
+        assert!(others.len() < all.len(), "{agent} has a session");
+        std::fs::rename(&root, &aside).expect("a store less");
+        for how in ["a file", "a link to itself", "garbage"] {
+            match how {
+                "a file" => put(&root, "not a directory"),
+                "a link to itself" => std::os::unix::fs::symlink(&root, &root).expect("a link"),
+                _ => {
+                    crate::facts::copy_tree(&aside, &root);
+                    let files = walkdir::WalkDir::new(&root).into_iter().map(|entry| entry.expect("an entry"));
+                    for file in files.filter(|entry| entry.file_type().is_file()) {
+                        std::fs::write(file.path(), b"\0\xff{\"garbage\n").expect("garbage");
+                    }
+                }
+            }
+            let left = listed(&world);
+            assert!(left.is_superset(&others), "{agent} is {how}: {:?} is missing", others.difference(&left));
+            match root.symlink_metadata().expect("a store").is_dir() {
+                true => std::fs::remove_dir_all(&root).expect("no store"),
+                false => std::fs::remove_file(&root).expect("no store"),
+            }
+            broken += 1;
+        }
+        std::fs::rename(&aside, &root).expect("a store");
+    }
+    assert_eq!(listed(&world), all);
+    assert!(broken >= 3 * names().len(), "{broken}");
+}
