@@ -181,6 +181,14 @@ CLIENTS = [
                                     'type = "openai_legacy"\nbase_url = "{url}/v1"\napi_key = "none"\n'},
         store=".kimi/sessions/*/*/context.jsonl", id_of=folder, torn=True,
     ),
+    Client(
+        "kimicode", "@moonshot-ai/kimi-code", program="kimi", new=["-p", "{}"], again=["--continue", "-p", "{}"],
+        environment={"KIMI_CODE_NO_AUTO_UPDATE": "1"},
+        files={".kimi-code/config.toml": 'default_model = "sample"\ntelemetry = false\n[models.sample]\nprovider = "sample"\n'
+                                         f'model = "{MODEL}"\nmax_context_size = 100000\n[providers.sample]\n'
+                                         'type = "openai"\nbase_url = "{url}/v1"\napi_key = "none"\n'},
+        store=".kimi-code/sessions/*/session_*/agents/main/wire.jsonl", id_of=lambda path: path.parents[2].name, torn=True,
+    ),
     opencode_like("kilo", "@kilocode/cli-linux-x64@7.7.9", "kilo", {"KILO_DISABLE_AUTOUPDATE": "1"},
                   carried=True),
     Client(

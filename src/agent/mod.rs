@@ -43,6 +43,7 @@ pub(crate) mod jido;
 mod keeper;
 mod kilo;
 mod kimi;
+mod kimicode;
 pub(crate) mod leo;
 mod letta;
 mod listing;

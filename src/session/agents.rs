@@ -21,6 +21,7 @@ macro_rules! agents {
                 Omp omp "oh-my-pi";
                 Vibe vibe "Vibe";
                 Kimi kimi "Kimi CLI";
+                KimiCode kimicode "Kimi Code";
                 Cline cline "Cline CLI";
                 Continue r#continue "Continue CLI";
                 Nanocoder nanocoder "Nanocoder";

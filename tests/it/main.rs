@@ -58,6 +58,7 @@ mod kept;
 #[cfg(feature = "sqlite")]
 mod kilo;
 mod kimi;
+mod kimicode;
 mod launches;
 mod letta;
 mod letter;

@@ -1,0 +1,212 @@
+//! Kimi Code: `~/.kimi-code/sessions/<project>/session_<uuid>/`, with `state.json` and a log of each of its agents.
+//!
+//! It goes on with a session only in the directory that `state.json` names; nothing else decides, not even its own index.
+//! Facts: Kimi Code 2.1.0, measured.
+
+mod records;
+
+pub(super) mod about;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Agent, Command, Found, ReadContext, is_there, stores};
+use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small};
+use crate::error::PathError;
+use crate::format::edit::json_string;
+use crate::format::jsonl::{Jsonl, each_line, each_message};
+use crate::session::mapping::Mapping;
+use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::system::env::Env;
+use crate::system::fsio;
+use records::{Record, State, is_id};
+
+/// Leads it to another home.
+const VARIABLE: &str = "KIMI_CODE_HOME";
+/// `state.json` names the agents of a session.
+const MAX_STATE: u64 = 4 * 1024 * 1024;
+
+/// The agent.
+pub(super) struct KimiCode;
+
+impl Agent for KimiCode {
+    fn stores(&self, env: &Env) -> Vec<Store> {
+        stores::by_variable(AgentKind::KimiCode, VARIABLE, &env.home.join(".kimi-code"), env, Path::to_owned)
+    }
+
+    fn locate(&self, store: &Arc<Store>) -> Found {
+        locate(store, |_| true)
+    }
+
+    fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
+        locate(store, |name| name == id)
+    }
+
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+        let mut copy = Copy::new(place);
+        copy.size_bytes = context.tree_size(Some(&copy.place.path));
+        read_log(&mut copy, context)?;
+        read_state(&mut copy);
+        self.decide_launch_dir(&mut copy);
+        Ok(copy)
+    }
+
+    fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
+        let (mut prompts, mut replies, mut last, mut has_bad_lines) = (0, 0, None, false);
+        each_line(&log(&copy.place.path), &mut |line| {
+            match line.and_then(Record::parse) {
+                Some(record) => {
+                    prompts += u64::from(record.prompt().is_some());
+                    // What is said in one step is one reply, in however many parts it comes.
+                    let step = record.reply();
+                    replies += u64::from(step.is_some() && step != last);
+                    last = step.or(last.take());
+                }
+                None => has_bad_lines = true,
+            }
+            ControlFlow::Continue(())
+        })?;
+        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        copy.note_bad_lines(has_bad_lines);
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(log(&place.path))
+    }
+
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
+    }
+
+    fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
+        each_message(&log(&copy.place.path), see, |line| Record::parse(line).map(|record| record.message()))
+    }
+
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _moves: &'a [DirMove],
+        mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        Ok(Relocation::of_each(|copy, _| {
+            let path = copy.place.path.join("state.json");
+            let json = small(&path, MAX_STATE)?.unwrap_or_default();
+            let edit = json_string(&json, &["cwd"], |dir| mapping.text_to(dir));
+            let edit = edit.ok_or("its state.json does not name the directory")?;
+            Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits: vec![edit] }]))
+        }))
+    }
+
+    fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        let argv = ["kimi", "--session", &copy.place.id].map(str::to_owned).to_vec();
+        Ok(Command { argv, last: super::as_prompt_option(prompt), unset: Vec::new(), then_type: None })
+    }
+
+    fn needs_own_dir(&self) -> bool {
+        true
+    }
+
+    fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+        let Some(own) = copy.start_dir.as_ref().map(|own| own.value.as_path()) else { return Ok(()) };
+        match own.canonicalize().unwrap_or_else(|_| own.to_owned()) == dir.canonicalize().unwrap_or_default() {
+            true => Ok(()),
+            false => Err(format!("Kimi Code goes on with it in {} and refuses anywhere else", own.display())),
+        }
+    }
+
+    fn warning(&self, copy: &Copy) -> Option<String> {
+        let older = copy.place.store.root.with_file_name(".kimi");
+        is_there(&older).then(|| {
+            "Kimi CLI, whose sessions are here too, is started by the same name; it would begin a new session of that id"
+                .to_owned()
+        })
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        name == "state.json"
+    }
+}
+
+/// Finds the sessions whose id is wanted.
+fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
+    Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
+        // What begins with a dot belongs to its index.
+        if project.starts_with('.') {
+            return;
+        }
+        for (entry, kind) in found.entries(dir) {
+            let name = entry.file_name();
+            let Some(id) = name.to_str().filter(|id| kind.is_dir() && is_id(id) && is_wanted(id)) else { continue };
+            let project = Some(Arc::clone(project));
+            found.places.push(Located { project, ..Located::new(store, id, entry.path()) });
+        }
+    })
+}
+
+/// Returns the log of the session itself; its sub-agents have theirs beside it.
+fn log(dir: &Path) -> PathBuf {
+    dir.join("agents/main/wire.jsonl")
+}
+
+/// Reads the two ends of the log.
+fn read_log(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError> {
+    copy.kind = SessionKind::Empty;
+    let Some(mut file) = Jsonl::open_if_present(&log(&copy.place.path))? else {
+        copy.health.insert(Health::EmptySession);
+        return Ok(());
+    };
+    copy.transcript_bytes = file.len();
+    let modified = file.modified();
+    let (mut prompt, mut has_reply) = (None, false);
+    let is_whole = file.lines_forward(|line| {
+        if let Some(record) = Record::parse(line) {
+            prompt = record.prompt();
+            has_reply |= record.reply().is_some();
+        }
+        prompt.is_some()
+    })?;
+    let (mut newest, mut is_ended, mut is_torn) = (None, false, false);
+    file.lines_backward(|line, has_end| {
+        let record = Record::parse(line);
+        is_torn |= !has_end && record.is_none();
+        newest = record.as_ref().and_then(Record::at);
+        is_ended = record.is_some_and(|record| record.ends_turn());
+        newest.is_some()
+    })?;
+    copy.active_at = newest.map(|at| Fact::new(at, "wire"));
+    copy.set_active_by_file(modified);
+    copy.mark_if(is_torn, Health::TornTranscript);
+    copy.judge_by_age(newest.filter(|_| !is_ended), context.env.now, |age| {
+        format!("its last record was {age} s ago, in the middle of a turn")
+    });
+    if !is_whole || prompt.is_some() || has_reply {
+        copy.kind = SessionKind::Main;
+    }
+    copy.mark_if(copy.kind == SessionKind::Empty, Health::EmptySession);
+    copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "wire"));
+    Ok(())
+}
+
+/// Reads what the session is called, where it is, and whether it was put aside.
+fn read_state(copy: &mut Copy) {
+    let path = copy.place.path.join("state.json");
+    let bytes = match fsio::read_if_present(&path, MAX_STATE) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return copy.notes.push("its state.json is missing, so Kimi Code does not find it".to_owned()),
+        Err(error) => return copy.notes.push(format!("its state.json cannot be read: {}", error.reason())),
+    };
+    let Ok(state) = serde_json::from_slice::<State<'_>>(&bytes) else {
+        return copy.notes.push("its state.json cannot be read as JSON".to_owned());
+    };
+    copy.set_dir(state.cwd.get(), "state.json");
+    copy.title = state.title.filled().map(|title| Fact::new(title.to_owned(), "state"));
+    copy.created_at = state.created_at().map(|at| Fact::new(at, "state"));
+    let updated = state.updated_at().map(|at| Fact::new(at, "state"));
+    copy.active_at = copy.active_at.take().or(updated);
+    if state.archived.0 && copy.kind != SessionKind::Empty {
+        copy.kind = SessionKind::Archived;
+    }
+}

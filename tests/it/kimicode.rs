@@ -1,0 +1,140 @@
+//! Kimi Code's sessions.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::contract::{Details, Kind, ResumePlan};
+use crate::fixtures::{age_tree, lines, put};
+use crate::world::World;
+
+const ID: &str = "session_00000001-aaaa-4aaa-8aaa-000000000001";
+/// The time of the first record, in milliseconds.
+const START: i64 = 1_769_940_000_000;
+
+/// A record of the log, so many minutes after the first.
+fn record(minute: i64, kind: &str, key: &str, value: &Value) -> Value {
+    json!({"type": kind, "agentId": "main", key: value, "time": START + minute * 60_000})
+}
+
+fn typed(minute: i64, text: &str, origin: &str) -> Value {
+    let content = json!([{"type": "text", "text": text}]);
+    record(
+        minute,
+        "context.append_message",
+        "message",
+        &json!({"role": "user", "content": content, "origin": {"kind": origin}}),
+    )
+}
+
+fn step(minute: i64, event: &Value) -> Value {
+    record(minute, "context.append_loop_event", "event", event)
+}
+
+fn said(minute: i64, step_id: &str, text: &str) -> Value {
+    step(minute, &json!({"type": "content.part", "stepUuid": step_id, "part": {"type": "text", "text": text}}))
+}
+
+/// Writes a session, and returns its directory.
+fn write(home: &Path, id: &str, dir: &Path, state: &Value, log: &[Value]) -> PathBuf {
+    let path = home.join(".kimi-code/sessions/wd_app_0123456789ab").join(id);
+    let mut own =
+        json!({"id": id, "version": 2, "cwd": dir, "createdAt": START, "updatedAt": START, "archived": false});
+    own.as_object_mut().expect("an object").extend(state.as_object().expect("an object").clone());
+    put(&path.join("state.json"), own.to_string());
+    if !log.is_empty() {
+        put(&path.join("agents/main/wire.jsonl"), lines(log));
+    }
+    age_tree(home);
+    path
+}
+
+#[test]
+fn a_session_is_shown_with_what_its_files_say() {
+    let world = World::new();
+    let app = world.dir("app");
+    let log = [
+        json!({"type": "metadata", "protocol_version": "1.5", "created_at": START}),
+        record(0, "turn.prompt", "input", &json!([{"type": "text", "text": "look"}])),
+        typed(0, "look", "user"),
+        typed(0, "<system-reminder>a date</system-reminder>", "injection"),
+        said(1, "a", "Let me"),
+        said(1, "a", " see."),
+        step(1, &json!({"type": "tool.call", "stepUuid": "a", "name": "Bash", "args": {"command": "ls"}})),
+        step(2, &json!({"type": "tool.result", "toolCallId": "1", "result": {"output": "x\n"}})),
+        said(3, "b", "Done."),
+        record(4, "prompt.completed", "reason", &json!("completed")),
+    ];
+    write(&world.home(), ID, &app, &json!({"title": "Looking"}), &log);
+    let details: Details = world.rejoin(["show", ID, "--messages", "9", "--json"]).code(0).stderr_eq("").json();
+    let session = &details.session;
+    assert_eq!((session.kind, session.title.as_deref()), (Kind::Main, Some("Looking")));
+    assert_eq!((session.prompts, session.replies), (Some(1), Some(2)));
+    assert_eq!((session.launch_path(), session.first_prompt.as_deref()), (app.to_str(), Some("look")));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:04:00Z"));
+    let messages = details.messages.expect("messages");
+    let texts: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
+    let reminder = "<system-reminder>a date</system-reminder>";
+    assert_eq!(texts, ["look", reminder, "Let me", " see.", "Bash {\"command\":\"ls\"}", "→ x", "Done."]);
+}
+
+#[test]
+fn one_that_was_killed_put_aside_or_never_used_is_told_from_others() {
+    let world = World::new();
+    let app = world.dir("app");
+    let asked = [typed(0, "look", "user")];
+    let ids = ["session_a", "session_b", "session_c", "session_d"];
+    write(&world.home(), ids[0], &app, &json!({}), &asked);
+    write(&world.home(), ids[1], &app, &json!({"archived": true}), &asked);
+    write(&world.home(), ids[2], &app, &json!({}), &[]);
+    let torn = write(&world.home(), ids[3], &app, &json!({}), &asked).join("agents/main/wire.jsonl");
+    put(&torn, [lines(&asked), "{\"type\":\"cont".to_owned()].concat());
+    // What its index needs is no session.
+    put(&world.home().join(".kimi-code/sessions/.index-dirty/session_a.1"), "");
+    let mut listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
+    listed.sort_by(|a, b| a.id.cmp(&b.id));
+    let kinds: Vec<Kind> = listed.iter().map(|session| session.kind).collect();
+    assert_eq!(kinds, [Kind::Main, Kind::Archived, Kind::Empty, Kind::Main]);
+    assert_eq!(listed[3].health, ["torn-transcript"]);
+}
+
+#[test]
+fn it_is_resumed_in_its_own_directory_alone_and_the_older_program_is_warned_of() {
+    let world = World::new();
+    world.install("kimi", "");
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    assert_eq!(
+        (plan.resume.argv, plan.resume.dir.as_deref()),
+        (vec!["kimi".into(), "--session".into(), ID.into()], app.to_str())
+    );
+    let answer = world.rejoin(["resume", ID, "--prompt", "go on"]).code(0);
+    assert!(!answer.stderr().contains("Kimi CLI"), "{}", answer.stderr());
+    let launch = world.launched().expect("a launch");
+    assert_eq!(
+        (launch.argv, launch.cwd),
+        (vec!["kimi".into(), "--session".into(), ID.into(), "-p".into(), "go on".into()], app)
+    );
+    let refused = world.from(&other).rejoin(["resume", ID, "--in", ".", "--prompt", "x"]).code(7).stderr();
+    assert!(refused.contains("refuses anywhere else"), "{refused}");
+    std::fs::create_dir(world.home().join(".kimi")).expect("a directory");
+    let warned = world.rejoin(["resume", ID, "--prompt", "go on"]).code(0).stderr();
+    assert!(warned.contains("Kimi CLI, whose sessions are here too"), "{warned}");
+}
+
+#[test]
+fn a_move_names_the_new_directory_where_it_looks_and_changes_no_other_byte() {
+    let world = World::new();
+    let app = world.dir("app");
+    let path =
+        write(&world.home(), ID, &app, &json!({"custom": {"a": 1.10}}), &[typed(0, "look", "user")]).join("state.json");
+    let before = std::fs::read_to_string(&path).expect("a state");
+    let new = world.root().join("new app");
+    std::fs::rename(&app, &new).expect("a move");
+    world.rejoin(["move".as_ref(), app.as_os_str(), new.as_os_str(), "--yes".as_ref()]).code(0);
+    let after = std::fs::read_to_string(&path).expect("a state");
+    assert_eq!(after, before.replace(app.to_str().expect("a path"), new.to_str().expect("a path")));
+    let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
+    assert_eq!(plan.resume.dir.as_deref(), new.to_str());
+}
