@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 use rejoin::jido_signature::Key;
@@ -31,6 +31,10 @@ const SESSIONS_A_PROJECT: usize = 10;
 /// One session in so many lies in a second place, in a home that has such.
 const TWICE_ONE_IN: usize = 100;
 
+/// Where files are written in place, so many are written after a pause.
+const NEWEST: usize = 100;
+const PAUSE: Duration = Duration::from_secs(3);
+
 /// When the first session may begin: 5 January 2026.
 const FIRST_START: Timestamp = Timestamp::constant(1_767_600_000, 123_000_000);
 
@@ -43,6 +47,8 @@ pub(crate) enum Mix {
     TwoWithCopies,
     /// Claude Code's alone.
     Claude,
+    /// Claude Code's alone, with times that are those of its files.
+    ClaudeInPlace,
     /// Claude Code's alone, in sizes as people have them: most are small, one in a hundred has 10 to 100 MB.
     ClaudeOfAllSizes,
     /// Those of every agent that keeps its sessions below the home, in equal parts.
@@ -88,7 +94,7 @@ impl Mix {
     fn agents(self) -> &'static [Agent] {
         match self {
             Self::Two | Self::TwoWithCopies => &[CLAUDE, CLAUDE, AMPLIFIER],
-            Self::Claude => &[CLAUDE],
+            Self::Claude | Self::ClaudeInPlace => &[CLAUDE],
             Self::ClaudeOfAllSizes => &[CLAUDE_OF_ALL_SIZES],
             Self::All => ALL,
         }
@@ -125,11 +131,16 @@ impl Home {
     pub(crate) fn generate_in(dir: &Path, mix: Mix, sessions: usize) -> io::Result<Self> {
         // Agents record the directory as the system resolves it.
         let dir = dir.canonicalize()?;
-        let mut generator = Generator { root: dir.clone(), ..Generator::default() };
+        let is_in_place = mix == Mix::ClaudeInPlace;
+        let mut generator = Generator { root: dir.clone(), is_in_place, ..Generator::default() };
         let agents = mix.agents();
         let mut counts = vec![0; agents.len()];
         let (mut claude_id, mut amplifier_id) = (String::new(), String::new());
         for number in 0..sessions {
+            if is_in_place && number + NEWEST == sessions {
+                // A person's newest sessions are not of the same seconds.
+                std::thread::sleep(PAUSE);
+            }
             let at = number % agents.len();
             let agent = &agents[at];
             // An agent that is named twice has two sessions in turn.
@@ -186,6 +197,8 @@ struct Project {
 #[derive(Default)]
 struct Generator {
     root: PathBuf,
+    /// Whether sessions are of the moment in which they are written.
+    is_in_place: bool,
     seed: u64,
     files: usize,
     bytes: usize,
@@ -205,11 +218,14 @@ struct Session {
     version: &'static str,
     entrypoint: &'static str,
     at: Timestamp,
+    /// Whether time stands still for it.
+    is_of_a_moment: bool,
     parent: Option<String>,
 }
 
 impl Session {
     fn tick(&mut self, milliseconds: usize) -> Timestamp {
+        let milliseconds = if self.is_of_a_moment { 0 } else { milliseconds };
         self.at += SignedDuration::from_millis(i64::try_from(milliseconds).unwrap_or(i64::MAX));
         self.at
     }
@@ -349,7 +365,8 @@ impl Generator {
             branch: self.pick(&["main", "fix/windows", "HEAD"]),
             version: self.pick(&["2.1.330", "2.1.197"]),
             entrypoint: self.pick(&["cli", "cli", "sdk-cli"]),
-            at: FIRST_START + SignedDuration::from_mins(minutes),
+            at: if self.is_in_place { Timestamp::now() } else { FIRST_START + SignedDuration::from_mins(minutes) },
+            is_of_a_moment: self.is_in_place,
             parent: None,
         }
     }

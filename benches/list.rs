@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
 //! `-- --large` listings of homes of 100,000 (2 to 4 GB), with `-- --cleanup` only plans of cleanups, and with
-//! `-- --agents` each agent by itself. `-- --write DIR SESSIONS [all|claude|sizes]` only writes a home, for a look with
+//! `-- --agents` each agent by itself. `-- --write DIR SESSIONS [all|claude|in-place|sizes]` only writes a home, for a look with
 //! other tools. Each run is followed by one of the floor, or of `list` where that is what counts, so that what else the
 //! machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of each kind is run
 //! through once to see that all works.
@@ -21,14 +21,17 @@ use std::time::{Duration, Instant};
 mod floor;
 mod home;
 
+use floor::Least;
 use home::{Home, Mix};
 
-/// Tells this program to be the floor; the stores follow.
-const FLOOR: &str = "--floor";
+/// Tell this program to be the floor; the stores follow.
+const FLOORS: [(&str, Least); 3] =
+    [("--floor", Least::Ends), ("--floor-of-times", Least::Times), ("--floor-of-names", Least::Names)];
 
 /// Targets by which the table is read; they decide nothing here, because machines differ.
 const LIST_TARGET: &str = "ratio <= 1.8, goal 1.5";
 const JSON_TARGET: &str = "ratio <= 2.2";
+const NEWEST_TARGET: &str = "ratio <= 1.6";
 const DOCTOR_TARGET: &str = "ratio <= 2, 64 MiB";
 const RESUME_TARGET: &str = "<= 20 ms at 10,000";
 const CLEANUP_TARGET: &str = "ratio <= 1.5, 128 MiB";
@@ -38,8 +41,8 @@ const HALF: &str = "2026-04-01";
 fn main() -> io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |name: &str| args.iter().any(|arg| arg == name);
-    if args.first().is_some_and(|arg| arg == FLOOR) {
-        return floor::run(&args[1..]);
+    if let Some((_, least)) = args.first().and_then(|arg| FLOORS.iter().find(|(name, _)| arg == name)) {
+        return floor::run(*least, &args[1..]);
     }
     if has("--list") {
         // A test runner asks which tests there are.
@@ -50,6 +53,7 @@ fn main() -> io::Result<()> {
         fs::create_dir_all(dir)?;
         let mix = match args.get(at + 3).map(String::as_str) {
             Some("claude") => Mix::Claude,
+            Some("in-place") => Mix::ClaudeInPlace,
             Some("sizes") => Mix::ClaudeOfAllSizes,
             _ => Mix::All,
         };
@@ -64,7 +68,8 @@ fn main() -> io::Result<()> {
         (true, false) => &[(1_000, 31), (10_000, 15)],
     };
     if has("--large") {
-        return [Mix::Claude, Mix::All].into_iter().try_for_each(|mix| measure_lists(mix, 100_000, 10));
+        [Mix::Claude, Mix::All].into_iter().try_for_each(|mix| measure_lists(mix, 100_000, 10))?;
+        return measure_newest(100_000, 10);
     }
     if has("--cleanup") {
         return [(10_000, 15), (100_000, 5)].iter().try_for_each(|(sessions, pairs)| {
@@ -95,6 +100,7 @@ fn measure(sessions: usize, pairs: usize, each_agent: bool) -> io::Result<()> {
     drop(home);
 
     measure_lists(Mix::Claude, sessions, pairs)?;
+    measure_newest(sessions, pairs)?;
 
     let home = Home::generate(Mix::TwoWithCopies, sessions)?;
     check(&home)?;
@@ -122,9 +128,25 @@ fn measure_lists(mix: Mix, sessions: usize, pairs: usize) -> io::Result<()> {
         ("list", &["list"][..], LIST_TARGET),
         ("list --format ndjson", &["list", "--format", "ndjson"], JSON_TARGET),
         ("list --json", &["list", "--json"], JSON_TARGET),
-        ("list --limit 20", &["list", "--limit", "20"], ""),
     ] {
         row(&home, name, args, &Beside::Floor(home.stores()), pairs, target)?;
+    }
+    say_size(&home);
+    Ok(())
+}
+
+/// What only the newest sessions or one of them are wanted for, where files were written in place.
+fn measure_newest(sessions: usize, pairs: usize) -> io::Result<()> {
+    let home = Home::generate(Mix::ClaudeInPlace, sessions)?;
+    check_newest(&home)?;
+    println!("sessions of Claude Code alone, written in place");
+    let [.., (times, _), (names, _)] = FLOORS;
+    for (name, args, floor) in [
+        ("list --limit 20", &["list", "--limit", "20"][..], times),
+        ("resume latest", &["resume", "latest", "--json"], times),
+        ("resume (Claude)", &["resume", &home.claude_id, "--json"], names),
+    ] {
+        row(&home, name, args, &Beside::Less(floor, home.stores()), pairs, NEWEST_TARGET)?;
     }
     say_size(&home);
     Ok(())
@@ -166,6 +188,8 @@ fn say_size(home: &Home) {
 enum Beside {
     /// The floor of these stores.
     Floor(Vec<PathBuf>),
+    /// What is no more than looking at times or names in them.
+    Less(&'static str, Vec<PathBuf>),
     /// The list of the same home.
     List,
 }
@@ -180,6 +204,14 @@ fn check(home: &Home) -> io::Result<()> {
         let plan = String::from_utf8_lossy(&planned.stdout);
         assert!(plan.contains(id.as_str()) && plan.contains(r#""refusals":[]"#), "a plan without refusals: {plan}");
     }
+    Ok(())
+}
+
+/// The newest are those that come first among all.
+fn check_newest(home: &Home) -> io::Result<()> {
+    let [all, newest] = [&["list"][..], &["list", "--limit", "20"]].map(|args| program(home, args).output());
+    let all = String::from_utf8_lossy(&all?.stdout).lines().take(20).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(String::from_utf8_lossy(&newest?.stdout).lines().collect::<Vec<_>>(), all);
     Ok(())
 }
 
@@ -201,7 +233,8 @@ impl Times {
             let own = time(&mut program(home, args))?;
             let ticks = [ticks[0], children_ticks()];
             let other = match beside {
-                Beside::Floor(stores) => time(Command::new(std::env::current_exe()?).arg(FLOOR).args(stores))?,
+                Beside::Floor(stores) => time(&mut floor(FLOORS[0].0, stores)?)?,
+                Beside::Less(name, stores) => time(&mut floor(name, stores)?)?,
                 Beside::List => time(&mut program(home, &["list"]))?,
             };
             if pair > 0 {
@@ -223,6 +256,12 @@ fn program(home: &Home, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rejoin"));
     command.arg("--home").arg(home.path()).args(args);
     command
+}
+
+fn floor(name: &str, stores: &[PathBuf]) -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(name).args(stores);
+    Ok(command)
 }
 
 fn spawn(command: &mut Command) -> io::Result<Child> {

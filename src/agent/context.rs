@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use super::tree_size;
-use crate::session::{Copy, Evidence, Fact, Liveness, Problem};
+use crate::session::{Copy, Evidence, FILE_TIME_STEP, Fact, Liveness, Problem};
 use crate::system::env::Env;
+use crate::system::fsio;
 use crate::system::process::StartTime;
 
 /// How much of a copy is read.
@@ -35,6 +38,19 @@ impl ReadContext<'_> {
     pub(crate) fn tree_size(&self, dir: Option<&Path>) -> u64 {
         dir.filter(|_| self.sizes).map_or(0, tree_size)
     }
+
+    /// Lets a copy come no earlier in an order than the last change of its file allows, unless the clock was set.
+    pub(super) fn bound_activity(&self, copy: &mut Copy, changed: Option<Timestamp>) {
+        if !self.env.clock_is_set {
+            copy.bound_activity(changed);
+        }
+    }
+}
+
+/// Returns a time after which nothing can have happened in a file that [`ReadContext::bound_activity`] bounds, where
+/// reading it will not fail.
+pub(super) fn last_activity(path: &Path) -> Option<Timestamp> {
+    fsio::last_change_of_own(path)?.checked_add(FILE_TIME_STEP).ok()
 }
 
 /// What the small files of a store say of its sessions.

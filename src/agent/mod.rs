@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::format::edit::Edit;
@@ -61,6 +63,7 @@ pub(crate) mod upkeep;
 pub(crate) mod version;
 mod vibe;
 
+use context::last_activity;
 pub(crate) use context::{Depth, LiveRecord, ReadContext, StoreNotes};
 pub(crate) use found::Found;
 pub(crate) use keeper::Keeper;
@@ -118,6 +121,12 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Reads what is known of a copy, from the two ends of its files.
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError>;
+
+    /// Returns a time after which a copy cannot have been active, told by the times of its files; `None` where only
+    /// reading tells, or where that may fail.
+    fn not_after(&self, _place: &Located) -> Option<Timestamp> {
+        None
+    }
 
     /// Reads the whole of a copy's transcript to count prompts and replies and to find bad lines.
     fn count(&self, copy: &mut Copy) -> Result<(), PathError>;

@@ -93,9 +93,12 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
     let places = scan::locate(env, &filter.agents).watched(showing.watcher());
-    let mut shelf = places.shelve(env, &filter, wanted, true, |session| {
+    let line = |session: &Session| {
         Line::of(session, args.order(), &filter).only_if(args.words.is_empty() || words::are_in(&query, session, env))
-    });
+    };
+    let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
+    let first = count_of_first(args, env).and_then(|count| places.first(env, &filter, wanted, count, passes, line));
+    let mut shelf = first.unwrap_or_else(|| places.shelve(env, &filter, wanted, true, line));
     drop(showing);
     super::warn_of_problems(ui, &shelf.problems);
 
@@ -126,6 +129,13 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     std::mem::forget(listing);
     std::mem::forget((shown.cards, shelf));
     Ok(Exit::Ok)
+}
+
+/// Returns how many sessions are shown where these are those that were active last, and nothing is said of the others.
+fn count_of_first(args: &ListArgs, env: &Env) -> Option<usize> {
+    let is_plain = args.words.is_empty() && args.order() == SortKey::Active && !args.reverse && args.group.is_none();
+    let is_bare = matches!(args.format.form(env.stdout_is_terminal), ListForm::Tsv | ListForm::Csv);
+    args.limit.filter(|_| is_plain && is_bare)
 }
 
 /// Shortens the ids of all sessions on a shelf.

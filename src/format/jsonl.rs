@@ -49,6 +49,7 @@ pub(crate) struct Jsonl {
     /// Where the content ends, which is further for a packed file.
     end: u64,
     modified: Option<Timestamp>,
+    changed: Option<Timestamp>,
     head: Vec<u8>,
     tail: usize,
 }
@@ -68,6 +69,7 @@ impl Jsonl {
     pub(crate) fn open(path: &Path) -> Result<Self, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+        let changed = fsio::last_change(&metadata);
         let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
         if path.extension().is_some_and(|extension| extension == PACKED) {
             let ends = Unpacked::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
@@ -75,7 +77,7 @@ impl Jsonl {
             unpacked = Some(ends);
         }
         let path = path.to_owned();
-        Ok(Self { path, file, unpacked, len, end, modified, head: Vec::new(), tail: FIRST_WINDOW })
+        Ok(Self { path, file, unpacked, len, end, modified, changed, head: Vec::new(), tail: FIRST_WINDOW })
     }
 
     /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
@@ -111,6 +113,11 @@ impl Jsonl {
     /// Returns the modification time.
     pub(crate) fn modified(&self) -> Option<Timestamp> {
         self.modified
+    }
+
+    /// Returns when it was last changed, so that nothing in it can be later.
+    pub(crate) fn changed(&self) -> Option<Timestamp> {
+        self.changed
     }
 
     /// Reads the whole file at once, for one that is known to be small.

@@ -1,6 +1,7 @@
 //! All agents at once: finds the copies by name, reads those that are wanted in parallel, and puts
 //! the copies of one id together.
 
+mod first;
 pub(crate) mod git;
 pub(crate) mod moved;
 pub(crate) mod pattern;
@@ -106,6 +107,13 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
 /// Asking for a program that only points to sessions asks for those.
 fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
     agents.is_empty() || agents.iter().any(|asked| asked.session_owner() == kind)
+}
+
+/// Returns the directories that `filter` asks about, and the caller's own.
+fn asked_dirs<'a>(env: &'a Env, filter: &'a Filter) -> Vec<&'a Path> {
+    // The home may be another machine's, where the caller's directory means nothing.
+    let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
+    filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect()
 }
 
 impl Places {
@@ -456,9 +464,7 @@ impl Scan {
         watcher: &Watcher,
         shelf: &mut Shelf<T>,
     ) {
-        // The home may be another machine's, where the caller's directory means nothing.
-        let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
-        let asked: Vec<&Path> = filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect();
+        let asked = asked_dirs(env, filter);
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
             let (others, shelved);
             let worked_in: HashSet<&OsStr> = match (agent.lies_anywhere(env), filter.agents.is_empty()) {

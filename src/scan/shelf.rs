@@ -115,16 +115,7 @@ impl Places {
         if pointers {
             scan.add_pointers_also_to(env, &mut shelf);
         }
-        shelf.dangling = scan.dangling;
-        shelf.problems = scan.problems;
-        let mut packer = Packer::default();
-        let said = scan.sessions.into_iter().map(|session| {
-            let said = (session.agent, say(&session));
-            packer.push(session);
-            said
-        });
-        let said: Vec<_> = said.collect();
-        shelf.add(packer.finish(), said);
+        shelf.put(scan, say);
         shelf
     }
 }
@@ -230,6 +221,25 @@ fn part<T>(places: &Packed, reader: Reader<'_>, watcher: &Watcher, say: &(impl F
 }
 
 impl<T> Shelf<T> {
+    /// Makes a shelf of sessions that were read; `say` looks at each before it is packed.
+    pub(super) fn of(scan: Scan, say: impl Fn(&Session) -> T) -> Self {
+        let mut shelf = Self::default();
+        shelf.put(scan, say);
+        shelf
+    }
+
+    fn put(&mut self, scan: Scan, say: impl Fn(&Session) -> T) {
+        (self.dangling, self.problems) = (scan.dangling, scan.problems);
+        let mut packer = Packer::default();
+        let said = scan.sessions.into_iter().map(|session| {
+            let said = (session.agent, say(&session));
+            packer.push(session);
+            said
+        });
+        let said: Vec<_> = said.collect();
+        self.add(packer.finish(), said);
+    }
+
     fn add(&mut self, packed: Packed, said: Vec<(AgentKind, T)>) {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let shelf = number(self.packed.len());

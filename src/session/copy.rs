@@ -10,6 +10,9 @@ use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, Liveness, Located, Sess
 /// A session that was written to this lately may be in use.
 const MAYBE_LIVE: SignedDuration = SignedDuration::from_secs(120);
 
+/// File systems keep times in steps of up to this length.
+pub(crate) const FILE_TIME_STEP: SignedDuration = SignedDuration::from_secs(2);
+
 /// What reading one copy gave.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
@@ -31,6 +34,8 @@ pub(crate) struct Copy {
     pub created_at: Option<Fact<Timestamp>>,
     /// The newest time inside the session.
     pub active_at: Option<Fact<Timestamp>>,
+    /// When it was active at the latest, to compare with others, where a record claims to be later than its file.
+    pub not_after: Option<Timestamp>,
     /// Everything that belongs to it, in bytes.
     pub size_bytes: u64,
     /// Whether that size is known: a session in a database has none until its rows are counted.
@@ -77,6 +82,7 @@ impl Copy {
             last_dir: None,
             created_at: None,
             active_at: None,
+            not_after: None,
             size_bytes: 0,
             is_size_known: true,
             transcript_bytes: 0,
@@ -127,6 +133,12 @@ impl Copy {
     pub(crate) fn set_active_by_file(&mut self, modified: Option<Timestamp>) {
         let of_file = modified.map(|at| Fact::new(at, "mtime"));
         self.active_at = self.active_at.take().or(of_file);
+    }
+
+    /// Notes when its file was last changed, where a record claims to be later: so late it cannot have been.
+    pub(crate) fn bound_activity(&mut self, changed: Option<Timestamp>) {
+        let latest = changed.and_then(|at| at.checked_add(FILE_TIME_STEP).ok());
+        self.not_after = latest.filter(|latest| self.active_at.as_ref().is_some_and(|at| at.value > *latest));
     }
 
     /// Notes whether there are lines that cannot be read; a last one that was cut off is known already.

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use agents::AgentKind;
-pub(crate) use copy::Copy;
+pub(crate) use copy::{Copy, FILE_TIME_STEP};
 pub(crate) use health::Health;
 pub(crate) use place::{Located, Store};
 
@@ -339,9 +339,11 @@ impl Session {
         self.copy().active_at.as_ref().map(|fact| fact.value)
     }
 
-    /// Returns how late it was active, to compare with others: a time that is still to come is none of the latest.
+    /// Returns how late it was active, to compare with others: a time that is still to come is none of the latest, and one
+    /// that is later than its file cannot be true.
     pub(crate) fn recency(&self) -> (bool, Option<Timestamp>) {
-        (self.copy().is_dated(), self.active_at())
+        let copy = self.copy();
+        (copy.is_dated(), self.active_at().map(|at| copy.not_after.map_or(at, |latest| at.min(latest))))
     }
 }
 

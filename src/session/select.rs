@@ -288,6 +288,16 @@ impl Rank {
     }
 }
 
+impl Rank {
+    /// Returns the time that it is by, if that can be true.
+    pub(crate) fn believable_time(&self) -> Option<Timestamp> {
+        match self {
+            Self::Time(Reverse((true, at))) => *at,
+            _ => None,
+        }
+    }
+}
+
 /// Orders sessions; equal ones keep the order of agent and id, so the order is the same every time.
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
     sessions.sort_by_cached_key(|session| Rank::of(session, key));

@@ -41,6 +41,8 @@ pub(crate) struct Env {
     pub cwd: Option<PathBuf>,
     /// The time that counts as now for the whole run.
     pub now: Timestamp,
+    /// Whether `REJOIN_NOW` set that time, so that the system's own times, which nobody can set, tell nothing.
+    pub clock_is_set: bool,
     /// The zone in which times are shown, and in which times without a zone are read.
     /// It is looked up when it is first asked for, because the system's list of zones is long.
     pub zone: Arc<LazyLock<TimeZone>>,
@@ -109,6 +111,7 @@ impl Env {
             foreign_home,
             cwd,
             now,
+            clock_is_set: variables.contains_key(OsStr::new("REJOIN_NOW")),
             zone: Arc::new(LazyLock::new(TimeZone::system)),
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             width: columns.or(size.map(|size| size.ws_col)).filter(|width| *width > 0),
@@ -278,6 +281,7 @@ pub(crate) mod tests {
             foreign_home: false,
             cwd: Some(PathBuf::from("/home/ana/work")),
             now: "2026-03-01T12:00:00Z".parse().expect("a time"),
+            clock_is_set: true,
             zone: Arc::new(LazyLock::new(|| TimeZone::UTC)),
             hostname: "examplehost".to_owned(),
             width: Some(120),

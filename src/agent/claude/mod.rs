@@ -18,10 +18,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::{Ends, TAIL};
+use jiff::Timestamp;
 
 use super::upkeep::{CwdRecords, Link, Retention, Strays};
 use super::{
     Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
+    last_activity,
 };
 use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, DirMove, Relocation};
@@ -159,6 +161,7 @@ impl Agent for Claude {
         copy.transcript_bytes = file.len();
         copy.size_bytes = file.len() + context.tree_size(copy.place.side_dir.as_deref());
         copy.modified_at = file.modified();
+        let changed = file.changed();
 
         let mut ends = Ends::default();
         let is_whole = file.lines_forward(|line| {
@@ -174,9 +177,14 @@ impl Agent for Claude {
         let relocated = ends.fill(&mut copy);
 
         copy.set_active_by_file(copy.modified_at);
+        context.bound_activity(&mut copy, changed);
         decide_launch_dir(&mut copy, relocated);
         copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
+    }
+
+    fn not_after(&self, place: &Located) -> Option<Timestamp> {
+        last_activity(&place.path)
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {

@@ -16,12 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::Ends;
+use jiff::Timestamp;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::claude::is_session_id;
 use super::{
     Agent, Beginnings, Command, FindBelongings, Found, ReadContext, StoreNotes, as_last_argument, is_there,
-    mark_writers,
+    last_activity, mark_writers,
 };
 use crate::agent::stores;
 use crate::error::PathError;
@@ -114,7 +115,7 @@ impl Agent for Codex {
         copy.transcript_bytes = file.len();
         copy.size_bytes =
             file.len() + packed_twin(&path).and_then(|twin| twin.metadata().ok()).map_or(0, |twin| twin.len());
-        let modified = file.modified();
+        let (modified, changed) = (file.modified(), file.changed());
 
         let mut ends = read_start(&mut file)?;
         file.lines_backward(|line, is_ended| {
@@ -138,6 +139,7 @@ impl Agent for Codex {
 
         copy.title = context.notes.names.get(&copy.place.id).cloned();
         copy.set_active_by_file(modified);
+        context.bound_activity(&mut copy, changed);
         for (fact, detail) in [(&copy.last_dir, "the last turn"), (&copy.start_dir, "the first record")] {
             let Some(fact) = fact.as_ref().filter(|fact| copy.evidence.iter().all(|known| known.dir != fact.value))
             else {
@@ -155,6 +157,11 @@ impl Agent for Codex {
             copy.notes.extend(listed.map(|listed| format!("Codex's list names {} for its id", listed.display())));
         }
         Ok(copy)
+    }
+
+    fn not_after(&self, place: &Located) -> Option<Timestamp> {
+        // One that is packed may be broken.
+        last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {

@@ -296,7 +296,10 @@ fn nth_listed(
     let shown = Filter { all: false, ..filter.clone() };
     let line = |session: &Session| Line::of(session, SortKey::Active, &shown);
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-    let mut shelf = scan::locate(env, &filter.agents).shelve(env, filter, wanted, true, line);
+    let places = scan::locate(env, &filter.agents);
+    let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
+    let first = places.first(env, &shown, wanted, nth + 1, passes, line);
+    let mut shelf = first.unwrap_or_else(|| places.shelve(env, filter, wanted, true, line));
     crate::commands::warn_of_problems(ui, &shelf.problems);
     let mut cards = shelf.take_cards();
     list::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));

@@ -83,6 +83,7 @@ impl Packer {
             last_dir,
             created_at,
             active_at,
+            not_after,
             size_bytes,
             is_size_known,
             transcript_bytes,
@@ -119,6 +120,7 @@ impl Packer {
                 packer.time(fact.value);
             });
         }
+        self.option(not_after, Self::time);
         self.number(size_bytes);
         self.flag(is_size_known);
         self.number(transcript_bytes);

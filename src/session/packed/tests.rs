@@ -25,6 +25,7 @@ fn full(id: &str, text: &str, number: u64, at: Timestamp) -> Copy {
     (copy.launch_dir, copy.start_dir, copy.last_dir) = (dir("a"), dir("b"), dir("a"));
     copy.created_at = Some(Fact::new(at, "metadata"));
     copy.active_at = Some(Fact::new(Timestamp::MIN, "mtime"));
+    copy.not_after = Some(at);
     (copy.size_bytes, copy.transcript_bytes, copy.is_size_known) = (number, number / 2, false);
     copy.modified_at = Some(Timestamp::MAX);
     copy.temporary = vec![OsString::from_vec(vec![b'/', 0xff, b't']).into()];

@@ -67,6 +67,7 @@ impl<'a> Unpacker<'a> {
             last_dir: self.fact(|from| PathBuf::from(from.shared_word())),
             created_at: self.fact(Self::time),
             active_at: self.fact(Self::time),
+            not_after: self.option(Self::time),
             size_bytes: self.number(),
             is_size_known: self.flag(),
             transcript_bytes: self.number(),

@@ -9,8 +9,10 @@ mod sync;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -42,6 +44,22 @@ pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
         return Err(PathError::new("read", path, io::Error::other("it is not a regular file")));
     }
     Ok((file, metadata))
+}
+
+/// Returns when a file was last changed: nothing in it can be later. Its change time counts too, which nobody can set back.
+pub(crate) fn last_change(metadata: &Metadata) -> Option<Timestamp> {
+    let changed = (metadata.ctime(), metadata.ctime_nsec());
+    let (seconds, nanoseconds) = changed.max((metadata.mtime(), metadata.mtime_nsec()));
+    Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok()
+}
+
+/// Returns the same for a path where reading it will not fail: a regular file of this user, which they may read.
+pub(crate) fn last_change_of_own(path: &Path) -> Option<Timestamp> {
+    let metadata = path.symlink_metadata().ok()?;
+    let is_readable = metadata.is_file()
+        && metadata.mode() & Mode::RUSR.as_raw_mode() != 0
+        && metadata.uid() == rustix::process::geteuid().as_raw();
+    last_change(&metadata).filter(|_| is_readable)
 }
 
 /// Reads a regular file that must not be larger than `limit` bytes.
@@ -129,7 +147,7 @@ pub(crate) fn remove_empty_dir(dir: &Path) -> bool {
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+    use std::os::unix::fs::PermissionsExt;
     use std::sync::Arc;
     use std::time::{Duration, SystemTime};
 

@@ -1,0 +1,345 @@
+//! The sessions that were active last, found without reading those that cannot be among them.
+//!
+//! When a file was last changed bounds the activity of its session, so files are read in that order until no other can
+//! matter. A copied home, whose files all were changed lately, is read whole, and so is what tells no such time.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::slice::ParallelSliceMut as _;
+
+use super::{Notes, Places, Scan, Shelf, Wanted, asked_dirs, group, is_asked_for, read, read_copies};
+use crate::agent::{self, Agent, Found};
+use crate::session::select::{Filter, Rank, SortKey};
+use crate::session::{AgentKind, Located, Problem, Session};
+use crate::system::env::Env;
+
+/// Where there are no more places than this, all are read as fast.
+const FEW: usize = 1_024;
+/// If more than one place in so many has to be read, all are.
+const AT_MOST_ONE_IN: usize = 4;
+/// So many times the wanted sessions are read at first, and not fewer than some.
+const MARGIN: usize = 4;
+const FEWEST: usize = 64;
+
+/// A session's name.
+type Name<'p> = (AgentKind, &'p str);
+
+/// A place that waits to be read: what may be newest comes last in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    /// Whether it has to be read in any case.
+    is_unbounded: bool,
+    not_after: Option<Timestamp>,
+    at: usize,
+}
+
+impl Places {
+    /// Reads the sessions that come first by activity: as many as are wanted of those that pass, and perhaps some more.
+    ///
+    /// `None` where all have to be read to know them.
+    pub(crate) fn first<T: Send>(
+        &self,
+        env: &Env,
+        filter: &Filter,
+        wanted: Wanted,
+        count: usize,
+        passes: impl Fn(&Session) -> bool,
+        say: impl Fn(&Session) -> T,
+    ) -> Option<Shelf<T>> {
+        if self.places.len() <= FEW || env.clock_is_set || depends_on_others(env, filter) {
+            return None;
+        }
+        let first = self.names_of_first(env, filter, wanted, count, passes)?;
+        self.read_first(env, wanted, first).map(|scan| Shelf::of(scan, say))
+    }
+
+    /// Finds out which sessions come first, and what could not be read meanwhile.
+    fn names_of_first(
+        &self,
+        env: &Env,
+        filter: &Filter,
+        wanted: Wanted,
+        count: usize,
+        passes: impl Fn(&Session) -> bool,
+    ) -> Option<(HashSet<Name<'_>>, Vec<Problem>)> {
+        let waiting = self.waiting(filter);
+        let unbounded = waiting.partition_point(|place| place.is_unbounded);
+        let most = waiting.len() / AT_MOST_ONE_IN;
+        let wanted = Wanted { sizes: false, ..wanted };
+        let (mut seen, mut lines, mut problems) = (HashSet::new(), Vec::new(), Vec::new());
+        let (mut begin, mut end) = (0, unbounded + (MARGIN * count).max(FEWEST));
+        while end <= most {
+            let of_place = |place: &Waiting| name(&self.places[place.at]);
+            let names: HashSet<Name<'_>> =
+                waiting[begin..end].iter().map(of_place).filter(|name| seen.insert(*name)).collect();
+            for session in self.read_named(env, &names, wanted, &mut problems)? {
+                if passes(&session) {
+                    lines.push((Rank::of(&session, SortKey::Active), session.agent, session.id));
+                }
+            }
+            lines.sort();
+            lines.truncate(count);
+            let last =
+                count.checked_sub(1).and_then(|last| lines.get(last)).and_then(|(rank, ..)| rank.believable_time());
+            let needed = last.map(|last| waiting.partition_point(|it| it.is_unbounded || it.not_after >= Some(last)));
+            begin = end;
+            match needed {
+                Some(needed) if needed <= end => {
+                    let first = lines.iter().map(|(_, agent, id)| (*agent, id.as_str()));
+                    let first: HashSet<_> = first.collect();
+                    let names = self.places.iter().map(name).filter(|name| first.contains(name)).collect();
+                    return Some((names, problems));
+                }
+                Some(needed) => end = needed,
+                None => end *= MARGIN,
+            }
+        }
+        None
+    }
+
+    /// Puts the places in the order in which they are to be read.
+    fn waiting(&self, filter: &Filter) -> Vec<Waiting> {
+        let places = self.places.par_iter().enumerate();
+        let mut waiting: Vec<Waiting> = places
+            .filter_map(|(at, place)| {
+                let not_after = agent::by_kind(place.agent())?.not_after(place);
+                let is_shown = filter.all || !place.is_subagent || not_after.is_none();
+                is_shown.then(|| Waiting { is_unbounded: not_after.is_none(), not_after, at })
+            })
+            .collect();
+        waiting.par_sort_unstable_by(|a, b| b.cmp(a));
+        waiting
+    }
+
+    /// Reads every copy of some sessions; `None` where others tell which of the copies is the right one.
+    fn read_named(
+        &self,
+        env: &Env,
+        names: &HashSet<Name<'_>>,
+        wanted: Wanted,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Vec<Session>> {
+        let places: Vec<Located> =
+            self.places.par_iter().filter(|place| names.contains(&name(place))).cloned().collect();
+        let notes = Notes::of(env, &places, &[], wanted.counts, problems);
+        let sessions = group(read_copies(env, places, &notes, wanted, problems, &self.watcher), wanted);
+        let is_open =
+            |session: &Session| session.copies.len() > 1 && session.copies.iter().any(|copy| copy.launch_dir.is_none());
+        Some(sessions).filter(|sessions| !sessions.iter().any(is_open))
+    }
+
+    /// Reads these sessions as they are read with all others; `None` where a pointer is found, since others may lie where
+    /// sessions worked that nobody read.
+    fn read_first(&self, env: &Env, wanted: Wanted, first: (HashSet<Name<'_>>, Vec<Problem>)) -> Option<Scan> {
+        let (names, found) = first;
+        let mut problems = self.problems.clone();
+        problems.extend(found);
+        let picked = self.places.iter().filter(|place| names.contains(&name(place))).cloned().collect();
+        let mut scan = read(env, picked, &self.places, wanted, problems, &self.watcher);
+        scan.add_pointers(env);
+        let is_pointed = |session: &Session| !session.pointers.is_empty();
+        Some(scan).filter(|scan| scan.dangling.is_empty() && !scan.sessions.iter().any(is_pointed))
+    }
+}
+
+fn name(place: &Located) -> Name<'_> {
+    (place.agent(), place.id.as_str())
+}
+
+/// Returns whether it takes more than a session and its copies to know whether it passes, or whether sessions may lie in
+/// directories that only others record.
+fn depends_on_others(env: &Env, filter: &Filter) -> bool {
+    let asked = asked_dirs(env, filter);
+    let lies_elsewhere = |agent: &dyn Agent| {
+        let found = || agent.locate_in(&asked, &HashSet::new(), env);
+        agent.lies_anywhere(env)
+            || matches!(found(), Found { places, problems } if !(places.is_empty() && problems.is_empty()))
+    };
+    !filter.dirs.is_empty()
+        || !filter.kin.is_empty()
+        || filter.agents.iter().any(|agent| agent.session_owner() != *agent)
+        || agent::all().iter().any(|agent| is_asked_for(agent.kind(), &filter.agents) && lies_elsewhere(*agent))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::SystemTime;
+
+    use jiff::SignedDuration;
+    use proptest::prelude::*;
+    use proptest::test_runner::TestRunner;
+
+    use super::*;
+    use crate::scan::locate;
+    use crate::session::select::sort;
+    use crate::system::env::tests::fixed;
+
+    const PROJECTS: [&str; 4] = ["-w-copper", "-w-harbour", "-w-lantern", "other"];
+
+    /// A transcript: what is in it, and how its times lie, in minutes before now.
+    #[derive(Clone, Debug)]
+    struct Transcript {
+        id: u32,
+        project: usize,
+        /// Its last change; `None` for a file that was changed long before any record says so.
+        changed: Option<i64>,
+        /// What its records say; none in a file without times.
+        records: Vec<i64>,
+        /// What sort of session it is.
+        sort: u8,
+    }
+
+    fn transcript() -> impl Strategy<Value = Transcript> {
+        let minutes = || -20_i64..3_000;
+        // Most files were changed when their last record was written, which is what makes a shortcut.
+        let changed = prop_oneof![
+            8 => Just(None),
+            1 => minutes().prop_map(|at| Some(Some(at))),
+            1 => Just(Some(None)),
+        ];
+        let records = prop_oneof![20 => prop::collection::vec(minutes(), 1..3), 1 => Just(Vec::new())];
+        // Few ids, so that some sessions have several copies.
+        (0_u32..4_000, 0..PROJECTS.len(), changed, records, 0_u8..16).prop_map(
+            |(id, project, changed, records, sort)| {
+                let last = records.iter().min().copied();
+                Transcript { id, project, changed: changed.unwrap_or(last.or(Some(500))), records, sort }
+            },
+        )
+    }
+
+    /// A time to come: files that are written now were changed long ago then, and what is set is all that is known of them.
+    fn now() -> Timestamp {
+        Timestamp::from_second(Timestamp::now().as_second()).expect("a time") + SignedDuration::from_hours(24 * 365)
+    }
+
+    fn before(now: Timestamp, minutes: i64) -> Timestamp {
+        now - SignedDuration::from_mins(minutes)
+    }
+
+    fn write(home: &Path, now: Timestamp, transcript: &Transcript) {
+        let Transcript { id, project, changed, records, sort } = transcript;
+        let project = PROJECTS[*project];
+        let id = format!("{id:08x}-0000-4000-8000-000000000000");
+        let dir = home.join(".claude/projects").join(project);
+        let path = match sort {
+            0 => dir.join(&id).join("subagents/agent-a.jsonl"),
+            _ => dir.join(format!("{id}.jsonl")),
+        };
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        let dir = match sort {
+            // Only the others of its project tell its directory.
+            1 => String::new(),
+            2 => r#","cwd":"/w/elsewhere""#.to_owned(),
+            _ => format!(r#","cwd":"{}""#, project.replace('-', "/")),
+        };
+        let said = if *sort == 3 { "assistant" } else { "user" };
+        let records = records.iter().map(|at| Some(before(now, *at))).chain(records.is_empty().then_some(None));
+        let lines = records.map(|at| {
+            let at = at.map(|at| format!(r#","timestamp":"{at}""#)).unwrap_or_default();
+            format!(r#"{{"type":"{said}"{at}{dir},"message":{{"content":"{id}"}}}}{}"#, "\n")
+        });
+        let mut text: String = lines.collect();
+        if *sort == 4 {
+            text.push_str(r#"{"type":"user","timest"#);
+        }
+        fs::write(&path, text).expect("a transcript");
+        if let Some(changed) = changed {
+            let file = File::options().write(true).open(&path).expect("a file");
+            file.set_modified(SystemTime::from(before(now, *changed))).expect("a time");
+        }
+    }
+
+    fn shown(shelf: &Shelf<()>, count: usize, filter: &Filter) -> Vec<Session> {
+        let mut sessions: Vec<Session> = shelf.cards().iter().map(|card| shelf.get(card)).collect();
+        sessions.retain(|session| filter.matches(session) && filter.shows_kind(session));
+        sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
+        sort(&mut sessions, SortKey::Active, false);
+        sessions.truncate(count);
+        sessions
+    }
+
+    /// Compares the shortcut with the long way; returns whether there was one.
+    fn compare(transcripts: &[Transcript], count: usize, filter: &Filter) -> bool {
+        let home = tempfile::tempdir().expect("a directory");
+        let mut env = fixed();
+        (env.home, env.foreign_home, env.clock_is_set) = (home.path().to_owned(), true, false);
+        env.now = now();
+        transcripts.iter().for_each(|transcript| write(home.path(), env.now, transcript));
+        let places = locate(&env, &[]);
+        let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
+        let wanted = Wanted::GLANCE;
+        assert!(!depends_on_others(&env, filter));
+        let first = places.names_of_first(&env, filter, wanted, count, passes);
+        let first = first.and_then(|first| places.read_first(&env, wanted, first));
+        let Some(first) = first.map(|scan| Shelf::of(scan, |_| ())) else { return false };
+        let all = locate(&env, &[]).shelve(&env, filter, wanted, true, |_| ());
+        assert_eq!(first.problems, all.problems);
+        assert_eq!(format!("{:?}", shown(&first, count, filter)), format!("{:?}", shown(&all, count, filter)));
+        true
+    }
+
+    #[test]
+    fn the_shortcut_shows_what_the_long_way_shows() {
+        let taken = AtomicUsize::new(0);
+        let worlds = (prop::collection::vec(transcript(), 300..400), 0_usize..12, any::<bool>(), -900_i64..300);
+        let mut runner = TestRunner::new(ProptestConfig::with_cases(32));
+        let run = runner.run(&worlds, |(transcripts, count, all, before)| {
+            let before = (before > 0).then(|| now() - SignedDuration::from_mins(before));
+            let has_shortcut = compare(&transcripts, count, &Filter { all, before, ..Filter::default() });
+            taken.fetch_add(usize::from(has_shortcut), Ordering::Relaxed);
+            Ok(())
+        });
+        run.expect("the same sessions");
+        assert!(taken.into_inner() > 8, "most worlds of this sort have one");
+    }
+
+    /// A home whose files were written in place, an hour between any two.
+    fn in_place() -> Vec<Transcript> {
+        let one = |id| Transcript {
+            id,
+            project: 0,
+            changed: Some(60 * i64::from(id)),
+            records: vec![60 * i64::from(id)],
+            sort: 9,
+        };
+        (1..400).map(one).collect()
+    }
+
+    #[test]
+    fn there_is_a_shortcut_where_files_were_written_in_place_and_none_where_they_were_copied() {
+        let filter = Filter::default();
+        assert!(compare(&in_place(), 5, &filter));
+        let copied: Vec<Transcript> = in_place().into_iter().map(|it| Transcript { changed: Some(1), ..it }).collect();
+        assert!(!compare(&copied, 5, &filter));
+    }
+
+    #[test]
+    fn a_record_that_claims_to_be_later_than_its_file_comes_no_earlier() {
+        let mut transcripts = in_place();
+        for (at, changed) in [(300, Some(60 * 300)), (301, None)] {
+            // It claims to be newer than all others.
+            (transcripts[at].records, transcripts[at].changed) = (vec![1], changed);
+        }
+        assert!(compare(&transcripts, 5, &Filter::default()));
+        // It is still to come.
+        transcripts[300].records = vec![-60];
+        assert!(compare(&transcripts, 5, &Filter::default()));
+    }
+
+    #[test]
+    fn the_copies_of_a_session_are_read_together() {
+        let mut transcripts = in_place();
+        let copies: Vec<Transcript> = transcripts[..10]
+            .iter()
+            .map(|it| Transcript { project: 1, changed: Some(60 * 390), ..it.clone() })
+            .collect();
+        transcripts.extend(copies);
+        assert!(compare(&transcripts, 5, &Filter::default()));
+    }
+}
