@@ -16,6 +16,8 @@ const TITLE_WINDOW: usize = 64 * 1024;
 pub(super) const TAIL: usize = 96 * 1024;
 /// How many records near the end are read even after every field was found: times are not in order.
 const LAST_RECORDS: u32 = 6;
+/// A line of more bytes names and moves nothing, so that what is in the midst of it is not looked at.
+const LONG: usize = 512;
 /// How many records near the end are searched for the model.
 const MAX_RECORDS: u32 = 40;
 
@@ -101,7 +103,7 @@ impl Ends {
         if is_bulk(line) {
             return;
         }
-        let Ok(record) = serde_json::from_slice::<Record<'_>>(line) else { return };
+        let Some(record) = Record::of_line(line) else { return };
         self.created_at = self.created_at.or_else(|| record.at());
         self.note_entrypoint(&record);
         if let Some(cwd) = record.cwd.filled().filter(|_| self.first_cwd.is_none()) {
@@ -124,7 +126,11 @@ impl Ends {
         if is_bulk(line) || (self.knows_end() && !is_title(line)) {
             return;
         }
-        let Ok(record) = serde_json::from_slice::<Record<'_>>(line) else {
+        // Only the model is in the content of a long record, and the last reply tells it.
+        let is_enough = |record: &Record<'_>| self.model.is_some() || record.kind.get() != Some("assistant");
+        let without_content =
+            Some(line).filter(|line| is_ended && line.len() > LONG).and_then(Record::without_content).filter(is_enough);
+        let Some(record) = without_content.or_else(|| Record::of_line(line)) else {
             self.is_torn |= !is_ended;
             return;
         };

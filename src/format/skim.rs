@@ -1,0 +1,343 @@
+//! Finds the members of an object of JSON, and passes over their values without parsing them.
+//!
+//! Most bytes of a record are texts that nobody asked for. Where an object is not plainly one, nothing is found, and the
+//! parser has the say: it knows every rule, and what cannot be read.
+
+use memchr::{memchr, memrchr};
+use serde::de::{self, Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::format::json::{Flag, Text, text_in};
+
+/// How deep lists and objects may lie in each other, a bit each.
+const MAX_DEPTH: u32 = 64;
+
+/// A value as it stands in a record, read when somebody asks for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Raw<'a>(Option<&'a [u8]>);
+
+impl<'a> Raw<'a> {
+    /// Reads it; what is not of that sort counts as what is there by default.
+    pub(crate) fn read<T: Default + Deserialize<'a>>(self) -> T {
+        self.0.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
+    }
+
+    /// Reads the text that is a member of it.
+    pub(crate) fn text_in(self, name: &str) -> Text<'a> {
+        let mut found = Raw::default();
+        let see = |key: &[u8], value| {
+            if key == name.as_bytes() {
+                found = value;
+            }
+        };
+        let skimmed = self.0.and_then(|bytes| members(bytes, see));
+        skimmed.and_then(|()| found.text()).unwrap_or_else(|| text_in(self.read(), name))
+    }
+
+    /// Returns the text that it is; `None` if that takes a parser.
+    pub(crate) fn text(self) -> Option<Text<'a>> {
+        let inner = match self.0 {
+            Some([b'"', inner @ .., b'"']) => inner,
+            _ => return Some(Text::default()),
+        };
+        // Without an early end, so that many are looked at together.
+        if inner.iter().fold(false, |is, byte| is | (*byte == b'\\') | (*byte < b' ')) {
+            return serde_json::from_slice(self.0?).ok();
+        }
+        std::str::from_utf8(inner).ok().map(Text::from)
+    }
+
+    /// Returns whether it is `true`.
+    pub(crate) fn flag(self) -> Flag {
+        Flag(self.0 == Some(b"true"))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
+        Ok(Self(Some(raw.get().as_bytes())))
+    }
+}
+
+/// Shows each member of an object; `None` if the bytes are not plainly one, or if a name is escaped.
+pub(crate) fn members<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
+    let mut at = token(bytes, 0, b'{')?;
+    if token(bytes, at, b'}').is_some_and(|end| blank(bytes, end) == bytes.len()) {
+        return Some(());
+    }
+    loop {
+        let (name, start) = name(bytes, at)?;
+        let end = value(bytes, start)?;
+        see(name, Raw(Some(&bytes[start..end])));
+        match token(bytes, end, b',') {
+            Some(next) => at = next,
+            None => return token(bytes, end, b'}').filter(|end| blank(bytes, *end) == bytes.len()).map(drop),
+        }
+    }
+}
+
+/// Shows the members of an object before the first list or object in it, and those behind the last, so that most of a long
+/// record is not even passed over; `None` if the bytes are not plainly an object with one in it.
+pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
+    let mut at = token(bytes, 0, b'{')?;
+    loop {
+        let (name, start) = name(bytes, at)?;
+        if matches!(bytes.get(start), Some(b'{' | b'[')) {
+            at = start;
+            break;
+        }
+        let end = value(bytes, start)?;
+        see(name, Raw(Some(&bytes[start..end])));
+        at = token(bytes, end, b',')?;
+    }
+    let mut stop = token_before(bytes, bytes.len(), b'}')?;
+    loop {
+        stop = blank_before(bytes, stop);
+        let start = match bytes[..stop].last()? {
+            b'}' | b']' => return Some(()),
+            b'"' => string_before(bytes, stop)?,
+            _ => plain_before(bytes, stop)?,
+        };
+        let name_stop = blank_before(bytes, token_before(bytes, start, b':')?);
+        let name_start = string_before(bytes, name_stop).filter(|start| *start > at)?;
+        see(&bytes[name_start + 1..name_stop - 1], Raw(Some(&bytes[start..stop])));
+        stop = token_before(bytes, name_start, b',')?;
+    }
+}
+
+/// Returns the name of a member, and where its value begins; `None` if the name is escaped.
+fn name(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let start = token(bytes, at, b'"')?;
+    // Names are short, so that a search would take longer to begin than to end.
+    let length = bytes[start..].iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+    let end = start + length;
+    let value = blank(bytes, token(bytes, end + 1, b':').filter(|_| bytes[end] == b'"')?);
+    Some((&bytes[start..end], value))
+}
+
+/// Returns where a sign ends that stands there, blanks before it or not.
+fn token(bytes: &[u8], at: usize, sign: u8) -> Option<usize> {
+    let at = blank(bytes, at);
+    (bytes.get(at) == Some(&sign)).then_some(at + 1)
+}
+
+/// Returns where blanks end.
+fn blank(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
+}
+
+/// Returns where a value ends.
+fn value(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        b'"' => string(bytes, at),
+        b'{' | b'[' => nested(bytes, at),
+        _ => plain(bytes, at),
+    }
+}
+
+/// Returns where a string ends that begins there.
+fn string(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr(b'"', bytes.get(at..)?)? + 1;
+        if !is_escaped(bytes, at - 1) {
+            return Some(at);
+        }
+    }
+}
+
+/// Returns where a string begins that ends there.
+fn string_before(bytes: &[u8], stop: usize) -> Option<usize> {
+    let mut at = stop.checked_sub(1).filter(|at| bytes[*at] == b'"')?;
+    loop {
+        at = memrchr(b'"', &bytes[..at])?;
+        if !is_escaped(bytes, at) {
+            return Some(at);
+        }
+    }
+}
+
+/// Returns whether a quote stands for itself in a string.
+fn is_escaped(bytes: &[u8], quote: usize) -> bool {
+    bytes[..quote].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+/// Returns where a sign is that stands before there, blanks between or not.
+fn token_before(bytes: &[u8], stop: usize, sign: u8) -> Option<usize> {
+    blank_before(bytes, stop).checked_sub(1).filter(|at| bytes[*at] == sign)
+}
+
+/// Returns where the blanks begin that end there.
+fn blank_before(bytes: &[u8], stop: usize) -> usize {
+    bytes[..stop].trim_ascii_end().len()
+}
+
+/// Returns where a number, `true`, `false` or `null` begins that ends there.
+fn plain_before(bytes: &[u8], stop: usize) -> Option<usize> {
+    let start = stop - bytes[..stop].iter().rev().take_while(|byte| is_plain(**byte)).count();
+    plain(bytes, start).filter(|end| *end == stop).map(|_| start)
+}
+
+/// Returns where a list or an object ends: each bracket has its own, and between them is nothing that JSON does not know.
+fn nested(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let (mut objects, mut depth) = (0_u64, 0);
+    loop {
+        match *bytes.get(at)? {
+            b'"' => {
+                at = string(bytes, at)?;
+                continue;
+            }
+            open @ (b'{' | b'[') => {
+                objects = objects << 1 | u64::from(open == b'{');
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return None;
+                }
+            }
+            close @ (b'}' | b']') => {
+                if (objects & 1 == 1) != (close == b'}') {
+                    return None;
+                }
+                objects >>= 1;
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.' | b'E' => {}
+            _ => return None,
+        }
+        at += 1;
+    }
+}
+
+/// Returns where a number, `true`, `false` or `null` ends.
+fn plain(bytes: &[u8], at: usize) -> Option<usize> {
+    let word = &bytes[at..at + bytes[at..].iter().take_while(|byte| is_plain(**byte)).count()];
+    let is_number = || {
+        word.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
+            && word.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E'))
+    };
+    (matches!(word, b"true" | b"false" | b"null") || is_number()).then_some(at + word.len())
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            any::<i32>().prop_map(Value::from),
+            any::<i16>().prop_map(|number| Value::from(f64::from(number) / 4.0)),
+            r#"[ -~\\"\n\u{e9}\u{1f680}]{0,12}"#.prop_map(Value::String),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let names = prop::collection::vec((name(), inner.clone()), 0..4);
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::Array),
+                names.prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        "[a-z{}\u{e9}]{0,3}"
+    }
+
+    fn skimmed(bytes: &[u8]) -> Option<Map<String, Value>> {
+        let mut found = Map::new();
+        members(bytes, |name, value| {
+            let name = String::from_utf8(name.to_vec()).expect("a name");
+            let value: Value = value.read();
+            found.insert(name, value);
+        })?;
+        Some(found)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_skimmed_is_what_a_parser_reads(
+            object in prop::collection::vec((name(), json()), 0..6),
+            is_spaced: bool,
+            cut: prop::sample::Index,
+        ) {
+            let object: Map<String, Value> = object.into_iter().collect();
+            let text = if is_spaced { serde_json::to_string_pretty(&object) } else { serde_json::to_string(&object) };
+            let text = text.expect("JSON");
+            prop_assert_eq!(skimmed(text.as_bytes()), Some(object.clone()));
+            // What was cut off is no object any more.
+            prop_assert_eq!(skimmed(&text.as_bytes()[..cut.index(text.len())]), None);
+            members(text.as_bytes(), |name, value| {
+                let name = std::str::from_utf8(name).expect("a name");
+                let expected = object[name].as_str().map(str::to_owned);
+                let text = value.text().expect("a text or none");
+                assert_eq!(text.get().map(str::to_owned), expected);
+                assert_eq!(value.flag().0, object[name] == Value::Bool(true));
+            });
+            let mut found = Map::new();
+            let has_ends = ends(text.as_bytes(), |name, value| {
+                found.insert(std::str::from_utf8(name).expect("a name").to_owned(), value.read());
+            });
+            let is_nested = |value: &Value| value.is_array() || value.is_object();
+            prop_assert_eq!(has_ends.is_some(), object.values().any(is_nested));
+            if let Some(first) = object.values().position(is_nested) {
+                let last = object.values().rev().position(is_nested).map_or(0, |last| object.len() - last);
+                let mut expected = object.clone();
+                let mut at = 0;
+                expected.retain(|_, _| {
+                    at += 1;
+                    at <= first || at > last
+                });
+                prop_assert_eq!(found, expected);
+            }
+            let text = format!(r#"{{"x":{text}}}"#);
+            members(text.as_bytes(), |_, value| {
+                for name in object.keys() {
+                    let found = value.text_in(name);
+                    assert_eq!(found.get(), object[name].as_str());
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_object_is_left_to_the_parser() {
+        for text in [
+            "",
+            "{",
+            "null",
+            "[]",
+            r#""x""#,
+            "{}x",
+            "{}{}",
+            r#"{"a"}"#,
+            r#"{"a":}"#,
+            r#"{"a":1,}"#,
+            r#"{,"a":1}"#,
+            r#"{"a":nonsense}"#,
+            r#"{"a":[}"#,
+            r#"{"a":{"b":1]}"#,
+            r#"{"a":[1;2]}"#,
+            r#"{"a":"x}"#,
+            r#"{a:1}"#,
+            r#"{"\u0061":1}"#,
+            r#"{"a":1 "b":2}"#,
+            r#"{"a":-x}"#,
+        ] {
+            assert!(members(text.as_bytes(), |_, _| ()).is_none(), "{text}");
+        }
+        let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(65), "]".repeat(65));
+        assert!(members(deep.as_bytes(), |_, _| ()).is_none());
+        assert!(members(b" { } ", |_, _| ()).is_some());
+    }
+}
