@@ -4,11 +4,14 @@ use std::fs::{DirEntry, FileType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::error::reason;
 use crate::session::{Located, Problem};
 use crate::system::fsio;
+
+/// How many projects are walked before what was found is put together.
+const PROJECTS_AT_ONCE: usize = 1_024;
 
 /// What a walk through a store gave.
 #[derive(Clone, Debug, Default)]
@@ -73,20 +76,19 @@ impl Found {
         let mut found = Self::default();
         let projects: Vec<PathBuf> =
             found.entries(root).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
-        let walked: Vec<Self> = projects
-            .into_par_iter()
-            .map(|dir| {
-                let mut found = Self::default();
-                match dir.file_name().and_then(|name| name.to_str()) {
-                    Some(name) => walk(&dir, &Arc::from(name), &mut found),
-                    None => found.problem(&dir, "its name is not UTF-8, so no agent wrote it"),
-                }
-                // All projects are held before they are put together.
-                found.places.shrink_to_fit();
-                found
-            })
-            .collect();
-        walked.into_iter().for_each(|part| found.extend(part));
+        let walked = |dir: &PathBuf| {
+            let mut found = Self::default();
+            match dir.file_name().and_then(|name| name.to_str()) {
+                Some(name) => walk(dir, &Arc::from(name), &mut found),
+                None => found.problem(dir, "its name is not UTF-8, so no agent wrote it"),
+            }
+            found
+        };
+        // Not all at once, so that no more than a few are held twice while they are put together.
+        for some in projects.chunks(PROJECTS_AT_ONCE) {
+            let walked: Vec<Self> = some.par_iter().map(walked).collect();
+            walked.into_iter().for_each(|part| found.extend(part));
+        }
         found
     }
 }

@@ -85,10 +85,10 @@ pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<Place>
     let row: Order<'_> = serde_json::from_str(line).ok()?;
     let is_dated = !row.health.iter().any(|code| code == <&str>::from(Health::FutureTime));
     let rank = match sort {
-        SortKey::Created => Rank::Time(Reverse((is_dated, row.created_at))),
+        SortKey::Created => Rank::Time(Rank::when(is_dated, row.created_at)),
         SortKey::Size => Rank::Size(Reverse(row.size_bytes)),
-        SortKey::Agent => Rank::Agent(row.agent, Reverse((is_dated, row.active_at))),
-        _ => Rank::Time(Reverse((is_dated, row.active_at))),
+        SortKey::Agent => Rank::Agent(row.agent, Rank::when(is_dated, row.active_at)),
+        _ => Rank::Time(Rank::when(is_dated, row.active_at)),
     };
     Some((rank, row.agent, row.id.into_owned()))
 }

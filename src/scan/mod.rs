@@ -98,7 +98,11 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
     let found: Vec<Found> =
         wanted.flat_map_iter(|agent| agent.stores(env).into_iter().map(|store| look_into(store, *agent))).collect();
     for mut found in found {
-        places.places.append(&mut found.places);
+        match places.places.is_empty() {
+            // Most often there is one large store, and its places need not be held twice.
+            true => places.places = found.places,
+            false => places.places.append(&mut found.places),
+        }
         places.problems.append(&mut found.problems);
     }
     places

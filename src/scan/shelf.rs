@@ -159,6 +159,7 @@ impl<T: Send> Shelf<T> {
         let packed: Vec<Packed> = places.into_par_iter().chunks(TOGETHER).map(|part| packed(&part)).collect();
         let parts: Vec<Part<T>> =
             packed.into_par_iter().with_max_len(1).map(|packed| part(&packed, reader, watcher, say)).collect();
+        self.cards.reserve_exact(parts.iter().map(|part| part.said.len()).sum());
         for part in parts {
             self.add(part.packed, part.said);
             loose.extend(part.loose);

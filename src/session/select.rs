@@ -259,8 +259,8 @@ pub(crate) enum SortKey {
 /// A session's place in an order: the lowest comes first. Only those of one key can be compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// By a time, where it can be true.
-    Time(Reverse<(bool, Option<Timestamp>)>),
+    /// By a time, where it can be true; none comes with the oldest that there are.
+    Time(Reverse<(bool, Timestamp)>),
     /// By size.
     Size(Reverse<u64>),
     /// By title.
@@ -268,31 +268,35 @@ pub(crate) enum Rank {
     /// By directory.
     Dir(Option<Box<Path>>),
     /// By agent and time.
-    Agent(AgentKind, Reverse<(bool, Option<Timestamp>)>),
+    Agent(AgentKind, Reverse<(bool, Timestamp)>),
 }
 
 impl Rank {
     /// Ranks a session by a key.
     pub(crate) fn of(session: &Session, key: SortKey) -> Self {
         let copy = session.copy();
+        let (is_dated, active_at) = session.recency();
         match key {
-            SortKey::Active => Self::Time(Reverse(session.recency())),
-            SortKey::Created => {
-                Self::Time(Reverse((copy.is_dated(), copy.created_at.as_ref().map(|created| created.value))))
-            }
+            SortKey::Active => Self::Time(Self::when(is_dated, active_at)),
+            SortKey::Created => Self::Time(Self::when(is_dated, copy.created_at.as_ref().map(|created| created.value))),
             SortKey::Size => Self::Size(Reverse(copy.size_bytes)),
             SortKey::Title => Self::Title(session.label().unwrap_or_default().to_lowercase().into()),
             SortKey::Dir => Self::Dir(session.launch_dir().map(Into::into)),
-            SortKey::Agent => Self::Agent(session.agent, Reverse(session.recency())),
+            SortKey::Agent => Self::Agent(session.agent, Self::when(is_dated, active_at)),
         }
     }
 }
 
 impl Rank {
+    /// Ranks by a time, and by whether that can be true; it takes as few bytes as can be, for there may be very many.
+    pub(crate) fn when(is_dated: bool, at: Option<Timestamp>) -> Reverse<(bool, Timestamp)> {
+        Reverse((is_dated, at.unwrap_or(Timestamp::MIN)))
+    }
+
     /// Returns the time that it is by, if that can be true.
     pub(crate) fn believable_time(&self) -> Option<Timestamp> {
         match self {
-            Self::Time(Reverse((true, at))) => *at,
+            Self::Time(Reverse((true, at))) => Some(*at).filter(|at| *at > Timestamp::MIN),
             _ => None,
         }
     }
