@@ -15,12 +15,12 @@ pub(crate) struct Harmless<W>(pub W);
 
 impl<W: Write> Write for Harmless<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The format itself escapes what comes before this byte.
-        if bytes.iter().all(|byte| *byte < 0x7f) {
+        if text::is_only_shown(bytes) {
             return self.0.write(bytes);
         }
         let text = String::from_utf8_lossy(bytes);
         let mut rest = &*text;
+        // The format itself escapes what comes before this character.
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\u{7f}' && text::is_hostile(*c)) {
             self.0.write_all(&rest.as_bytes()[..at])?;
             for unit in c.encode_utf16(&mut [0; 2]) {

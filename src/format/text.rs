@@ -41,6 +41,30 @@ pub(crate) fn is_harmless(text: &str) -> bool {
     !text.contains(is_hostile)
 }
 
+/// Returns whether bytes are text that a terminal only shows, lines and tabs among it.
+pub(crate) fn is_only_shown(bytes: &[u8]) -> bool {
+    let mut rest = &bytes[plain(bytes)..];
+    while !rest.is_empty() {
+        let beyond_ascii = rest.iter().take_while(|byte| **byte >= 0x80).count();
+        match std::str::from_utf8(&rest[..beyond_ascii]) {
+            Ok(text) if beyond_ascii > 0 && is_harmless(text) => {}
+            _ => return false,
+        }
+        rest = &rest[beyond_ascii..];
+        rest = &rest[plain(rest)..];
+    }
+    true
+}
+
+/// Returns how many bytes are printable ASCII, lines or tabs before the first that is not.
+fn plain(bytes: &[u8]) -> usize {
+    let is_plain = |byte: &u8| (*byte == b'\n') | (*byte == b'\t') | (byte.wrapping_sub(b' ') <= b'~' - b' ');
+    // Without an early end, many bytes are looked at together.
+    let are_plain = |some: &&[u8]| some.iter().fold(true, |all, byte| all & is_plain(byte));
+    let together = 32 * bytes.chunks_exact(32).take_while(are_plain).count();
+    together + bytes[together..].iter().take_while(|byte| is_plain(byte)).count()
+}
+
 /// Writes text as one field of a line: tabs, newlines and backslashes escaped, so that nothing is lost.
 pub(crate) fn field(text: &str) -> Cow<'_, str> {
     escape(text, |c| c == '\\' || is_hostile(c))
@@ -68,6 +92,10 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Control characters, marks that reorder text, and characters of no width that make two texts look alike.
 pub(super) fn is_hostile(c: char) -> bool {
+    // Nearly all text is plain.
+    if matches!(c, ' '..='~') {
+        return false;
+    }
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{061c}' | '\u{fff9}'..='\u{fffb}')
         || matches!(c, '\u{e0000}'..='\u{e007f}')

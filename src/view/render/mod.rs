@@ -50,9 +50,9 @@ pub(crate) fn write_lines(
     line: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
     /// How many lines are held at once.
-    const PART: usize = 8192;
+    const PART: usize = 2048;
     /// How many lines one thread formats at a time.
-    const CHUNK: usize = 256;
+    const CHUNK: usize = 128;
     let lines = |range: Range<usize>| {
         let mut text = Vec::new();
         range.into_iter().try_for_each(|at| line(at, &mut text)).map(|()| text)
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn many_lines_come_in_order_and_each_once() {
-        for count in [0, 1, 255, 256, 257, 8192, 20_000] {
+        for count in [0, 1, 127, 128, 129, 2048, 20_000] {
             let mut out = Vec::new();
             write_lines(&mut out, count, |at, line| writeln!(line, "{at}")).expect("lines");
             let lines: Vec<usize> =

@@ -25,7 +25,7 @@ impl<W: Write> Gate<W> {
 
 impl<W: Write> Write for Gate<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.iter().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
+        if text::is_only_shown(bytes) {
             return self.out.write(bytes);
         }
         self.out.write_all(guarded(&String::from_utf8_lossy(bytes), self.has_colors).as_bytes())?;
@@ -79,6 +79,21 @@ mod tests {
         let text = "\x1b[1m\x1b[36ma\x1b[0m\tb\n日本\n";
         assert_eq!(through(text, true), text);
         assert_eq!(through(text, false), "\\u{1b}[1m\\u{1b}[36ma\\u{1b}[0m\tb\n日本\n");
+    }
+
+    #[test]
+    fn a_character_is_found_wherever_it_stands() {
+        for before in 0..70 {
+            for (c, is_shown) in
+                [('~', true), ('é', true), ('日', true), ('\u{7f}', false), ('\r', false), ('\u{9b}', false)]
+            {
+                let text = format!("{}{c}{}", "a".repeat(before), "\n".repeat(40));
+                assert_eq!(text::is_only_shown(text.as_bytes()), is_shown, "{before} {c:?}");
+                assert_eq!(through(&text, true) == text, is_shown);
+            }
+            let cut = [&b"a".repeat(before)[..], &"日".as_bytes()[..2]].concat();
+            assert!(!text::is_only_shown(&cut));
+        }
     }
 
     #[test]
