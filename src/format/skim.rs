@@ -40,8 +40,7 @@ impl<'a> Raw<'a> {
             Some([b'"', inner @ .., b'"']) => inner,
             _ => return Some(Text::default()),
         };
-        // Without an early end, so that many are looked at together.
-        if inner.iter().fold(false, |is, byte| is | (*byte == b'\\') | (*byte < b' ')) {
+        if memchr(b'\\', inner).is_some() {
             return serde_json::from_slice(self.0?).ok();
         }
         std::str::from_utf8(inner).ok().map(Text::from)
@@ -160,7 +159,8 @@ fn string_before(bytes: &[u8], stop: usize) -> Option<usize> {
 
 /// Returns whether a quote stands for itself in a string.
 fn is_escaped(bytes: &[u8], quote: usize) -> bool {
-    bytes[..quote].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+    bytes[..quote].last() == Some(&b'\\')
+        && bytes[..quote].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
 /// Returns where a sign is that stands before there, blanks between or not.

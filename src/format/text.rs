@@ -58,11 +58,28 @@ pub(crate) fn is_only_shown(bytes: &[u8]) -> bool {
 
 /// Returns how many bytes are printable ASCII, lines or tabs before the first that is not.
 fn plain(bytes: &[u8]) -> usize {
-    let is_plain = |byte: &u8| (*byte == b'\n') | (*byte == b'\t') | (byte.wrapping_sub(b' ') <= b'~' - b' ');
-    // Without an early end, many bytes are looked at together.
-    let are_plain = |some: &&[u8]| some.iter().fold(true, |all, byte| all & is_plain(byte));
-    let together = 32 * bytes.chunks_exact(32).take_while(are_plain).count();
-    together + bytes[together..].iter().take_while(|byte| is_plain(byte)).count()
+    let is_plain = |byte: &u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+    let mut words = bytes.chunks_exact(8);
+    let mut at = 0;
+    for word in &mut words {
+        if !is_printable(word) && !word.iter().all(is_plain) {
+            break;
+        }
+        at += 8;
+    }
+    at + bytes[at..].iter().take_while(|byte| is_plain(byte)).count()
+}
+
+/// Returns whether eight bytes are printable ASCII, by looking at all of them at once.
+fn is_printable(bytes: &[u8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGHEST: u64 = ONES << 7;
+    let Ok(word) = bytes.try_into().map(u64::from_ne_bytes) else { return false };
+    // A borrow from a byte that is less, or equal, reaches its highest bit; only one that is found may disturb the next.
+    let is_below_blank = word.wrapping_sub(ONES * 0x20) & !word;
+    let without_delete = word ^ (ONES * 0x7f);
+    let is_delete = without_delete.wrapping_sub(ONES) & !without_delete;
+    (word | is_below_blank | is_delete) & HIGHEST == 0
 }
 
 /// Writes text as one field of a line: tabs, newlines and backslashes escaped, so that nothing is lost.
