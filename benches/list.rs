@@ -3,7 +3,8 @@
 //! `cargo bench --bench list` measures homes of 1,000 and 10,000 sessions, with `-- --quick` the first alone, with
 //! `-- --large` listings of homes of 100,000 (2 to 4 GB), with `-- --cleanup` only plans of cleanups, and with
 //! `-- --agents` each agent by itself. `-- --write DIR SESSIONS [all|claude|in-place|sizes]` only writes a home, for a look with
-//! other tools. Each run is followed by one of the floor, or of `list` where that is what counts, so that what else the
+//! other tools; `-- --plot` draws how time and memory grow (12 GB), and `-- --check FILE` holds ratios of a small home against
+//! those of a file, which `-- --keep FILE` writes. Each run is followed by one of the floor, or of `list` where that is what counts, so that what else the
 //! machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of each kind is run
 //! through once to see that all works.
 #![expect(
@@ -13,20 +14,18 @@
 )]
 
 use std::fs;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::io;
+use std::path::Path;
 
 mod floor;
+mod growth;
 mod home;
+mod measure;
+mod plot;
+mod ratios;
 
-use floor::Least;
 use home::{Home, Mix};
-
-/// Tell this program to be the floor; the stores follow.
-const FLOORS: [(&str, Least); 3] =
-    [("--floor", Least::Ends), ("--floor-of-times", Least::Times), ("--floor-of-names", Least::Names)];
+use measure::{Beside, FLOORS, Times, median, milliseconds, peak_memory, program};
 
 /// Targets by which the table is read; they decide nothing here, because machines differ.
 const LIST_TARGET: &str = "ratio <= 1.8, goal 1.5";
@@ -60,6 +59,15 @@ fn main() -> io::Result<()> {
         let home = Home::generate_in(Path::new(dir), mix, sessions.parse().map_err(io::Error::other)?)?;
         println!("{}: {} files, {:.0} MB", home.path().display(), home.files, home.bytes as f64 / 1e6);
         return Ok(());
+    }
+    let file = |name: &str| args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1)).map(Path::new);
+    match (file("--check"), file("--keep")) {
+        (Some(file), _) => return ratios::check(file),
+        (None, Some(file)) => return ratios::keep(file),
+        (None, None) => {}
+    }
+    if has("--plot") {
+        return growth::draw(has("--quick"));
     }
     println!("command              sessions  rejoin ms  beside ms  ratio  of CPU  peak MB  target");
     let sizes: &[(usize, usize)] = match (has("--bench"), has("--quick")) {
@@ -165,33 +173,21 @@ fn measure_cleanup(home: &Home, pairs: usize) -> io::Result<()> {
 
 fn row(home: &Home, name: &str, args: &[&str], beside: &Beside, pairs: usize, target: &str) -> io::Result<()> {
     let times = Times::of(home, args, beside, pairs)?;
+    let of_cpu = times.ratio_of_cpu();
     println!(
         "{name:<20} {:>8}  {:>9.1}  {:>9.1}  {:>5.2}  {:>6}  {:>7}  {target}",
         home.listed,
         milliseconds(median(times.program)),
         milliseconds(median(times.beside)),
         median(times.ratios),
-        times.cpu[1]
-            .filter(|ticks| *ticks > 0)
-            .zip(times.cpu[0])
-            .map_or("?".to_owned(), |(beside, own)| { format!("{:.2}", own as f64 / beside as f64) }),
-        peak_memory(home, args)?.map_or("?".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1e6)),
+        of_cpu.map_or("?".to_owned(), |ratio| format!("{ratio:.2}")),
+        peak_memory(&mut program(home, args))?.map_or("?".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1e6)),
     );
     Ok(())
 }
 
 fn say_size(home: &Home) {
     println!("  the stores: {} files, {:.0} MB", home.files, home.bytes as f64 / 1e6);
-}
-
-/// What a command is measured beside.
-enum Beside {
-    /// The floor of these stores.
-    Floor(Vec<PathBuf>),
-    /// What is no more than looking at times or names in them.
-    Less(&'static str, Vec<PathBuf>),
-    /// The list of the same home.
-    List,
 }
 
 /// A number means nothing if the program did not do its work.
@@ -213,112 +209,4 @@ fn check_newest(home: &Home) -> io::Result<()> {
     let all = String::from_utf8_lossy(&all?.stdout).lines().take(20).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(String::from_utf8_lossy(&newest?.stdout).lines().collect::<Vec<_>>(), all);
     Ok(())
-}
-
-#[derive(Default)]
-struct Times {
-    program: Vec<Duration>,
-    beside: Vec<Duration>,
-    ratios: Vec<f64>,
-    /// The processor time of all counted runs of each, in ticks: it says more than the clock on a busy machine.
-    cpu: [Option<u64>; 2],
-}
-
-impl Times {
-    /// Runs the two in turn; the first pair warms the caches and does not count.
-    fn of(home: &Home, args: &[&str], beside: &Beside, pairs: usize) -> io::Result<Self> {
-        let mut times = Self { cpu: [Some(0); 2], ..Self::default() };
-        for pair in 0..=pairs {
-            let ticks = [children_ticks()];
-            let own = time(&mut program(home, args))?;
-            let ticks = [ticks[0], children_ticks()];
-            let other = match beside {
-                Beside::Floor(stores) => time(&mut floor(FLOORS[0].0, stores)?)?,
-                Beside::Less(name, stores) => time(&mut floor(name, stores)?)?,
-                Beside::List => time(&mut program(home, &["list"]))?,
-            };
-            if pair > 0 {
-                times.program.push(own);
-                times.beside.push(other);
-                times.ratios.push(own.as_secs_f64() / other.as_secs_f64());
-                for (sum, (before, after)) in
-                    times.cpu.iter_mut().zip([(ticks[0], ticks[1]), (ticks[1], children_ticks())])
-                {
-                    *sum = sum.and_then(|sum| Some(sum + after? - before?));
-                }
-            }
-        }
-        Ok(times)
-    }
-}
-
-fn program(home: &Home, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rejoin"));
-    command.arg("--home").arg(home.path()).args(args);
-    command
-}
-
-fn floor(name: &str, stores: &[PathBuf]) -> io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg(name).args(stores);
-    Ok(command)
-}
-
-fn spawn(command: &mut Command) -> io::Result<Child> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
-}
-
-/// Measures a run from its start to its end, its output read through a pipe.
-fn time(command: &mut Command) -> io::Result<Duration> {
-    let start = Instant::now();
-    let mut child = spawn(command)?;
-    read_all(&mut child)?;
-    let status = child.wait()?;
-    let elapsed = start.elapsed();
-    // `doctor` tells by its status that it found something.
-    assert!(matches!(status.code(), Some(0 | 4)), "{command:?}: {status}");
-    Ok(elapsed)
-}
-
-/// Reads as much at a time as a pipe holds, so that the reader holds up nothing.
-fn read_all(child: &mut Child) -> io::Result<()> {
-    let mut buffer = vec![0; 64 * 1024];
-    while child.stdout.as_mut().map_or(Ok(0), |stdout| stdout.read(&mut buffer))? > 0 {}
-    Ok(())
-}
-
-/// Returns how much processor time the runs took that have ended, in ticks; only Linux tells.
-fn children_ticks() -> Option<u64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in parentheses, may hold blanks; of the fields behind it the 14th and 15th are meant.
-    let mut fields = stat.rsplit(") ").next()?.split(' ').skip(13).map(str::parse::<u64>);
-    Some(fields.next()?.ok()? + fields.next()?.ok()?)
-}
-
-/// Returns the most memory that a run held, in a run of its own; only Linux tells.
-fn peak_memory(home: &Home, args: &[&str]) -> io::Result<Option<u64>> {
-    let mut child = spawn(&mut program(home, args))?;
-    let status = format!("/proc/{}/status", child.id());
-    let stdout = child.stdout.take();
-    let reader = std::thread::spawn(move || stdout.map(|mut stdout| io::copy(&mut stdout, &mut io::sink())));
-    let mut peak = None;
-    // The figure is gone when the process ends, and may be zero right before.
-    while child.try_wait()?.is_none() {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        peak = peak.max(kibibytes.map(|kibibytes| kibibytes * 1024));
-    }
-    // What was read does not matter, only that the program could write it.
-    let _ = reader.join();
-    Ok(peak)
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> T {
-    values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-    values[values.len() / 2]
 }

@@ -1,0 +1,138 @@
+//! Runs of the program and of what it is measured beside, in turn.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::floor::Least;
+use crate::home::Home;
+
+/// Tell this program to be the floor; the stores follow.
+pub(crate) const FLOORS: [(&str, Least); 3] =
+    [("--floor", Least::Ends), ("--floor-of-times", Least::Times), ("--floor-of-names", Least::Names)];
+
+/// What a command is measured beside.
+pub(crate) enum Beside {
+    /// The floor of these stores.
+    Floor(Vec<PathBuf>),
+    /// What is no more than looking at times or names in them.
+    Less(&'static str, Vec<PathBuf>),
+    /// The list of the same home.
+    List,
+}
+
+#[derive(Default)]
+pub(crate) struct Times {
+    pub(crate) program: Vec<Duration>,
+    pub(crate) beside: Vec<Duration>,
+    pub(crate) ratios: Vec<f64>,
+    /// The processor time of all counted runs of each, in ticks: it says more than the clock on a busy machine.
+    cpu: [Option<u64>; 2],
+}
+
+impl Times {
+    /// Runs the two in turn; the first pair warms the caches and does not count.
+    pub(crate) fn of(home: &Home, args: &[&str], beside: &Beside, pairs: usize) -> io::Result<Self> {
+        let mut times = Self { cpu: [Some(0); 2], ..Self::default() };
+        for pair in 0..=pairs {
+            let ticks = [children_ticks()];
+            let own = time(&mut program(home, args))?;
+            let ticks = [ticks[0], children_ticks()];
+            let other = match beside {
+                Beside::Floor(stores) => time(&mut floor(FLOORS[0].0, stores)?)?,
+                Beside::Less(name, stores) => time(&mut floor(name, stores)?)?,
+                Beside::List => time(&mut program(home, &["list"]))?,
+            };
+            if pair > 0 {
+                times.program.push(own);
+                times.beside.push(other);
+                times.ratios.push(own.as_secs_f64() / other.as_secs_f64());
+                for (sum, (before, after)) in
+                    times.cpu.iter_mut().zip([(ticks[0], ticks[1]), (ticks[1], children_ticks())])
+                {
+                    *sum = sum.and_then(|sum| Some(sum + after? - before?));
+                }
+            }
+        }
+        Ok(times)
+    }
+
+    /// Returns the ratio of the processor times, where the system tells them.
+    pub(crate) fn ratio_of_cpu(&self) -> Option<f64> {
+        let [own, beside] = self.cpu;
+        beside.filter(|ticks| *ticks > 0).zip(own).map(|(beside, own)| own as f64 / beside as f64)
+    }
+}
+
+pub(crate) fn program(home: &Home, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rejoin"));
+    command.arg("--home").arg(home.path()).args(args);
+    command
+}
+
+pub(crate) fn floor(name: &str, stores: &[PathBuf]) -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(name).args(stores);
+    Ok(command)
+}
+
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+}
+
+/// Measures a run from its start to its end, its output read through a pipe.
+fn time(command: &mut Command) -> io::Result<Duration> {
+    let start = Instant::now();
+    let mut child = spawn(command)?;
+    read_all(&mut child)?;
+    let status = child.wait()?;
+    let elapsed = start.elapsed();
+    // `doctor` tells by its status that it found something.
+    assert!(matches!(status.code(), Some(0 | 4)), "{command:?}: {status}");
+    Ok(elapsed)
+}
+
+/// Reads as much at a time as a pipe holds, so that the reader holds up nothing.
+fn read_all(child: &mut Child) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    while child.stdout.as_mut().map_or(Ok(0), |stdout| stdout.read(&mut buffer))? > 0 {}
+    Ok(())
+}
+
+/// Returns how much processor time the runs took that have ended, in ticks; only Linux tells.
+fn children_ticks() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, may hold blanks; of the fields behind it the 14th and 15th are meant.
+    let mut fields = stat.rsplit(") ").next()?.split(' ').skip(13).map(str::parse::<u64>);
+    Some(fields.next()?.ok()? + fields.next()?.ok()?)
+}
+
+/// Returns the most memory that a run held, in a run of its own; only Linux tells.
+pub(crate) fn peak_memory(command: &mut Command) -> io::Result<Option<u64>> {
+    let mut child = spawn(command)?;
+    let status = format!("/proc/{}/status", child.id());
+    let stdout = child.stdout.take();
+    let reader = std::thread::spawn(move || stdout.map(|mut stdout| io::copy(&mut stdout, &mut io::sink())));
+    let mut peak = None;
+    // The figure is gone when the process ends, and may be zero right before.
+    while child.try_wait()?.is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        peak = peak.max(kibibytes.map(|kibibytes| kibibytes * 1024));
+    }
+    // What was read does not matter, only that the program could write it.
+    let _ = reader.join();
+    Ok(peak)
+}
+
+pub(crate) fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+pub(crate) fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> T {
+    values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    values[values.len() / 2]
+}

@@ -1,0 +1,97 @@
+//! Ratios of small homes, held against those that were kept: times tell of the machine, ratios of the program.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::home::{Home, Mix};
+use crate::measure::{Beside, Times, median};
+
+/// How many sessions the homes hold.
+const SESSIONS: usize = 1_000;
+/// How often each command is run.
+const PAIRS: usize = 7;
+/// How much larger a ratio may be than the one that was kept.
+const LOSS: f64 = 1.3;
+/// Builds without optimisation have ratios of their own.
+const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
+
+type Ratios = BTreeMap<String, f64>;
+
+/// Fails if a ratio is too much larger than the kept one, also when it is measured once more.
+pub(crate) fn check(file: &Path) -> io::Result<()> {
+    let kept = read(file)?;
+    let mut measured = measure()?;
+    let is_lost = |measured: &Ratios, name: &String| {
+        measured.get(name).zip(kept.get(name)).is_none_or(|(own, kept)| own > &(kept * LOSS))
+    };
+    if kept.keys().any(|name| is_lost(&measured, name)) {
+        println!("once more, for something else may have disturbed it");
+        for (name, again) in measure()? {
+            measured.entry(name).and_modify(|ratio| *ratio = ratio.min(again));
+        }
+    }
+    let mut lost = Vec::new();
+    for (name, kept_ratio) in &kept {
+        let own = measured.get(name).copied().unwrap_or(f64::NAN);
+        println!("{name:<28} {own:>6.2}, kept {kept_ratio:.2}");
+        if is_lost(&measured, name) {
+            lost.push(name.as_str());
+        }
+    }
+    match lost.is_empty() && !kept.is_empty() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!(
+            "slower by more than 30 %: {}; if that is meant to be, `.ci/bench --keep`",
+            lost.join(", ")
+        ))),
+    }
+}
+
+/// Keeps the ratios of this build, and those of the other as they are.
+pub(crate) fn keep(file: &Path) -> io::Result<()> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let mut lines: Vec<String> =
+        text.lines().filter(|line| !line.starts_with(&format!("{BUILD}\t"))).map(str::to_owned).collect();
+    lines.extend(measure()?.into_iter().map(|(name, ratio)| format!("{BUILD}\t{name}\t{ratio:.2}")));
+    let text = lines.iter().fold(String::new(), |mut text, line| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line}");
+        text
+    });
+    fs::write(file, text)
+}
+
+fn read(file: &Path) -> io::Result<Ratios> {
+    let text = fs::read_to_string(file)?;
+    let of_build = text.lines().filter_map(|line| line.strip_prefix(BUILD)?.strip_prefix('\t')?.split_once('\t'));
+    of_build.map(|(name, ratio)| Ok((name.to_owned(), ratio.parse().map_err(io::Error::other)?))).collect()
+}
+
+fn measure() -> io::Result<Ratios> {
+    let mut ratios = Ratios::new();
+    let mut put = |home: &Home, name: &str, args: &[&str], beside: &Beside| -> io::Result<()> {
+        let times = Times::of(home, args, beside, PAIRS)?;
+        // The processor's time says more than the clock on a busy machine.
+        ratios.insert(name.to_owned(), times.ratio_of_cpu().unwrap_or_else(|| median(times.ratios)));
+        Ok(())
+    };
+    let home = Home::generate(Mix::All, SESSIONS)?;
+    let floor = Beside::Floor(home.stores());
+    put(&home, "list to floor", &["list"], &floor)?;
+    put(&home, "list --json to list", &["list", "--json"], &Beside::List)?;
+    put(&home, "doctor to list", &["doctor"], &Beside::List)?;
+    put(&home, "search to list", &["search", "nowhere-to-be-found"], &Beside::List)?;
+    put(
+        &home,
+        "cleanup to list",
+        &["cleanup", "--dry-run", "--allow-all", "--older-than", "2036-01-01"],
+        &Beside::List,
+    )?;
+    let home = Home::generate(Mix::ClaudeInPlace, 3 * SESSIONS)?;
+    put(&home, "list --limit 20 to list", &["list", "--limit", "20"], &Beside::List)?;
+    put(&home, "resume ID to list", &["resume", &home.claude_id, "--json"], &Beside::List)?;
+    Ok(ratios)
+}
