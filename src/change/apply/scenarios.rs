@@ -29,7 +29,7 @@ pub(super) struct Place {
     pub(super) is_held: IsHeld,
 }
 
-/// Tells whether a process uses the session that lies at these paths.
+/// Returns whether a process uses the session that lies at these paths.
 pub(super) type IsHeld = Box<dyn Fn(&[&Path]) -> bool>;
 
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;

@@ -104,7 +104,7 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
             count(sessions.len(), "session"),
             root.display()
         );
-        // In a copy of a home from elsewhere there are other troubles before this one.
+        // In a copy of a home from elsewhere there are other problems before this one.
         let is_at_home = sessions.iter().any(|session| session.launch_dir_exists == Some(true));
         let severity = if is_at_home { Severity::Warning } else { Severity::Info };
         let finding = Finding::new(Code::Unlisted, severity, evidence)
