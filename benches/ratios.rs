@@ -15,19 +15,24 @@ const SESSIONS: usize = 1_000;
 const PAIRS: usize = 7;
 /// How much larger a ratio may be than the one that was kept.
 const LOSS: f64 = 1.3;
+/// A processor's time is counted in steps, which are much of a short run.
+const STEP: f64 = 0.05;
 /// Builds without optimisation have ratios of their own.
 const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
 type Ratios = BTreeMap<String, f64>;
 
-/// Fails if a ratio is too much larger than the kept one, also when it is measured once more.
+/// Fails if a ratio is too much larger than the kept one, also when it is measured twice more: the smallest counts.
 pub(crate) fn check(file: &Path) -> io::Result<()> {
     let kept = read(file)?;
     let mut measured = measure()?;
     let is_lost = |measured: &Ratios, name: &String| {
-        measured.get(name).zip(kept.get(name)).is_none_or(|(own, kept)| own > &(kept * LOSS))
+        measured.get(name).zip(kept.get(name)).is_none_or(|(own, kept)| *own > kept * LOSS + STEP)
     };
-    if kept.keys().any(|name| is_lost(&measured, name)) {
+    for _ in 0..2 {
+        if !kept.keys().any(|name| is_lost(&measured, name)) {
+            break;
+        }
         println!("once more, for something else may have disturbed it");
         for (name, again) in measure()? {
             measured.entry(name).and_modify(|ratio| *ratio = ratio.min(again));
@@ -79,8 +84,10 @@ fn measure() -> io::Result<Ratios> {
         Ok(())
     };
     let home = Home::generate(Mix::All, SESSIONS)?;
-    let floor = Beside::Floor(home.stores());
-    put(&home, "list to floor", &["list"], &floor)?;
+    // How a build without optimisation compares with the system's calls tells of the machine.
+    if !cfg!(debug_assertions) {
+        put(&home, "list to floor", &["list"], &Beside::Floor(home.stores()))?;
+    }
     put(&home, "list --json to list", &["list", "--json"], &Beside::List)?;
     put(&home, "doctor to list", &["doctor"], &Beside::List)?;
     put(&home, "search to list", &["search", "nowhere-to-be-found"], &Beside::List)?;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::fixtures::{Amplifier, Claude, age_tree, id, put};
-use crate::survival::has_strace;
+use crate::survival::{CHANGES, has_strace, prepared};
 use crate::undo::other_file_system;
 use crate::world::World;
 
@@ -52,7 +52,7 @@ fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
         Some(state) => call.with("XDG_STATE_HOME", state),
         None => call,
     };
-    call.run("strace", &args).code(0);
+    call.run("strace", &args).code_is_one_of(&[0, 4]);
     let text = std::fs::read_to_string(&log).expect("a trace");
     let parsed = text.lines().filter(|line| !line.contains("= -1 ")).filter_map(|line| {
         let (_, call) = line.split_once(' ')?;
@@ -124,4 +124,53 @@ fn a_copy_on_another_file_system_is_on_the_disk_with_its_directories_before_the_
         let synced = first(&calls, 0, dir, is_it);
         assert!(synced < gone, "{dir} of the copy came on the disk after the original had gone: {calls:#?}");
     }
+}
+
+/// What is put in its place: where it was made, and where it lies from then on.
+fn placed(call: &Call) -> Option<[String; 2]> {
+    if !call.renames() {
+        return None;
+    }
+    // A handle stands before each name that is none from the root on.
+    let pieces: Vec<&str> = call.arguments.split('"').collect();
+    let path = |at: usize| {
+        let (before, name) = (pieces.get(at - 1)?, pieces.get(at)?);
+        let dir = before.rsplit_once('<').and_then(|(_, dir)| dir.split_once('>')).map_or("", |(dir, _)| dir);
+        Some(if name.starts_with('/') { (*name).to_owned() } else { format!("{dir}/{name}") })
+    };
+    Some([path(1)?, path(3)?])
+}
+
+#[test]
+fn what_is_written_is_on_the_disk_before_it_gets_its_name_and_the_name_before_the_verb_ends() {
+    if !has_strace() {
+        return;
+    }
+    let mut checked = 0;
+    for change in &CHANGES {
+        let (world, _) = prepared(change);
+        let calls = traced(&world, None, change.args);
+        for (at, call) in calls.iter().enumerate() {
+            let Some([made, place]) = placed(call) else { continue };
+            let (before, after) = calls.split_at(at);
+            let written =
+                before.iter().rposition(|call| call.name == "write" && call.arguments.contains(&format!("<{made}>")));
+            if let Some(written) = written {
+                let is_synced = before[written..].iter().any(|call| call.syncs(&made));
+                assert!(
+                    is_synced,
+                    "{:?}: {place} got its name before its bytes were on the disk: {calls:#?}",
+                    change.args
+                );
+                checked += 1;
+            }
+            let dir = Path::new(&place).parent().expect("a directory").to_str().expect("a path");
+            assert!(
+                after.iter().any(|call| call.syncs(dir)),
+                "{:?}: the name {place} is not on the disk: {calls:#?}",
+                change.args
+            );
+        }
+    }
+    assert!(checked >= 20, "{checked} files were written");
 }

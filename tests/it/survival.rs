@@ -39,9 +39,9 @@ fn world() -> World {
 }
 
 /// A change that is tried: what comes before it, and its arguments.
-struct Change {
+pub(crate) struct Change {
     before: &'static [&'static [&'static str]],
-    args: &'static [&'static str],
+    pub(crate) args: &'static [&'static str],
     /// Whether it asks for something to be deleted for good.
     purges: bool,
 }
@@ -50,7 +50,7 @@ const ONE: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 const FOUR: &str = "00000004-aaaa-4aaa-8aaa-000000000004";
 
 /// Every verb that changes something.
-const CHANGES: [Change; 18] = [
+pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["doctor", "--fix"], purges: false },
     Change { before: &[], args: &["dedupe", FOUR, "--keep", "1"], purges: false },
     Change { before: &[], args: &["cleanup", "--older-than", "30d", "--yes"], purges: false },
@@ -118,7 +118,7 @@ fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, 
     assert_eq!(missing(world, before), lost, "recovering lost something: {said}");
 }
 
-fn prepared(change: &Change) -> (World, BTreeSet<Vec<u8>>) {
+pub(crate) fn prepared(change: &Change) -> (World, BTreeSet<Vec<u8>>) {
     let world = world();
     for args in change.before {
         world.rejoin(*args).code(0);
