@@ -66,7 +66,7 @@ mod vibe;
 use context::last_activity;
 pub(crate) use context::{Depth, LiveRecord, ReadContext, StoreNotes};
 pub(crate) use found::Found;
-pub(crate) use keeper::Keeper;
+pub(crate) use keeper::{Keeper, typed};
 pub(crate) use listing::tree_size;
 use listing::{Beginnings, Listings, each_file_below, is_there};
 use open_file::mark_writers;

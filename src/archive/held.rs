@@ -24,6 +24,11 @@ pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentK
     sessions.par_iter().filter(is_held).map(|session| (session.agent, session.id.clone())).collect()
 }
 
+/// Returns the same of one session, without a look at what else the archive has.
+pub(crate) fn is_whole(session: &Session, archive: &Archive) -> bool {
+    is_held(session, &archive.snapshots(session.agent, &session.id), archive)
+}
+
 fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     let Some(snapshot) = holdings.newest(session.agent, &session.id) else { return false };
     let manifest = &snapshot.manifest;

@@ -94,10 +94,11 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         if args.archive {
             plan.archive(args, &state_dir, env, ui)?;
         }
+        // What may fail as a whole comes first, as long as nothing has been changed.
+        plan.hand_over(args, &state_dir, env, ui)?;
         let mut progress = ui.progress("Removing", plan.change.items.len());
         outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.at(done))?;
         drop(progress);
-        plan.hand_over(args, &state_dir, env, ui)?;
         if !plan.due.is_empty() {
             purged = trash::purge(&state_dir, env.now, &Purge::Runs(plan.due.clone()))?;
         }

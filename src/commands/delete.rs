@@ -35,6 +35,8 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         // One lock until the trash is purged: nobody comes in between.
         let lock = args.removal.change.lock;
         let state_dir = StateDir::open(env, "delete", lock.lock_timeout)?;
+        // First what may fail as a whole, as long as nothing has been changed.
+        (_, handed_done) = via_agent::carry_out(&handed, &Archive::of(env, None), lock, &state_dir, env, ui)?;
         let outcome = outcome.insert(Outcome::default());
         if !change.items.is_empty() {
             let mut progress = ui.progress("Removing", change.items.len());
@@ -43,7 +45,6 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         if args.removal.permanent {
             failed = removal::purge(outcome, &state_dir, env)?.failed;
         }
-        (_, handed_done) = via_agent::carry_out(&handed, &Archive::of(env, None), lock, &state_dir, env, ui)?;
     }
     let is_permanent = args.removal.permanent && failed.is_empty();
     let (handed, handed_done) = (handed.as_slice(), handed_done.as_slice());

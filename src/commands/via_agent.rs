@@ -68,18 +68,14 @@ fn remove(one: &Handed, archive: &Archive, env: &Env) -> ItemResult {
             Liveness::Maybe { why } => return ItemResult::Skipped(format!("it may be in use: {why}")),
         }
     }
-    let all: Vec<&Session> = sessions.iter().collect();
     // It may have gone with another one.
-    if held::held(&all, archive).len() != all.len() {
+    if !sessions.iter().all(|session| held::is_whole(session, archive)) {
         return ItemResult::Skipped("it was changed just now, and is archived as it was before".to_owned());
     }
     // With a session go its sub-agents, unless their agent leaves them.
-    for place in one.seen.iter().map(|seen| &*seen.place) {
-        if let Err(why) = remove_copy(place, env) {
-            return ItemResult::Failed(why);
-        }
-    }
-    ItemResult::Done
+    let left = one.seen.iter().filter_map(|seen| remove_copy(&seen.place, env).err());
+    let left: Vec<String> = left.collect();
+    if left.is_empty() { ItemResult::Done } else { ItemResult::Failed(left.join("; ")) }
 }
 
 /// Runs the agent's own command unless the session is gone already, and reads the database afterwards.
@@ -102,8 +98,10 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
     let title = agent::about(place.agent()).title;
     match (is_there()?, ended) {
         (false, _) => Ok(()),
-        (true, Err(why)) => Err(format!("{why}; {title} still has it")),
-        (true, Ok(())) => Err(format!("`{}` ended well, but {title} still has it", command.join(" "))),
+        (true, Err(why)) => Err(format!("{why}; {title} still has it in {}", place.path.display())),
+        (true, Ok(())) => {
+            Err(format!("`{}` ended well, but {title} still has it in {}", command.join(" "), place.path.display()))
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Finds the members of an object of JSON, and passes over their values without parsing them.
 //!
 //! Most bytes of a record are texts that nobody asked for. Where an object is not plainly one, nothing is found, and the
-//! parser has the say: it knows every rule, and what cannot be read.
+//! parser has the say. Inside of a list or an object that is passed over only texts and brackets are looked at, so a record
+//! with anything else wrong there is found here, and is a bad line to whoever reads all of it.
 
 use memchr::{memchr, memrchr};
-use serde::de::{self, Deserialize, Deserializer};
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
 
 use crate::format::json::{Flag, Text, text_in};
@@ -215,11 +216,7 @@ fn nested(bytes: &[u8], mut at: usize) -> Option<usize> {
 /// Returns where a number, `true`, `false` or `null` ends.
 fn plain(bytes: &[u8], at: usize) -> Option<usize> {
     let word = &bytes[at..at + bytes[at..].iter().take_while(|byte| is_plain(**byte)).count()];
-    let is_number = || {
-        word.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
-            && word.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E'))
-    };
-    (matches!(word, b"true" | b"false" | b"null") || is_number()).then_some(at + word.len())
+    serde_json::from_slice::<IgnoredAny>(word).is_ok().then_some(at + word.len())
 }
 
 fn is_plain(byte: u8) -> bool {

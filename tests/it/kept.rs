@@ -12,7 +12,8 @@ use crate::contract::changes::{Change, ChangeResult, Cleanup};
 use crate::contract::search::Search;
 use crate::facts::{copy_tree, corpora};
 use crate::fixtures::{
-    Crush, Goose, Hermes, OpenCode, goose_db, hermes_db, id, opencode_db, opencode_id, register_crush,
+    Claude, Crush, Goose, Hermes, OpenCode, age_tree, goose_db, hermes_db, id, opencode_db, opencode_id, put,
+    register_crush,
 };
 use crate::world::World;
 
@@ -305,6 +306,42 @@ fn its_agent_removes_a_session_that_was_archived_first_and_only_if_it_may() {
 }
 
 #[test]
+fn where_nothing_can_be_archived_nothing_is_removed() {
+    let (world, [id, _]) = with_a_remover();
+    let transcript = world.add(Claude::session(crate::fixtures::id(7)).in_dir(world.dir("app")).turn("x", "y"));
+    age_tree(&world.home());
+    put(&archive_dir(&world), "a file where the archive should be");
+    let claude = crate::fixtures::id(7);
+    world.rejoin(["delete", &claude, &id, "--via-agent", "--yes"]).code(1);
+    world.rejoin(["cleanup", "--any-age", "--allow-all", "--via-agent", "--yes"]).code(1);
+    assert!(transcript.exists() && world.launched().is_none());
+}
+
+#[test]
+fn a_session_of_another_channel_goes_back_into_its_database() {
+    let world = World::new();
+    let (app, id) = (world.dir("app"), opencode_id(1));
+    world.add(OpenCode::session(&id).in_dir(&app).turn("find the needle", "found it"));
+    let usual = opencode_db(&world.home());
+    let channel = usual.with_file_name("opencode-dev.db");
+    Connection::open(&usual).expect("a database").pragma_update(None, "journal_mode", "DELETE").expect("no log");
+    std::fs::rename(&usual, &channel).expect("a database of another channel");
+    world.install("opencode", "exit 3");
+    let refused = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
+    assert!(
+        refused.contains(&format!("env OPENCODE_DB={} opencode session delete {id}", channel.display())),
+        "{refused}"
+    );
+    world.rejoin(["archive", "--every"]).code(0);
+    let connection = Connection::open(&channel).expect("a database");
+    connection.execute_batch("DELETE FROM part; DELETE FROM message; DELETE FROM session").expect("a loss");
+    let said = world.rejoin(["restore", &id]).code(3).stdout();
+    assert!(said.contains(&format!("run `env OPENCODE_DB={} opencode import", channel.display())), "{said}");
+    let launch = world.launched().expect("a launch");
+    assert_eq!(launch.variable("OPENCODE_DB"), channel.to_str());
+}
+
+#[test]
 fn what_its_agent_does_not_remove_is_said_and_is_archived_all_the_same() {
     let (world, [id, other]) = with_a_remover();
     let failed = |world: &World, why: &str| {
@@ -313,12 +350,13 @@ fn what_its_agent_does_not_remove_is_said_and_is_archived_all_the_same() {
         assert_eq!(done.handed[0].error.as_deref(), Some(why));
         world.rejoin(["show", "--archived", &id]).code(0);
     };
+    let still = format!("OpenCode still has it in {}", opencode_db(&world.home()).display());
     world.install("opencode", "exit 0");
-    failed(&world, &format!("`opencode session delete {id}` ended well, but OpenCode still has it"));
+    failed(&world, &format!("`opencode session delete {id}` ended well, but {still}"));
     world.install("opencode", "echo no >&2; exit 5");
-    failed(&world, "opencode ended with status 5: no; OpenCode still has it");
+    failed(&world, &format!("opencode ended with status 5: no; {still}"));
     std::fs::remove_file(world.root().join("bin/opencode")).expect("a program less");
-    failed(&world, "opencode is not on PATH; OpenCode still has it");
+    failed(&world, &format!("opencode is not on PATH; {still}"));
 
     world.rejoin(["pin", &other]).code(0);
     let pinned = world.rejoin(["delete", &other, "--via-agent", "--yes"]).code(7).stderr();

@@ -264,6 +264,8 @@ impl Agent for Codex {
     }
 
     fn list_anew(&self, root: &Path) -> Option<String> {
+        // A variable may lead it to another directory, which then is not known here.
+        threads::newest_in(root)?;
         let former = root.join("former");
         let (former, root) = (shell::printable_word(former.as_os_str())?, shell::printable_word(root.as_os_str())?);
         Some(format!("mkdir -p {former} && mv {root}/state_*.sqlite* {former}/"))

@@ -109,8 +109,13 @@ fn unpacked(path: &Path) -> PathBuf {
 fn find(store: &Store, env: &Env) -> Option<PathBuf> {
     let moved = env.agent_variable("CODEX_SQLITE_HOME").filter(|_| store.is_default);
     let dir = moved.map_or_else(|| store.root.clone(), |dir| env.absolute(Path::new(dir)));
+    newest_in(&dir)
+}
+
+/// Returns the database in a directory, if there is one.
+pub(super) fn newest_in(dir: &Path) -> Option<PathBuf> {
     let number = |name: &str| name.strip_prefix("state_")?.strip_suffix(".sqlite")?.parse::<u32>().ok();
-    let files = Found::default().entries(&dir).into_iter().filter(|(_, kind)| kind.is_file());
+    let files = Found::default().entries(dir).into_iter().filter(|(_, kind)| kind.is_file());
     let numbered = files.filter_map(|(entry, _)| Some((number(entry.file_name().to_str()?)?, entry.path())));
     numbered.max().map(|(_, path)| path)
 }

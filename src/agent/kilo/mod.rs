@@ -21,7 +21,8 @@ use crate::system::env::Env;
 const PROGRAM: Program =
     Program { kind: AgentKind::Kilo, name: "kilo", variable: "KILO_DB", channels: &["kilo", "opencode"] };
 
-const KEEPER: Keeper = Program::keeper(&["kilo", "session", "delete"], &["kilo", "import"]);
+const KEEPER: Keeper =
+    Program::keeper(&["kilo", "session", "delete"], &["kilo", "import"], ("kilo.db", PROGRAM.variable));
 
 /// The agent.
 pub(super) struct Kilo;

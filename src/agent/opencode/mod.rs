@@ -26,7 +26,8 @@ mod usage;
 const PROGRAM: Program =
     Program { kind: AgentKind::OpenCode, name: "opencode", variable: "OPENCODE_DB", channels: &["opencode"] };
 
-const KEEPER: Keeper = Program::keeper(&["opencode", "session", "delete"], &["opencode", "import"]);
+const KEEPER: Keeper =
+    Program::keeper(&["opencode", "session", "delete"], &["opencode", "import"], ("opencode.db", PROGRAM.variable));
 
 /// The agent.
 pub(super) struct OpenCode;

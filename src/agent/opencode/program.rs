@@ -122,14 +122,19 @@ impl Program {
         database::messages(&Tables, place, see)
     }
 
-    /// Returns what such a program does by itself, by the words of two of its commands.
-    pub(in crate::agent) const fn keeper(removal: &'static [&'static str], import: &'static [&'static str]) -> Keeper {
+    /// Returns what such a program does by itself, by the words of two of its commands, and by its database with the
+    /// variable that names another.
+    pub(in crate::agent) const fn keeper(
+        removal: &'static [&'static str],
+        import: &'static [&'static str],
+        (usual, variable): (&'static str, &'static str),
+    ) -> Keeper {
         let owned = Owned {
             sessions: &["session_v2", "session"],
             names: &["session_id", "aggregate_id"],
             through: &[("part", "message_id", "message")],
         };
-        let import = Import { words: import, write: transfer::write };
+        let import = Import { words: import, usual, variable, write: transfer::write };
         Keeper { owned, removal, removes_unasked: true, import: Some(import) }
     }
 

@@ -81,6 +81,10 @@ pub(super) fn run(
             Err(error) => ui.warn(&format!("a sub-agent is left out: {error}")),
         }
     }
+    if manifest.copies.len() > 1 {
+        let count = manifest.copies.len();
+        ui.warn(&format!("the archive has {count} copies of it, each from another database: the first is given back"));
+    }
     let change = Change { verb: "restore", items: returns.iter().map(Return::item).collect() };
     let outcome = change::apply_with(&change, &args.change, env, |patience| {
         // Nobody else archives or removes it meanwhile.
@@ -105,6 +109,8 @@ impl<'a> Return<'a> {
         let is_own = |store: &&Store| manifest.roots_here(env).contains(&store.root);
         let store = stores.iter().find(is_own).or_else(|| stores.iter().find(|store| store.is_default));
         let store = store.or(stores.first()).cloned().ok_or_else(unknown)?;
+        let database = manifest.database_here(env);
+        let store = keeper.import.as_ref().map_or(store.clone(), |import| import.store_of(&store, &database));
         let dir = follow::dir_here(args, manifest, env);
         Ok(Self { manifest, archive, agent, keeper, store, dir })
     }
@@ -125,6 +131,12 @@ impl<'a> Return<'a> {
     fn standing(&self, env: &Env) -> Option<Located> {
         let stores = self.agent.stores(env).into_iter().map(Arc::new);
         stores.flat_map(|store| self.agent.locate_id(&store, &self.manifest.id).places).next()
+    }
+
+    /// Returns whether a place is in the database that the agent was to take it into.
+    fn is_meant(&self, place: &Located) -> bool {
+        let import = self.keeper.import.as_ref();
+        import.is_none_or(|import| import.database_of(&self.store) == *place.path)
     }
 
     fn is_same(&self, place: &Located) -> bool {
@@ -157,8 +169,7 @@ impl<'a> Return<'a> {
         let left = |why: String| -> anyhow::Result<Option<String>> {
             let file = self.leave("json", &contents, env)?;
             let dir = self.dir.as_deref().map_or_else(|| "the directory that it is to have".to_owned(), in_a_shell);
-            let command: Vec<String> = words(&file).iter().map(|word| shell::word(word).into_owned()).collect();
-            Ok(Some(format!("{why}; in {dir}, run `{}`", command.join(" "))))
+            Ok(Some(format!("{why}; in {dir}, run `{}`", agent::typed(&words(&file), &self.store))))
         };
         let Some(dir) = self.dir.as_deref().filter(|dir| dir.is_dir()) else {
             return left(match &self.dir {
@@ -172,7 +183,8 @@ impl<'a> Return<'a> {
         if let Err(why) = errand.run(env) {
             return left(why.to_string());
         }
-        match self.standing(env) {
+        // Another database may have one of the same id.
+        match self.standing(env).filter(|place| self.is_meant(place)) {
             None => left(format!("{title} says that it took it in, but does not have it")),
             Some(place) => match self.missing(place, env) {
                 Some(why) => Err(anyhow::anyhow!("{title} has it now, but {why}")),

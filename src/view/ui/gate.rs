@@ -26,7 +26,8 @@ impl<W: Write> Gate<W> {
 impl<W: Write> Write for Gate<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if text::is_only_shown(bytes) {
-            return self.out.write(bytes);
+            // A part that was written could end inside of a character.
+            return self.out.write_all(bytes).map(|()| bytes.len());
         }
         self.out.write_all(guarded(&String::from_utf8_lossy(bytes), self.has_colors).as_bytes())?;
         Ok(bytes.len())
@@ -79,6 +80,28 @@ mod tests {
         let text = "\x1b[1m\x1b[36ma\x1b[0m\tb\n日本\n";
         assert_eq!(through(text, true), text);
         assert_eq!(through(text, false), "\\u{1b}[1m\\u{1b}[36ma\\u{1b}[0m\tb\n日本\n");
+    }
+
+    /// Takes a few bytes at a time, as a pipe may that is nearly full.
+    struct Little(Vec<u8>);
+
+    impl Write for Little {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(4);
+            self.0.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_written_in_parts_is_whole() {
+        let mut gate = Gate::new(Little(Vec::new()), false);
+        gate.write_all("日本語x".as_bytes()).expect("a text");
+        assert_eq!(gate.out.0, "日本語x".as_bytes());
     }
 
     #[test]
