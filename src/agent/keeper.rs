@@ -72,8 +72,6 @@ impl Import {
 
 /// Spells a command for a person to type, with the variables that lead the program to a store.
 pub(crate) fn typed(words: &[String], store: &Store) -> String {
-    let set = store.set.iter().map(|(name, value)| format!("{name}={}", shell::word(&value.to_string_lossy())));
-    let env = (!store.set.is_empty()).then(|| "env".to_owned());
-    let words = words.iter().map(|word| shell::word(word).into_owned());
-    env.into_iter().chain(set).chain(words).collect::<Vec<_>>().join(" ")
+    // What cannot be shown on a terminal is not typed there either.
+    shell::command(&[], &store.set, words).unwrap_or_else(|| words[0].clone())
 }

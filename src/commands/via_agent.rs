@@ -100,7 +100,8 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
         (false, _) => Ok(()),
         (true, Err(why)) => Err(format!("{why}; {title} still has it in {}", place.path.display())),
         (true, Ok(())) => {
-            Err(format!("`{}` ended well, but {title} still has it in {}", command.join(" "), place.path.display()))
+            let command = agent::typed(&command, &place.store);
+            Err(format!("`{command}` ended well, but {title} still has it in {}", place.path.display()))
         }
     }
 }

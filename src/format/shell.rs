@@ -5,7 +5,8 @@
 //! agree; PowerShell reads other words, but it runs nothing either.
 
 use std::borrow::Cow;
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -47,6 +48,19 @@ pub(crate) fn printable_word(word: &OsStr) -> Option<Cow<'_, str>> {
     let word = word.to_str()?;
     let is_harmless = word.split(['\n', '\t']).all(text::is_harmless);
     is_harmless.then(|| self::word(word))
+}
+
+/// Writes a command, with variables that are not set for it and such that are; `None` if a word of it cannot be printed.
+pub(crate) fn command(unset: &[&str], set: &BTreeMap<&'static str, OsString>, argv: &[String]) -> Option<String> {
+    let mut line = if unset.is_empty() && set.is_empty() { String::new() } else { "env ".to_owned() };
+    for name in unset {
+        let _ = write!(line, "-u {name} ");
+    }
+    for (name, value) in set {
+        let _ = write!(line, "{name}={} ", printable_word(value)?);
+    }
+    let words: Option<Vec<_>> = argv.iter().map(|word| printable_word(word.as_ref())).collect();
+    Some(line + &words?.join(" "))
 }
 
 /// Quotes a word of any bytes on one line that holds no control character, for bash and zsh alone.

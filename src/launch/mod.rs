@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use crate::agent;
 use crate::agent::command::{Plan, Request};
 use crate::error::{Exit, PathError, Refusal};
-use crate::format::shell::printable_word;
+use crate::format::shell::{self, printable_word};
 use crate::session::Session;
 use crate::system::env::{Env, HOST, Program};
 
@@ -49,10 +49,8 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
         Program::Found(path) => Ok(path),
         Program::NotExecutable(path) => {
             let message = format!("cannot run {}: it is not executable", path.display());
-            Err(Refusal::new(Exit::CannotRun, "cannot-run", message).hint(format!(
-                "make it executable with `chmod +x {}`",
-                crate::format::shell::word(&path.to_string_lossy())
-            )))
+            Err(Refusal::new(Exit::CannotRun, "cannot-run", message)
+                .hint(format!("make it executable with `chmod +x {}`", shell::word(&path.to_string_lossy()))))
         }
         Program::Missing => {
             let message = format!("cannot find the program {name} on PATH");
@@ -80,17 +78,8 @@ impl Plan {
             line.push_str(&printable_word(dir.as_os_str())?);
             line.push_str(" && ");
         }
-        let unset: Vec<_> = self.unset.iter().filter(|name| env.variable(name).is_some()).collect();
-        if !unset.is_empty() || !self.set.is_empty() {
-            line.push_str("env ");
-        }
-        for name in unset {
-            line.push_str(&format!("-u {name} "));
-        }
-        for (name, value) in &self.set {
-            line.push_str(&format!("{name}={} ", printable_word(value)?));
-        }
-        line.push_str(&command_line(&self.argv)?);
+        let unset: Vec<_> = self.unset.iter().copied().filter(|name| env.variable(name).is_some()).collect();
+        line.push_str(&shell::command(&unset, &self.set, &self.argv)?);
         Some(line)
     }
 
@@ -136,12 +125,6 @@ impl Plan {
         command.envs(&self.set);
         Ok(command)
     }
-}
-
-/// Writes a program and its arguments for a shell; `None` if a word cannot be printed.
-pub(crate) fn command_line(argv: &[String]) -> Option<String> {
-    let words: Option<Vec<_>> = argv.iter().map(|word| printable_word(word.as_ref())).collect();
-    Some(words?.join(" "))
 }
 
 /// Says that a program could not be started.

@@ -332,6 +332,9 @@ fn a_session_of_another_channel_goes_back_into_its_database() {
         refused.contains(&format!("env OPENCODE_DB={} opencode session delete {id}", channel.display())),
         "{refused}"
     );
+    let planned = world.rejoin(["delete", &id, "--via-agent", "--dry-run"]).code(0).stdout();
+    let command = format!("env OPENCODE_DB={} opencode session delete {id}", channel.display());
+    assert!(planned.contains(&command), "{planned}");
     world.rejoin(["archive", "--every"]).code(0);
     let connection = Connection::open(&channel).expect("a database");
     connection.execute_batch("DELETE FROM part; DELETE FROM message; DELETE FROM session").expect("a loss");

@@ -1,5 +1,6 @@
 //! `--host` with one host and a person at a terminal: `rejoin` runs there as if they sat there.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -9,6 +10,7 @@ use crate::commands::hosts::Asking;
 use crate::error::{Exit, Refusal};
 use crate::fleet::command::to_enter;
 use crate::fleet::{Host, of_others, ourselves, ssh};
+use crate::format::shell;
 use crate::launch;
 use crate::system::env::Env;
 use crate::view::render::hosts::Line;
@@ -36,7 +38,7 @@ pub(super) fn resume_on(
         match become_there(host, words, env.stdin_is_terminal && env.stdout_is_terminal, env)? {}
     }
     let argv = argv(host, &of_others(words, &["--print", "-p"], &[]), args.prompt.is_none());
-    let line = launch::command_line(&argv).ok_or_else(|| {
+    let line = shell::command(&[], &BTreeMap::new(), &argv).ok_or_else(|| {
         let message = "the command cannot be printed: a part of it holds control characters";
         Refusal::new(Exit::Refused, "not-printable", message)
     })?;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::agent;
 use crate::change::apply::run::ItemResult;
 use crate::change::plan::change::{Contents, Item, Step, Unplanned};
 use crate::change::plan::handed::Handed;
@@ -156,7 +157,9 @@ pub(crate) fn handed_text(
         None => format!("would have {program} remove"),
     };
     let title = one.title.as_deref().map(text::one_line).unwrap_or_default();
-    let (size, command) = (text::size(one.size_bytes), one.command.join(" "));
+    let size = text::size(one.size_bytes);
+    let store = one.seen.first().map(|seen| &seen.place.store);
+    let command = store.map_or_else(String::new, |store| agent::typed(&one.command, store));
     let how = format!("archived first, then `{}`", text::one_line(&command));
     writeln!(out, "{verb}  {label}  {size}  {title}  {faint}({}: {how}){faint:#}", one.code)
 }
