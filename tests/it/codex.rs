@@ -681,11 +681,8 @@ fn a_lock_is_looked_at_and_never_taken() {
     let world = World::new();
     world.add(Codex::session(id(1)).turn("one", "1"));
     put(&lock(&world, &id(1)), "");
-    let log = world.root().join("trace");
-    let strace = ["-f", "-y", "-qq", "-e", "trace=flock,fcntl", "-o", log.to_str().expect("a path")];
-    let args = strace.iter().chain(&[env!("CARGO_BIN_EXE_rejoin"), "list", "--all"]);
-    world.from(world.root()).run("strace", args).code(0);
-    let trace = std::fs::read_to_string(&log).expect("a trace");
+    let (answer, trace) = world.from(world.root()).under_strace(&["trace=flock,fcntl"], &["list", "--all"]);
+    answer.code(0);
     assert!(!trace.lines().any(|line| line.contains("thread-writer-locks") && line.contains("LOCK")), "{trace}");
 }
 

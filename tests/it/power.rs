@@ -42,18 +42,14 @@ fn world() -> World {
 
 /// Runs the program and returns the calls that it made.
 fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
-    let log = world.root().join("trace");
     let calls = "trace=fsync,renameat2,renameat,rename,linkat,link,unlinkat,unlink,rmdir,write";
-    let strace = ["-f", "-y", "-qq", "-s", "300", "-e", calls, "-o", log.to_str().expect("a path")];
-    let args: Vec<&str> =
-        strace.iter().copied().chain([env!("CARGO_BIN_EXE_rejoin")]).chain(args.iter().copied()).collect();
     let call = world.from(world.root());
     let call = match state {
         Some(state) => call.with("XDG_STATE_HOME", state),
         None => call,
     };
-    call.run("strace", &args).code_is_one_of(&[0, 4]);
-    let text = std::fs::read_to_string(&log).expect("a trace");
+    let (answer, text) = call.under_strace(&[calls], args);
+    answer.code_is_one_of(&[0, 4]);
     let parsed = text.lines().filter(|line| !line.contains("= -1 ")).filter_map(|line| {
         let (_, call) = line.split_once(' ')?;
         let (name, arguments) = call.trim_start().split_once('(')?;

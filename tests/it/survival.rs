@@ -159,11 +159,7 @@ fn a_system_call_that_fails_from_some_time_on_loses_nothing() {
                 let (world, before) = prepared(change);
                 let inject = format!("inject={call}:error=EIO:when={nth}+");
                 let trace = format!("trace={call}");
-                let log = world.root().join("strace.log");
-                let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", &trace, "-e", &inject];
-                let args = fixed.iter().chain(&[env!("CARGO_BIN_EXE_rejoin")]).chain(change.args);
-                let answer = world.from(world.root()).run("strace", args);
-                std::fs::remove_file(&log).expect("a log");
+                let (answer, _) = world.from(world.root()).under_strace(&[&trace, &inject], change.args);
                 let when = format!("{:?} with {inject}", change.args);
                 assert_all_is_there(&world, &before, change.purges, &answer, &when);
                 tried += 1;
@@ -250,12 +246,11 @@ fn what_an_agent_writes_while_a_removal_to_another_file_system_is_taken_back_is_
         let files = vec![project.join(format!("{ONE}.jsonl")), project.join(ONE).join("subagents/agent-a1.jsonl")];
         let mut racer = Racer { files, written: Vec::new() };
         let stop = AtomicBool::new(false);
-        let (log, inject) = (world.root().join("strace.log"), format!("inject=fsync:error=EIO:when={nth}{and_later}"));
-        let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=fsync", "-e", &inject];
-        let args = fixed.iter().chain(&[env!("CARGO_BIN_EXE_rejoin")]).chain(CHANGES[5].args);
+        let inject = format!("inject=fsync:error=EIO:when={nth}{and_later}");
         let answer = std::thread::scope(|scope| {
             scope.spawn(|| racer.race(&stop));
-            let answer = world.from(world.root()).with("XDG_STATE_HOME", elsewhere.path()).run("strace", args);
+            let call = world.from(world.root()).with("XDG_STATE_HOME", elsewhere.path());
+            let (answer, _) = call.under_strace(&["trace=fsync", &inject], CHANGES[5].args);
             stop.store(true, Ordering::Relaxed);
             answer
         });
@@ -281,11 +276,7 @@ fn what_an_agent_writes_while_its_session_goes_to_another_file_system_is_not_wri
     let (world, _) = prepared(&CHANGES[5]);
     let transcript = world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl"));
     let whole = std::fs::read(&transcript).expect("a transcript");
-    let log = world.root().join("strace.log");
-    let slow = "inject=rename,renameat,renameat2:delay_enter=100000";
-    let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=rename,renameat,renameat2", "-e", slow];
-    let program = [env!("CARGO_BIN_EXE_rejoin")];
-    let args: Vec<&str> = fixed.iter().chain(&program).chain(CHANGES[5].args).copied().collect();
+    let slow = ["trace=rename,renameat,renameat2", "inject=rename,renameat,renameat2:delay_enter=100000"];
     let (stop, added, anew) = (AtomicBool::new(false), "what the agent added", "what the agent wrote anew");
     let (answer, has_written) = std::thread::scope(|scope| {
         let agent = scope.spawn(|| {
@@ -305,7 +296,8 @@ fn what_an_agent_writes_while_its_session_goes_to_another_file_system_is_not_wri
             }
             is_gone
         });
-        let answer = world.from(world.root()).with("XDG_STATE_HOME", elsewhere.path()).run("strace", &args);
+        let call = world.from(world.root()).with("XDG_STATE_HOME", elsewhere.path());
+        let (answer, _) = call.under_strace(&slow, CHANGES[5].args);
         stop.store(true, Ordering::Relaxed);
         (answer, agent.join().expect("an agent"))
     });
@@ -341,11 +333,7 @@ fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
             put(&outside.join(name), "mine");
             put(&outside.join("deep").join(name), "mine");
         });
-        let log = world.root().join("strace.log");
-        let fixed = ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=unlinkat,unlink"];
-        let delay = ["-e", "inject=unlinkat,unlink:delay_enter=60000"];
-        let purge = [env!("CARGO_BIN_EXE_rejoin"), "trash", "purge", "--every", "--yes"];
-        let args: Vec<&str> = fixed.into_iter().chain(delay).chain(purge).collect();
+        let slow = ["trace=unlinkat,unlink", "inject=unlinkat,unlink:delay_enter=60000"];
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let wait = || std::thread::sleep(std::time::Duration::from_millis(1));
@@ -359,7 +347,7 @@ fn whoever_swaps_a_directory_for_a_link_leads_no_removal_elsewhere() {
                 std::fs::rename(side.join(swapped), world.root().join("aside")).expect("a directory out of the way");
                 std::os::unix::fs::symlink(&outside, side.join(swapped)).expect("a link");
             });
-            world.from(world.root()).run("strace", &args);
+            world.from(world.root()).under_strace(&slow, &["trash", "purge", "--every", "--yes"]);
         });
         for name in names {
             for path in [outside.join(name), outside.join("deep").join(name)] {
@@ -378,12 +366,8 @@ fn what_cannot_be_deleted_for_good_is_said_to_be_in_the_trash_and_comes_back() {
         [&["delete", ONE, "--permanent", "--yes"][..], &["cleanup", "--older-than", "30d", "--permanent", "--yes"]]
     {
         let (world, before) = prepared(&CHANGES[5]);
-        let log = world.root().join("strace.log");
-        let inject = "inject=unlinkat,unlink,rmdir:error=EIO";
-        let fixed =
-            ["-f", "-qq", "-o", log.to_str().expect("a path"), "-e", "trace=unlinkat,unlink,rmdir", "-e", inject];
-        let all = fixed.iter().chain(&[env!("CARGO_BIN_EXE_rejoin")]).chain(args);
-        let answer = world.from(world.root()).run("strace", all);
+        let failing = ["trace=unlinkat,unlink,rmdir", "inject=unlinkat,unlink,rmdir:error=EIO"];
+        let (answer, _) = world.from(world.root()).under_strace(&failing, args);
         let said = format!("{}{}", answer.stdout(), answer.stderr());
         assert_eq!(missing(&world, &before), 0, "{said}");
         assert!(!said.contains("deleted for good") && said.contains("in the trash"), "{said}");

@@ -294,6 +294,19 @@ impl Call<'_> {
         Answer { output, root, command: format!("{command:?}") }
     }
 
+    /// Runs the program under `strace` with these expressions, and returns what that noted, too.
+    pub(crate) fn under_strace(self, expressions: &[&str], args: &[&str]) -> (Answer, String) {
+        let log = self.world.root().join("strace.log");
+        let fixed = ["-f", "-y", "-qq", "-s", "300", "-o", log.to_str().expect("a path in UTF-8")];
+        let expressions = expressions.iter().flat_map(|expression| ["-e", expression]);
+        let program = [env!("CARGO_BIN_EXE_rejoin")];
+        let all: Vec<&str> = fixed.into_iter().chain(expressions).chain(program).chain(args.iter().copied()).collect();
+        let answer = self.run("strace", all);
+        let noted = String::from_utf8_lossy(&std::fs::read(&log).expect("a trace")).into_owned();
+        std::fs::remove_file(&log).expect("a trace");
+        (answer, noted)
+    }
+
     /// Runs a shell's command line with a terminal for both streams, and nobody who types.
     pub(crate) fn types(self, shell: &str, line: &str, columns: u16) -> Answer {
         let world = self.world;
