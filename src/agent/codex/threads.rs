@@ -97,7 +97,7 @@ pub(super) fn names_another(listed: Option<&Path>, path: &Path, root: &Path, env
 }
 
 fn is_in_store(place: &Path) -> bool {
-    place.starts_with("sessions") || place.starts_with(super::ARCHIVE)
+    place.starts_with("sessions") || place.starts_with(super::rollouts::ARCHIVE)
 }
 
 /// The path of a rollout as it is before Codex packs it.
