@@ -174,7 +174,7 @@ fn the_home_in_the_settings_is_the_one_that_is_there_else_the_one_that_was() {
     // gptme itself would look in this home.
     std::fs::create_dir_all(&was).expect("a directory");
     let refused = world.rejoin(["resume", "a-link", "--prompt", "x"]).code(7).stderr();
-    assert!(refused.contains("this home has none such"), "{refused}");
+    assert!(refused.contains("it is not in this one"), "{refused}");
     std::fs::create_dir_all(home.join("work/app")).expect("a directory");
     assert_eq!(dirs(&[]), vec![own; 4]);
     world.rejoin(["resume", "a-link", "--prompt", "x"]).code(0);

@@ -156,8 +156,8 @@ impl Agent for Gptme {
         let path = own.value.display();
         if own.source == "workspace" {
             return Err(format!(
-                "its settings name {path} as a directory of the home, and this home has none such, so gptme would only add an \
-                 error to it; put the project there"
+                "its settings name {path} as a directory of the home, and it is not in this one, so gptme would only add an error \
+                 to it; move the project into this home first"
             ));
         }
         if own.value.is_dir() {
