@@ -138,8 +138,10 @@ impl Run {
         let lines = answer.stdout();
         let lines = lines.lines().map(|line| line.rsplit("\x1b[K").next().unwrap_or_default());
         let mut shown = lines.fold(String::new(), |shown, line| shown + line.trim_end() + "\n");
-        if let Some((_, rest)) = shown.split_once("--apply ") {
-            self.fingerprint = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+        let applied = shown.split_once("--apply ").and_then(|(_, rest)| rest.get(..FINGERPRINT.len()));
+        // A plan in a file has a name and no fingerprint.
+        if let Some(fingerprint) = applied.filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            self.fingerprint = fingerprint.to_owned();
             shown = shown.replace(&self.fingerprint, FINGERPRINT);
         }
         shown

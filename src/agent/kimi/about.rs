@@ -5,8 +5,8 @@ use crate::agent::about::About;
 pub(crate) const ABOUT: About = About {
     title: "Kimi CLI",
     sessions: "`~/.kimi/sessions/<md5 of the directory>/<id>/`; the same below `$KIMI_SHARE_DIR`",
-    launch_dir: "the one that `kimi.json` lists, else the one that the system prompt names, whichever hashes to the project \
-        the one that `kimi.json` lists, else the one that the system prompt names, whichever hashes to the project",
+    launch_dir: "the one that `kimi.json` lists, else the one that the system prompt names, whichever \
+        hashes to the project",
     elsewhere: "it starts a new session of the same id without a word, so one id may have several conversations",
     starts: "`kimi --session ID`, with `--print` and `-p TEXT` for one prompt; nothing where Kimi would start anew, \
         which also empties a session that `kimi.json` no longer lists",
