@@ -23,6 +23,8 @@ pub enum Exit {
     Ambiguous,
     /// Refused: the launch directory is gone, the session is live elsewhere, …
     Refused,
+    /// A bug in this program ended it.
+    Bug,
     /// The agent's program cannot be run.
     CannotRun,
     /// The agent's program is not found.
@@ -47,6 +49,7 @@ impl Exit {
             Self::NotFound => 5,
             Self::Ambiguous => 6,
             Self::Refused => 7,
+            Self::Bug => 101,
             Self::CannotRun => 126,
             Self::ProgramNotFound => 127,
             Self::Interrupted => 130,
@@ -74,6 +77,7 @@ pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
         7,
         "refused: the launch directory is unknown, gone or not trusted; the session is live elsewhere, was resumed too often, or cannot be resumed or removed; a cleanup looks like a mistake, or a plan has changed",
     ),
+    (101, "a bug in rejoin ended it: please report it"),
     (126, "the agent's program cannot be run"),
     (127, "the agent's program is not found"),
     (130, "interrupted"),

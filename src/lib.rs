@@ -42,6 +42,7 @@ use view::ui::Ui;
 /// Runs the program with these arguments; the first one is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
+    view::ui::tell_of_bugs();
     system::signals::survive_file_size_limit();
     if let Some(exit) = commands::complete::answer(&args) {
         return exit;

@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -72,6 +72,18 @@ fn with_terminal<T>(act: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> T) -> Optio
     streams.into_iter().find(|fd| fd.is_terminal()).map(act)
 }
 
+/// What the settings were before a [`Screen`] was taken, for as long as it has the terminal.
+static TAKEN: Mutex<Option<Settings>> = Mutex::new(None);
+
+/// Gives the usual screen and the settings back, if they were taken.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+pub(crate) fn leave_screen() {
+    let Some(settings) = TAKEN.lock().ok().and_then(|mut taken| taken.take()) else { return };
+    let mut err = io::stderr().lock();
+    let _ = err.write_all(LEAVE.as_bytes()).and_then(|()| err.flush());
+    settings.put_back();
+}
+
 /// What happened at the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -131,14 +143,16 @@ impl Screen {
     fn enter(&mut self) -> io::Result<()> {
         let mut raw = self.settings.0.clone();
         raw.make_raw();
+        if let Ok(mut taken) = TAKEN.lock() {
+            *taken = Some(self.settings.clone());
+        }
         with_terminal(|fd| tcsetattr(fd, OptionalActions::Now, &raw)).transpose()?;
         self.draw(ENTER)
     }
 
     /// Leaves the screen and the keys to another program while `act` runs it.
     pub(crate) fn aside<T>(&mut self, act: impl FnOnce() -> T) -> io::Result<T> {
-        self.draw(LEAVE)?;
-        self.settings.put_back();
+        leave_screen();
         let outcome = act();
         self.settings.put_back();
         self.enter()?;
@@ -214,7 +228,6 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = self.draw(LEAVE);
-        self.settings.put_back();
+        leave_screen();
     }
 }

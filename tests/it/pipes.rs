@@ -132,6 +132,7 @@ The exit status of rejoin tells a script what happened:
     5  no such session
     6  ambiguous: several sessions match, or the evidence cannot rank several copies; the candidates are listed
     7  refused: the launch directory is unknown, gone or not trusted; the session is live elsewhere, was resumed too often, or cannot be resumed or removed; a cleanup looks like a mistake, or a plan has changed
+  101  a bug in rejoin ended it: please report it
   126  the agent's program cannot be run
   127  the agent's program is not found
   130  interrupted
@@ -141,7 +142,9 @@ With --wait, an agent that a signal killed gives 128 and the signal's number.
 
 "#]]);
     let page = world.rejoin(["generate", "man", "rejoin-resume"]).code(0).stdout();
-    for code in ["\n0\n", "\n1\n", "\n2\n", "\n3\n", "\n5\n", "\n6\n", "\n7\n", "\n126\n", "\n127\n", "\n130\n"] {
+    for code in
+        ["\n0\n", "\n1\n", "\n2\n", "\n3\n", "\n5\n", "\n6\n", "\n7\n", "\n101\n", "\n126\n", "\n127\n", "\n130\n"]
+    {
         assert!(page.contains(code), "{code:?} is not in the man page");
     }
 }

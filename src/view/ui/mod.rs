@@ -1,5 +1,6 @@
 //! The terminal: answers go to standard output, the conversation to standard error.
 
+mod bug;
 mod candidates;
 mod gate;
 pub(crate) mod progress;
@@ -13,6 +14,7 @@ use crate::cli::ColorWhen;
 use crate::error::{DECLINED, Refusal};
 use crate::format::{command_line, text};
 use crate::system::env::{Elsewhere, Env, FORCE_COLORS};
+pub(crate) use bug::tell_of_bugs;
 use gate::{Gate, guarded};
 use progress::{Pauses, Progress, Showing};
 

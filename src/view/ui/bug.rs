@@ -1,0 +1,81 @@
+//! What people see of a bug in this program: one error like any other, on the terminal as it was before.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::panic;
+
+use crate::error::Exit;
+use crate::system::terminal;
+
+/// Has a panic end the program with one clear error, from now on and in whichever thread it happens.
+///
+/// Nothing is unwound. A run that is ended in the middle is put right by its journal, as after a kill; what else would not
+/// be put back is the terminal, and it is here.
+#[expect(clippy::disallowed_methods, reason = "no caller can return what a thread that panics leaves behind")]
+pub(crate) fn tell_of_bugs() {
+    panic::set_hook(Box::new(|bug| {
+        terminal::leave_screen();
+        let why = bug.payload_as_str().map_or(Cow::Borrowed("no reason given"), Cow::Borrowed);
+        let at = bug.location().map(ToString::to_string).unwrap_or_else(|| "an unknown place".to_string());
+        let _ = io::stderr().lock().write_all(words(&why, &at).as_bytes());
+        std::process::exit(Exit::Bug.code().into());
+    }));
+}
+
+/// Returns the error for a panic at a place in the sources.
+fn words(why: &str, at: impl Display) -> String {
+    format!(
+        "error: a bug in rejoin ended it: {} ({at})\n\
+         hint: no conversation is lost by that, and `rejoin doctor` names what was left half done; please report it, with what \
+         you typed and the version, {}\n",
+        why.split_whitespace().collect::<Vec<_>>().join(" "),
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a process is told by a variable that it is the one with the bug")]
+mod tests {
+    use std::io::Read as _;
+
+    use pty_process::blocking::{Command, open};
+    use rustix::termios::{LocalModes, tcgetattr};
+
+    use super::*;
+    use crate::system::terminal::Screen;
+
+    /// Set for the process that panics; a test of this name runs in it.
+    const HERE: &str = "REJOIN_TEST_OF_A_BUG";
+
+    #[test]
+    fn a_bug_is_one_line_on_the_usual_screen_and_leaves_the_terminal_as_it_was() {
+        if std::env::var_os(HERE).is_some() {
+            tell_of_bugs();
+            let _screen = Screen::take().expect("a terminal");
+            std::thread::spawn(|| panic!("two and two\nare five")).join().expect("not reached");
+        }
+        let (mut pty, other_end) = open().expect("a terminal");
+        let kept = rustix::io::dup(&pty).expect("the terminal");
+        let program = std::env::current_exe().expect("this program");
+        let name = "view::ui::bug::tests::a_bug_is_one_line_on_the_usual_screen_and_leaves_the_terminal_as_it_was";
+        let mut child = Command::new(program)
+            .args(["--exact", name, "--nocapture", "--test-threads=1"])
+            .env(HERE, "1")
+            .spawn(other_end)
+            .expect("a running program");
+        let mut shown = Vec::new();
+        // The end is told as an error by Linux.
+        let _ = pty.read_to_end(&mut shown);
+        let shown = String::from_utf8_lossy(&shown);
+        let status = child.wait().expect("an end");
+        assert_eq!(status.code(), Some(101), "{shown}");
+        let (_, after) = shown.rsplit_once("\x1b[?1049l").expect("the usual screen");
+        assert!(
+            after.starts_with("error: a bug in rejoin ended it: two and two are five (src/view/ui/bug.rs:"),
+            "{after}"
+        );
+        assert_eq!(after.lines().count(), 2, "{after}");
+        assert!(tcgetattr(&kept).expect("settings").local_modes.contains(LocalModes::ICANON | LocalModes::ECHO));
+    }
+}
