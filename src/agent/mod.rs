@@ -15,6 +15,7 @@ use crate::format::compare::compare;
 use crate::format::edit::Edit;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
@@ -126,6 +127,11 @@ pub(crate) trait Agent: Listed + Sync {
     /// reading tells, or where that may fail.
     fn not_after(&self, _place: &Located) -> Option<Timestamp> {
         None
+    }
+
+    /// Says what a copy records of the git repository that it began in, to find that again where it is now.
+    fn repository(&self, _copy: &Copy) -> Repository {
+        Repository::default()
     }
 
     /// Reads the whole of a copy's transcript to count prompts and replies and to find bad lines.

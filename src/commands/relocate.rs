@@ -17,7 +17,7 @@ use crate::scan::moved::{self, Checkouts};
 use crate::scan::{self, Wanted};
 use crate::session::mapping::Mapping;
 use crate::session::select::Filter;
-use crate::session::{AgentKind, SessionKind};
+use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::view::render::json::change::Report;
@@ -117,12 +117,12 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let checkouts = Checkouts::of(known.flat_map(|session| session.copy().directories()).filter(|dir| dir.is_dir()));
     // A log that cannot be read leaves the other evidence.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
-    let mut gone: BTreeMap<&Path, usize> = BTreeMap::new();
+    let mut gone: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
     for session in scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(false)) {
         let is_meant = args.agents.agent.is_empty() || args.agents.agent.contains(&session.agent);
         let is_main = !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty);
         if let Some(dir) = session.launch_dir().filter(|_| is_meant && is_main) {
-            *gone.entry(dir).or_default() += 1;
+            gone.entry(dir).or_default().push(session);
         }
     }
     let mut proposals: Vec<Proposal> = Vec::new();
@@ -133,22 +133,23 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
             there.is_some_and(|there| there.is_dir())
         });
         if let Some(above) = above {
-            above.sessions += sessions;
+            above.sessions += sessions.len();
             continue;
         }
-        let found = checkouts.instead_of(dir, remotes.get(dir).map(String::as_str));
+        let had = moved::repository_in(remotes.get(dir).cloned(), sessions.iter().copied());
+        let found = checkouts.instead_of(dir, &had);
         let to = moved::best(&found, dir);
         let told = found.iter().filter(|instead| to.as_ref().is_none_or(|to| *to == instead.dir));
         let why: Vec<String> = told
             .map(|instead| {
                 if to.is_some() {
-                    instead.why.to_owned()
+                    instead.why.words().to_owned()
                 } else {
-                    format!("{}: {}", env.tilde(&instead.dir), instead.why)
+                    format!("{}: {}", env.tilde(&instead.dir), instead.why.words())
                 }
             })
             .collect();
-        proposals.push(Proposal { from: dir.to_owned(), to, sessions, why: why.join("; ") });
+        proposals.push(Proposal { from: dir.to_owned(), to, sessions: sessions.len(), why: why.join("; ") });
     }
     ui.answer(args.format, env, &MoveMap { proposals: &proposals })?;
     Ok(Exit::Ok)

@@ -12,7 +12,7 @@ use crate::launch::checks::{self, Identity, MISSING_DIRECTORY};
 use crate::launch::log::append::Held;
 use crate::launch::log::{self, Launch};
 use crate::scan::git;
-use crate::scan::moved::{Checkouts, Instead};
+use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
 use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, Evidence, Health, Pointer, Session};
@@ -222,7 +222,7 @@ impl Resume {
         let Some(gone) = self.plan.dir.as_deref() else { return (None, Vec::new()) };
         let (checkouts, remote) = self.checkouts(env);
         let lost = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
-        (lost, checkouts.instead_of(gone, remote.as_deref()))
+        (lost, checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter())))
     }
 
     fn lost_worktree(&self, checkouts: &Checkouts, remote: Option<&str>) -> Result<Option<Lost>, String> {
@@ -270,7 +270,7 @@ impl Resume {
         });
         let lines = found.iter().map(|found| {
             let dir = found.dir.to_string_lossy();
-            format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why)
+            format!("\n      `{command} --in {}`  ({})", shell::word(&dir), found.why.words())
         });
         let hint = format!(
             "if it was moved, go to where it is now and run `{command} --in .`; one of these may do:{}",

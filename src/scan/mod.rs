@@ -1,6 +1,7 @@
 //! All agents at once: finds the copies by name, reads those that are wanted in parallel, and puts
 //! the copies of one id together.
 
+mod commits;
 mod first;
 pub(crate) mod git;
 pub(crate) mod moved;

@@ -3,9 +3,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use crate::agent;
+use crate::scan::commits::has_commit;
 use crate::scan::git::{Worktree, remote_of, repository_of, worktrees_of};
 use crate::scan::worktree::{self, Lost};
+use crate::session::Session;
+use crate::session::repository::Repository;
 
 /// A place to start instead, and what speaks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,18 +18,76 @@ pub(crate) struct Instead {
     /// The directory, which exists.
     pub dir: PathBuf,
     /// What it is to the one that is gone.
-    pub why: &'static str,
-    /// Whether that is the same work in another place, and not only somewhere near.
-    pub is_same_work: bool,
+    pub why: Why,
 }
 
-/// Returns the place to which the sessions of a directory can go: one that is the same work, or the only one of its name.
+/// What a place is to a directory that is gone, the strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Why {
+    /// Git lists it as the main checkout of that worktree.
+    MainCheckout,
+    /// It has a commit that the repository there had.
+    Commit,
+    /// It has the remote that the repository there had.
+    Remote,
+    /// It has the same name, and another session worked in it.
+    NamedAndKnown,
+    /// It has the same name, and lies near.
+    Named,
+    /// It is the checkout around what is gone.
+    Around,
+    /// It is what is left of the path.
+    Parent,
+}
+
+impl Why {
+    /// Says it.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::MainCheckout => "the main checkout of that worktree",
+            Self::Commit => "a checkout that has a commit at which a session began there",
+            Self::Remote => "a checkout of the same git remote",
+            Self::NamedAndKnown => "a directory of the same name in which another session worked",
+            Self::Named => "a directory of the same name near where it was",
+            Self::Around => "the repository that it was part of",
+            Self::Parent => "the nearest parent that still exists",
+        }
+    }
+
+    /// Returns whether that is the same work in another place, and not only somewhere near.
+    pub(crate) fn is_same_work(self) -> bool {
+        self <= Self::Remote
+    }
+}
+
+/// So many of a directory's sessions are asked what they record of the repository there.
+const MAX_ASKED: usize = 4;
+
+/// Returns what is known of the repository that a directory was in: the remote at its last launch, and what sessions record.
+pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<Item = &'a Session>) -> Repository {
+    let mut had = Repository::new(remote);
+    for session in sessions.take(MAX_ASKED) {
+        if let Some(agent) = agent::by_kind(session.agent) {
+            had.add(agent.repository(session.copy()));
+        }
+    }
+    had
+}
+
+/// Returns the place to which the sessions of a directory can go: the same work or a directory of its name, if there is just
+/// one. Of several clones it is the one that is called as before.
 pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
-    let same_work = found.iter().find(|instead| instead.is_same_work);
     let name = gone.file_name();
-    let mut named = found.iter().filter(|instead| instead.dir.file_name() == name && !gone.starts_with(&instead.dir));
-    let only = named.next().filter(|_| named.next().is_none());
-    same_work.or(only).map(|instead| instead.dir.clone())
+    let only = |fits: &dyn Fn(&Instead) -> bool| {
+        let mut fitting = found.iter().filter(|instead| fits(instead));
+        fitting.next().filter(|_| fitting.next().is_none()).map(|instead| instead.dir.clone())
+    };
+    let strongest = found.iter().map(|instead| instead.why).min().filter(|why| why.is_same_work());
+    match strongest {
+        Some(why) => only(&|instead| instead.why == why)
+            .or_else(|| only(&|instead| instead.why == why && instead.dir.file_name() == name)),
+        None => only(&|instead| instead.dir.file_name() == name && !gone.starts_with(&instead.dir)),
+    }
 }
 
 /// The git checkouts that known directories lie in, looked up once for any number of directories that are gone.
@@ -35,11 +98,16 @@ pub(crate) struct Checkouts {
     known: BTreeSet<PathBuf>,
     /// What lies near a directory, looked at once.
     near: RefCell<BTreeMap<PathBuf, Vec<PathBuf>>>,
+    /// The checkouts among that.
+    checkouts_near: RefCell<BTreeMap<PathBuf, Near>>,
 }
 
 /// So many entries near a directory that is gone are looked at, and so many levels below its nearest parent.
 const MAX_NEAR: usize = 4096;
 const MAX_DEPTH: usize = 3;
+
+/// Checkouts, each with its directory.
+type Near = Rc<Vec<(PathBuf, Checkout)>>;
 
 #[derive(Debug)]
 struct Checkout {
@@ -63,47 +131,58 @@ impl Checkouts {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
         let repositories: BTreeSet<PathBuf> = known.iter().filter_map(|dir| repository_of(dir)).collect();
         let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Checkout::of(&dir))).collect();
-        Self { by_dir, known, near: RefCell::default() }
+        Self { by_dir, known, near: RefCell::default(), checkouts_near: RefCell::default() }
     }
 
-    /// Finds what is left of a directory; `remote` is the git remote that it had when it was last launched in.
-    pub(crate) fn instead_of(&self, gone: &Path, remote: Option<&str>) -> Vec<Instead> {
+    /// Finds what is left of a directory, by what is known of the repository that it was in; the best comes first.
+    pub(crate) fn instead_of(&self, gone: &Path, had: &Repository) -> Vec<Instead> {
         let mut found = Vec::new();
-        let mut add = |dir: &Path, why, is_same_work| {
+        let mut add = |dir: &Path, why| {
             if found.iter().all(|other: &Instead| other.dir != dir) {
-                found.push(Instead { dir: dir.to_owned(), why, is_same_work });
+                found.push(Instead { dir: dir.to_owned(), why });
             }
         };
         let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
         let parents = parent.and_then(repository_of);
         let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, Checkout::of(dir)));
-        let checkouts = || self.by_dir.iter().chain(own.as_ref().map(|(dir, checkout)| (*dir, checkout)));
+        let near = parent.filter(|_| !had.is_unknown()).map(|parent| self.checkouts_near(parent)).unwrap_or_default();
+        // What is gone from a checkout that is still there has not moved with it.
+        let elsewhere = |dir: &Path| !gone.starts_with(dir);
+        let checkouts = || {
+            let own = own.as_ref().map(|(dir, checkout)| (*dir, checkout));
+            self.by_dir.iter().chain(own).chain(near.iter().map(|(dir, checkout)| (dir, checkout)))
+        };
         for (dir, _) in checkouts().filter(|(_, checkout)| checkout.has_worktree(gone)) {
-            add(dir, "the main checkout of that worktree", true);
+            add(dir, Why::MainCheckout);
         }
-        for (dir, _) in checkouts().filter(|(_, checkout)| remote.is_some() && checkout.remote.as_deref() == remote) {
-            add(dir, "a checkout of the same git remote", true);
+        let has_any = |dir: &Path| had.commits.iter().any(|commit| has_commit(dir, commit));
+        for (dir, _) in checkouts().filter(|(dir, _)| elsewhere(dir) && has_any(dir)) {
+            add(dir, Why::Commit);
+        }
+        let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
+        for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_remote(checkout)) {
+            add(dir, Why::Remote);
         }
         // What is gone is the first name that is missing, with all below it.
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
         let name = Path::new(missing.iter().next().unwrap_or_default());
         if name.iter().next().is_some() {
             for dir in self.known.iter().filter(|dir| dir.as_path() != gone && dir.ends_with(missing) && dir.is_dir()) {
-                add(dir, "a directory of the same name in which another session worked", false);
+                add(dir, Why::NamedAndKnown);
             }
             let near = parent.map(|parent| self.near(parent)).unwrap_or_default();
             for dir in near.iter().filter(|dir| dir.ends_with(name)) {
                 let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
                 if below.is_dir() {
-                    add(&below, "a directory of the same name near where it was", false);
+                    add(&below, Why::Named);
                 }
             }
         }
         if let Some(parent) = parent {
             if let Some(repository) = &parents {
-                add(repository, "the repository that it was part of", false);
+                add(repository, Why::Around);
             }
-            add(parent, "the nearest parent that still exists", false);
+            add(parent, Why::Parent);
         }
         found
     }
@@ -127,6 +206,16 @@ impl Checkouts {
             |dir: &Path| remote.is_some() && self.by_dir.get(dir).is_some_and(|of| of.remote.as_deref() == remote);
         let main = around.as_deref().or_else(|| mains.iter().copied().find(|dir| has_remote(dir)));
         worktree::unlisted(gone, main, branch)
+    }
+
+    /// Returns the checkouts among what lies near.
+    fn checkouts_near(&self, parent: &Path) -> Near {
+        let look = || {
+            let checkouts = self.near(parent).into_iter().filter(|dir| !self.by_dir.contains_key(dir));
+            let checkouts = checkouts.filter(|dir| dir.join(".git").is_dir());
+            Rc::new(checkouts.map(|dir| (dir.clone(), Checkout::of(&dir))).collect())
+        };
+        Rc::clone(self.checkouts_near.borrow_mut().entry(parent.to_owned()).or_insert_with(look))
     }
 
     /// Lists the directories below one, a few levels deep and no more than some thousand entries; links are not followed.
@@ -173,8 +262,9 @@ mod tests {
         std::fs::write(repository.join(".git/worktrees/feature/gitdir"), gitdir).expect("a file");
 
         let known = Checkouts::of([repository.join("src")].iter().map(PathBuf::as_path));
-        let dirs =
-            |gone: &Path| -> Vec<PathBuf> { known.instead_of(gone, None).into_iter().map(|found| found.dir).collect() };
+        let dirs = |gone: &Path| -> Vec<PathBuf> {
+            known.instead_of(gone, &Repository::default()).into_iter().map(|found| found.dir).collect()
+        };
         assert_eq!(dirs(&worktree.join("deep")), [repository.clone(), root.join("trees")]);
         assert_eq!(dirs(&repository.join("src/old/x")), [repository.clone(), repository.join("src")]);
         assert_eq!(dirs(Path::new("/no/such/place")), Vec::<PathBuf>::new());
@@ -189,12 +279,15 @@ mod tests {
         }
         let known = root.join("else/app/src");
         let checkouts = Checkouts::of([known.as_path()].into_iter());
-        let found = checkouts.instead_of(&root.join("work/app/src"), None);
+        let found = checkouts.instead_of(&root.join("work/app/src"), &Repository::default());
         let dirs: Vec<&Path> = found.iter().map(|found| found.dir.as_path()).collect();
         let work = root.join("work");
         assert_eq!(dirs, [&known, &root.join("work/archive/app/src"), &work]);
-        let nothing: Vec<PathBuf> =
-            checkouts.instead_of(&root.join("work/other"), None).into_iter().map(|found| found.dir).collect();
+        let nothing: Vec<PathBuf> = checkouts
+            .instead_of(&root.join("work/other"), &Repository::default())
+            .into_iter()
+            .map(|found| found.dir)
+            .collect();
         assert_eq!(nothing, [work]);
     }
 
@@ -210,7 +303,35 @@ mod tests {
         }
         assert_eq!(remote_of(&moved).as_deref(), Some("git@host:ana/app.git"));
         let known = Checkouts::of([moved.as_path(), &other].into_iter());
-        let found = known.instead_of(Path::new("/no/such/place"), Some("git@host:ana/app.git"));
-        assert_eq!(found, [Instead { dir: moved, why: "a checkout of the same git remote", is_same_work: true }]);
+        let had = Repository::new(Some("git@host:ana/app.git".to_owned()));
+        let found = known.instead_of(Path::new("/no/such/place"), &had);
+        assert_eq!(found, [Instead { dir: moved, why: Why::Remote }]);
+    }
+
+    #[test]
+    fn a_checkout_that_was_renamed_is_known_by_a_commit_that_it_has() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let commit = "ab".repeat(20);
+        let (gone, renamed, other) = (dir.path().join("app"), dir.path().join("tool"), dir.path().join("other"));
+        std::fs::create_dir_all(other.join(".git")).expect("a directory");
+        std::fs::create_dir_all(renamed.join(".git/objects/ab")).expect("a directory");
+        std::fs::write(renamed.join(".git/objects/ab").join("ab".repeat(19)), "").expect("a file");
+        let mut had = Repository::default();
+        let known = Checkouts::of([other.as_path()].into_iter());
+        assert_eq!(best(&known.instead_of(&gone, &had), &gone), None);
+        had.add_commit(&commit);
+        assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(renamed));
+    }
+
+    #[test]
+    fn of_two_clones_neither_is_the_best_unless_one_has_the_name() {
+        let instead = |dir: &str, why| Instead { dir: dir.into(), why };
+        let gone = Path::new("/w/app");
+        let mut found = vec![instead("/x/a", Why::Remote), instead("/x/b", Why::Remote), instead("/y/app", Why::Named)];
+        assert_eq!(best(&found, gone), None);
+        found.push(instead("/z/app", Why::Remote));
+        assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/z/app")));
+        found.push(instead("/x/c", Why::Commit));
+        assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/x/c")));
     }
 }

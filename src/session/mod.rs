@@ -11,6 +11,7 @@ pub(crate) mod marks;
 pub(crate) mod matching;
 pub(crate) mod packed;
 mod place;
+pub(crate) mod repository;
 pub(crate) mod select;
 pub(crate) mod stats;
 pub(crate) mod usage;

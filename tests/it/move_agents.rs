@@ -488,3 +488,56 @@ fn where_directories_went_is_proposed_as_a_file_that_can_be_edited_and_applied()
         assert!(answer.stderr().contains(words), "{}", answer.stderr());
     }
 }
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_repository() {
+    use crate::fixtures::{OpenCode, opencode_id};
+    let world = World::new();
+    let root = world.root().to_owned();
+    let commit = |letters: &str| letters.repeat(20);
+    let has =
+        |dir: &str, commit: &str| put(&root.join(dir).join(".git/objects").join(&commit[..2]).join(&commit[2..]), "");
+    let git = json!({"commit_hash": commit("ab"), "branch": "main"});
+    world.add(Codex::session(id(1)).in_dir(root.join("work/shop")).meta("git", git).turn("x", "y"));
+    let tool = OpenCode::session(opencode_id(2)).in_dir(root.join("work/tool")).of_project(&commit("cd"));
+    world.add(tool.turn("x", "y"));
+    let git = json!({"repository_url": "git@h:ana/lib"});
+    world.add(Codex::session(id(3)).in_dir(root.join("work/lib")).meta("git", git).turn("x", "y"));
+    // Nothing speaks for this one, although it is a checkout near.
+    has("work/other", &commit("ef"));
+    has("work/market", &commit("ab"));
+    has("work/forge", &commit("cd"));
+    put(&root.join("work/deep/library/.git/config"), "[remote \"origin\"]\n\turl = git@h:ana/lib\n");
+
+    let plan: MoveMap = world.rejoin(["move", "--detect", "--json"]).code(0).json();
+    let told: Vec<(String, &str)> = plan
+        .directories
+        .iter()
+        .map(|directory| {
+            (directory.to.as_deref().unwrap_or_default().replace(&*root.to_string_lossy(), ""), &*directory.why)
+        })
+        .collect();
+    let by_commit = "a checkout that has a commit at which a session began there";
+    assert_eq!(
+        told,
+        [
+            ("/work/deep/library".to_owned(), "a checkout of the same git remote"),
+            ("/work/market".to_owned(), by_commit),
+            ("/work/forge".to_owned(), by_commit),
+        ]
+    );
+    let report: DoctorReport = world.rejoin(["doctor", "--json"]).code(4).json();
+    let remedies: Vec<&str> =
+        report.findings.iter().flat_map(|finding| &finding.remedies).map(|it| &*it.command).collect();
+    let ready = format!("rejoin move {0}/work/shop {0}/work/market", root.display());
+    assert!(remedies.contains(&ready.as_str()), "{remedies:#?}");
+
+    // A second checkout with that commit leaves two, so neither is proposed.
+    has("clone", &commit("ab"));
+    world.add(Claude::session(id(4)).in_dir(world.dir("clone")).turn("x", "y"));
+    let plan: MoveMap = world.rejoin(["move", "--detect", "--json"]).code(0).json();
+    let shop = plan.directories.iter().find(|directory| directory.from.ends_with("shop")).expect("a directory");
+    assert_eq!(shop.to, None);
+    assert!(shop.why.contains("/clone") && shop.why.contains("/market"), "{}", shop.why);
+}

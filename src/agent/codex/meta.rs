@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::format::json::{Text, instant, member, members, text_in};
+use crate::session::repository::Repository;
 
 /// What the first record says of the session as a whole.
 ///
@@ -31,6 +32,8 @@ pub(crate) struct Meta {
     pub parent: Option<String>,
     /// The branch at the start.
     pub branch: Option<String>,
+    /// The commit at the start, and the remote.
+    pub repository: Repository,
 }
 
 /// How a session was started, as far as it matters.
@@ -98,7 +101,7 @@ impl<'de> Visitor<'de> for Line<'_> {
                 "timestamp" => self.0.written_at = map.next_value::<Text<'de>>()?.instant(),
                 // Without an envelope these are the line's own.
                 "id" => self.0.meta.id = owned(&map.next_value()?),
-                "git" => self.0.meta.branch = branch(map.next_value()?),
+                "git" => git(map.next_value()?, &mut self.0.meta),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -130,7 +133,7 @@ impl<'de> Visitor<'de> for Body<'_> {
                 "source" => self.0.source = source(map.next_value()?),
                 "forked_from_id" => self.0.forked_from = owned(&map.next_value()?),
                 "parent_thread_id" => self.0.parent = owned(&map.next_value()?),
-                "git" => self.0.branch = branch(map.next_value()?),
+                "git" => git(map.next_value()?, self.0),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -142,8 +145,13 @@ pub(super) fn owned(text: &Text<'_>) -> Option<String> {
     text.filled().map(str::to_owned)
 }
 
-fn branch(git: &RawValue) -> Option<String> {
-    owned(&text_in(Some(git), "branch"))
+fn git(git: &RawValue, meta: &mut Meta) {
+    let text = |name| owned(&text_in(Some(git), name));
+    meta.branch = text("branch");
+    meta.repository = Repository::new(text("repository_url"));
+    if let Some(commit) = text("commit_hash") {
+        meta.repository.add_commit(&commit);
+    }
 }
 
 /// Reads `"exec"`, `{"subagent":"review"}`, `{"subagent":{"thread_spawn":{"parent_thread_id":…}}}` and their like.
@@ -163,8 +171,10 @@ mod tests {
 
     #[test]
     fn a_record_that_was_cut_off_gives_what_comes_before_the_cut() {
-        let whole = r#"{"timestamp":"2026-02-01T10:00:01Z","type":"session_meta","payload":{"id":"i","timestamp":"2026-02-01T10:00:00Z","cwd":"/w","source":"exec","base_instructions":{"text":"aé\nb"},"git":{"branch":"main"}}}"#;
+        let whole = r#"{"timestamp":"2026-02-01T10:00:01Z","type":"session_meta","payload":{"id":"i","timestamp":"2026-02-01T10:00:00Z","cwd":"/w","source":"exec","base_instructions":{"text":"aé\nb"},"git":{"branch":"main","commit_hash":"320f209fc4251fe1aed9f44d3b38c37a02a8a25a","repository_url":"git@h:a/b"}}}"#;
         let meta = Meta::parse(whole.as_bytes()).expect("facts");
+        assert_eq!(meta.repository.remote.as_deref(), Some("git@h:a/b"));
+        assert!(meta.repository.commits.contains("320f209fc4251fe1aed9f44d3b38c37a02a8a25a"));
         assert_eq!((meta.cwd.as_deref(), meta.branch.as_deref()), (Some("/w"), Some("main")));
         assert_eq!((meta.source, meta.has_envelope), (Source::Exec, true));
         assert_eq!(meta.created_at, "2026-02-01T10:00:00Z".parse().ok());

@@ -29,6 +29,7 @@ use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, too_long};
 use crate::format::shell;
+use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, Problem, Role, SessionKind, Store,
@@ -160,6 +161,11 @@ impl Agent for Codex {
     fn not_after(&self, place: &Located) -> Option<Timestamp> {
         // One that is packed may be broken.
         last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
+    }
+
+    fn repository(&self, copy: &Copy) -> Repository {
+        let start = Jsonl::open(&copy.place.path).and_then(|mut file| read_start(&mut file));
+        start.ok().and_then(|ends| ends.meta).map(|meta| meta.repository).unwrap_or_default()
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {

@@ -14,6 +14,7 @@ use crate::agent::opencode::program::Program;
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
+use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
 use crate::system::env::Env;
@@ -46,6 +47,10 @@ impl Agent for Kilo {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         Program::read(&place, context)
+    }
+
+    fn repository(&self, copy: &Copy) -> Repository {
+        Program::repository(&copy.place)
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
 use crate::error::PathError;
+use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
 use crate::system::env::Env;
@@ -52,6 +53,10 @@ impl Agent for OpenCode {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         if tree::is_in(&place) { tree::read(place, context) } else { Program::read(&place, context) }
+    }
+
+    fn repository(&self, copy: &Copy) -> Repository {
+        if tree::is_in(&copy.place) { Repository::default() } else { Program::repository(&copy.place) }
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {

@@ -12,7 +12,9 @@ use crate::agent::opencode::tables::Tables;
 use crate::agent::opencode::{transfer, usage};
 use crate::agent::{Found, ReadContext, StoreNotes, database};
 use crate::error::PathError;
+use crate::format::sqlite;
 use crate::format::sqlite::rows::Owned;
+use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Located, Message, Store};
 use crate::system::env::Env;
@@ -112,6 +114,23 @@ impl Program {
     /// Returns what its replies took.
     pub(in crate::agent) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
         usage::tokens(place)
+    }
+
+    /// Returns the repository that a session began in: its project's id is the root commit (1.18.33; Kilo 7.7.9).
+    pub(in crate::agent) fn repository(place: &Located) -> Repository {
+        let mut repository = Repository::default();
+        // What cannot be read says nothing.
+        let _ = sqlite::read(&place.path, |db| {
+            for table in ["session_v2", "session"] {
+                if db.columns(table)?.contains("project_id") {
+                    db.query(&format!("SELECT project_id FROM {table} WHERE id = ?1"), &[&place.id], |row| {
+                        repository.add_commit(&row.text(0).unwrap_or_default());
+                    })?;
+                }
+            }
+            Ok(())
+        });
+        repository
     }
 
     /// Shows every message of a session.

@@ -164,7 +164,7 @@ impl SessionBackend {
                     let why = format!("makes the git worktree again on {}, and resumes there", lost.head_in_words());
                     ready(How { recreate_worktree: true, ..how.clone() }, why)
                 });
-                let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.to_owned()));
+                let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.words().to_owned()));
                 lost.into_iter().chain(found).chain(here()).collect()
             }
             "live" => vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())],

@@ -126,14 +126,14 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         evidence.push_str(&format!(" Nothing is mounted at {}, where it would be.", point.display()));
     }
     for instead in &gone.instead {
-        evidence.push_str(&format!(" There is {}, {}.", instead.dir.display(), instead.why));
+        evidence.push_str(&format!(" There is {}, {}.", instead.dir.display(), instead.why.words()));
     }
     let measured = if gone.is_no_directory { "no directory" } else { "missing" };
     let mut said = vec![count(sessions.len(), "session")];
     // The best candidate of all that is left of it.
     said.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
     let best = gone.instead.first().filter(|_| gone.unmounted.is_none());
-    said.extend(best.map(|best| format!("best: {} ({})", best.dir.display(), best.why)));
+    said.extend(best.map(|best| format!("best: {} ({})", best.dir.display(), best.why.words())));
     let finding = Finding::new(Code::MissingDirectory, Severity::Warning, evidence)
         .subject(format!("{}: {}", dir.display(), said.join("; ")))
         .path(dir)
@@ -154,7 +154,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         ),
         None => finding,
     };
-    let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.is_same_work)) {
+    let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.why.is_same_work())) {
         (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts what it lies on"),
         (None, _) if gone.is_no_directory || !is_movable(newest) => finding,
         (None, Some(instead)) => finding.remedy(

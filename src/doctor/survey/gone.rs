@@ -8,6 +8,7 @@ use crate::launch::log;
 use crate::scan::Scan;
 use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
+use crate::session::Session;
 use crate::system::env::Env;
 use crate::system::fsio;
 
@@ -31,7 +32,12 @@ pub(crate) struct Gone {
 /// Looks at every launch directory that is gone, once each.
 pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     let with_dir = |exists: bool| scan.sessions.iter().filter(move |session| session.launch_dir_exists == Some(exists));
-    let gone: BTreeSet<&Path> = with_dir(false).filter_map(|session| session.launch_dir()).collect();
+    let mut gone: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
+    for session in with_dir(false) {
+        if let Some(dir) = session.launch_dir() {
+            gone.entry(dir).or_default().push(session);
+        }
+    }
     if gone.is_empty() {
         return BTreeMap::new();
     }
@@ -40,18 +46,18 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     // A log that cannot be read leaves the other evidence.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };
-    let branch_in = |dir: &Path| {
-        let there = with_dir(false).filter(|session| session.launch_dir() == Some(dir));
-        let newest = there.max_by_key(|session| session.recency())?;
-        newest.copy().git_branch.as_ref().map(|branch| branch.value.as_str())
+    let look = |dir: &Path, sessions: &[&Session]| {
+        let remote = remotes.get(dir);
+        let newest = sessions.iter().max_by_key(|session| session.recency());
+        let branch = newest.and_then(|newest| newest.copy().git_branch.as_ref()).map(|branch| branch.value.as_str());
+        Gone {
+            instead: checkouts.instead_of(dir, &moved::repository_in(remote.cloned(), sessions.iter().copied())),
+            worktree: checkouts.lost_worktree(dir, remote.map(String::as_str), branch).ok().flatten(),
+            unmounted: unmounted.iter().find(|point| dir.starts_with(point)).cloned(),
+            is_no_directory: dir.symlink_metadata().is_ok(),
+        }
     };
-    let look = |dir: &Path| Gone {
-        instead: checkouts.instead_of(dir, remotes.get(dir).map(String::as_str)),
-        worktree: checkouts.lost_worktree(dir, remotes.get(dir).map(String::as_str), branch_in(dir)).ok().flatten(),
-        unmounted: unmounted.iter().find(|point| dir.starts_with(point)).cloned(),
-        is_no_directory: dir.symlink_metadata().is_ok(),
-    };
-    gone.into_iter().map(|dir| (dir.to_owned(), look(dir))).collect()
+    gone.into_iter().map(|(dir, sessions)| (dir.to_owned(), look(dir, &sessions))).collect()
 }
 
 /// Returns the mount points that the system knows and at which nothing is mounted.

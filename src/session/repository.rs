@@ -1,0 +1,55 @@
+//! What is known of the git repository that a directory was in, to know it again in another place.
+
+use std::collections::BTreeSet;
+
+/// What launches and sessions recorded of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Repository {
+    /// The URL of its remote.
+    pub remote: Option<String>,
+    /// Commits that it had, in hexadecimal digits: its root, or what was checked out.
+    pub commits: BTreeSet<String>,
+}
+
+impl Repository {
+    /// Returns what has this remote, unless it is empty.
+    pub(crate) fn new(remote: Option<String>) -> Self {
+        Self { remote: remote.filter(|remote| !remote.is_empty()), commits: BTreeSet::new() }
+    }
+
+    /// Adds a commit; what is no name of one is left out.
+    pub(crate) fn add_commit(&mut self, commit: &str) {
+        if matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            self.commits.insert(commit.to_ascii_lowercase());
+        }
+    }
+
+    /// Adds what somebody else knows; the remote that was known first stays.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.remote = self.remote.take().or(other.remote);
+        self.commits.extend(other.commits);
+    }
+
+    /// Returns whether nothing is known.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.remote.is_none() && self.commits.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_commits_are_kept_and_the_first_remote() {
+        let mut known = Repository::new(Some(String::new()));
+        for text in ["global", "", "320f209", &"g".repeat(40), &"A1".repeat(20)] {
+            known.add_commit(text);
+        }
+        assert_eq!(known.commits.iter().collect::<Vec<_>>(), [&"a1".repeat(20)]);
+        known.add(Repository::new(Some("first".to_owned())));
+        known.add(Repository::new(Some("second".to_owned())));
+        assert_eq!(known.remote.as_deref(), Some("first"));
+        assert!(!known.is_unknown() && Repository::default().is_unknown());
+    }
+}
