@@ -18,10 +18,11 @@ URL = "http://127.0.0.1:{port}"
 
 @dataclass
 class Client:
-    name: str  # as rejoin calls it
+    name: str  # of its row in the table
     package: str
     new: list  # a session of one turn, without a terminal; {} is the prompt
     program: str = ""
+    agent: str = ""  # as rejoin calls it
     again: list = None  # its own way to go on with the newest session of the directory
     resumed_with: list = field(default_factory=list)  # what rejoin passes on, for the model server to be asked
     why_not_again: str = ""
@@ -44,7 +45,8 @@ class Client:
     elsewhere: str = ""  # or one in this folder of the store
 
     def __post_init__(self):
-        self.program = self.program or self.name
+        self.agent = self.agent or self.name
+        self.program = self.program or self.agent
 
     def files_of(self, home):
         """Returns the files of every session, by id."""
@@ -108,20 +110,25 @@ def opencode_like(name, package, folder_of_data, environment, **more):
                                 "models": {MODEL: {"name": "Sample", "limit": {"context": 200000, "output": 4000}}}}},
     }
     return Client(
-        name, package, new=["run", "{}"], environment=environment,
-        why_not_again="its database goes on naming the old directory", **more,
+        name, package, new=["run", "{}"], again=["run", "--continue", "{}"], environment=environment, **more,
         files={f".config/{folder_of_data}/{folder_of_data}.json": json.dumps(config)},
         rows=(f".local/share/{folder_of_data}/{folder_of_data}.db", MESSAGES),
     )
 
 
-CLIENTS = [
-    Client(
-        "claude", "@anthropic-ai/claude-code", new=["-p", "{}"], again=["-p", "--continue", "{}"],
+def claude(name, package):
+    return Client(
+        name, package, agent="claude", new=["-p", "{}"], again=["-p", "--continue", "{}"],
         environment={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
                      "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
         store=".claude/projects/*/*.jsonl", torn=True, twin=True,
-    ),
+    )
+
+
+CLIENTS = [
+    claude("claude", "@anthropic-ai/claude-code"),
+    # The last version that runs with Node 20, which `npm install` takes there; it looks in one project alone.
+    claude("claude-old", "@anthropic-ai/claude-code@2.1.197"),
     Client(
         "codex", "@openai/codex", new=["exec", "--skip-git-repo-check", "{}"],
         again=["exec", "--skip-git-repo-check", "resume", "--last", "{}"], environment={"SAMPLE_KEY": "none"},
@@ -132,7 +139,7 @@ CLIENTS = [
     ),
     opencode_like("opencode", "opencode-ai", "opencode",
                   {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
-                  limits={"moved": "its own `run` wants the directory that its database names; its terminal interface does not"}),
+                  carried=True),
     Client(
         "gemini", "@google/gemini-cli", new=["-m", "gemini-2.5-flash", "-p", "{}"],
         again=["-m", "gemini-2.5-flash", "--resume", "latest", "-p", "{}"],

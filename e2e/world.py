@@ -87,7 +87,7 @@ class World:
     def listed(self):
         """What rejoin lists, by id."""
         found = json.loads(self.rejoin("list", "--all", "--json"))["sessions"]
-        return {one["id"]: one for one in found if one["agent"] == self.client.name}
+        return {one["id"]: one for one in found if one["agent"] == self.client.agent}
 
     def started(self):
         """Returns every start since the last call: its directory and its arguments."""

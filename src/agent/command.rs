@@ -53,6 +53,8 @@ pub(crate) struct Plan {
     pub set: BTreeMap<&'static str, OsString>,
     /// What to type once the agent runs.
     pub then_type: Option<String>,
+    /// Whether it is to answer one prompt and end.
+    pub has_prompt: bool,
 }
 
 /// What is asked of the agent beyond resuming.

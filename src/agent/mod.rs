@@ -239,6 +239,11 @@ pub(crate) trait Agent: Listed + Sync {
         Ok(())
     }
 
+    /// Looks whether the agent, started in a directory with one prompt, would answer it there and end.
+    fn check_prompt(&self, _copy: &Copy, _dir: &Path) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Returns whether its own resume joins the process that uses the session, so that nothing is taken over.
     fn joins(&self, _copy: &Copy) -> bool {
         false

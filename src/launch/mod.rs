@@ -39,7 +39,8 @@ pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Pl
         set.insert("HOME", env.home.clone().into_os_string());
     }
     let dir = copy.launch_dir.as_ref().map(|fact| fact.value.clone());
-    Ok(Plan { argv: command.argv, dir, unset, set, then_type: command.then_type })
+    let has_prompt = request.prompt.is_some();
+    Ok(Plan { argv: command.argv, dir, unset, set, then_type: command.then_type, has_prompt })
 }
 
 /// Finds the agent's program.
@@ -159,6 +160,7 @@ mod tests {
             unset: Vec::new(),
             set: BTreeMap::new(),
             then_type: None,
+            has_prompt: false,
         };
         let refused = |plan: &Plan| {
             let error = plan.enter(Path::new("/bin/true"), &dir, checked).expect_err("a refusal");
@@ -179,6 +181,7 @@ mod tests {
             unset: vec!["CLAUDECODE"],
             set: BTreeMap::from([("HOME", "/h o".into())]),
             then_type: None,
+            has_prompt: false,
         };
         // A variable that is not set needs no removing.
         let line = plan.shell_line(&crate::system::env::tests::fixed()).expect("a line");

@@ -239,10 +239,14 @@ impl Resume {
     /// Looks whether the agent would find the session in the launch directory; to be asked right before the launch too.
     pub(crate) fn check_start(&self) -> Result<(), Refusal> {
         let (Some(session), Some(dir)) = (&self.session, &self.plan.dir) else { return Ok(()) };
-        agent::by_kind(session.agent).map_or(Ok(()), |agent| agent.check_start(session.copy(), dir)).map_err(|why| {
+        let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
+        let refuse = |code, why| {
             let message = format!("session {} cannot be resumed in {}: {why}", session.id, dir.display());
-            Refusal::new(Exit::Refused, "would-start-anew", message)
-        })
+            Refusal::new(Exit::Refused, code, message)
+        };
+        agent.check_start(session.copy(), dir).map_err(|why| refuse("would-start-anew", why))?;
+        let answers = if self.plan.has_prompt { agent.check_prompt(session.copy(), dir) } else { Ok(()) };
+        answers.map_err(|why| refuse("would-not-end", why))
     }
 
     /// Finds the checkouts that lie where sessions worked, and the git remote that the launch directory had.

@@ -395,3 +395,28 @@ fn the_path_of_a_database_with_several_sessions_means_none_of_them() {
     let answer = world.rejoin(["show", path.to_str().expect("a path")]).code(6);
     assert!(answer.stderr().contains("holds 2 sessions"), "{}", answer.stderr());
 }
+
+#[test]
+fn one_prompt_is_asked_only_in_the_directory_that_the_database_names() {
+    let world = World::new();
+    world.install("opencode", "");
+    let (old, new) = (world.dir("app"), world.dir("new"));
+    let id = opencode_id(1);
+    world.add(OpenCode::session(&id).in_dir(&old).turn("a", "b"));
+    let link = world.root().join("link");
+    std::os::unix::fs::symlink(&old, &link).expect("a link");
+    world.rejoin(["resume", &id, "--in", link.to_str().expect("a path"), "--prompt", "x"]).code(0);
+    let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
+    world.rejoin(["move", paths[0], paths[1], "--yes"]).code(0);
+    // Its terminal interface goes on in the new one; one prompt would be answered, and never end.
+    world.rejoin(["resume", &id]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, new);
+    let refused = world.rejoin(["resume", &id, "--prompt", "x"]).code(7).stderr();
+    for words in
+        [&format!("opencode export {id} > ~/{id}.json"), &format!("opencode import ~/{id}.json"), "leave out --prompt"]
+    {
+        assert!(refused.contains(words), "{refused}");
+    }
+    let plan: ResumePlan = world.rejoin(["resume", &id, "--prompt", "x", "--json"]).code(0).json();
+    assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-not-end"]);
+}

@@ -361,7 +361,7 @@ pub(super) fn anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
     argv.extend(request.prompt.is_some().then(|| "-p".to_owned()));
     argv.extend(request.args.iter().cloned());
     argv.extend(as_last_argument(request.prompt.as_deref()));
-    Plan { argv, dir: Some(dir), unset: NESTED.to_vec(), set, then_type: None }
+    Plan { argv, dir: Some(dir), unset: NESTED.to_vec(), set, then_type: None, has_prompt: request.prompt.is_some() }
 }
 
 fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: &str, found: &mut Found) {

@@ -85,7 +85,9 @@ impl Agent for Kilo {
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
         // To keep the new directory here would be of no use: Kilo goes to the one in its database.
-        Ok(Relocation::of_each(|copy, _| Err(format!("Kilo's database says where it goes on; {}", taken_along(copy)))))
+        Ok(Relocation::of_each(|copy, _| {
+            Err(format!("Kilo's database says where it goes on; {}", PROGRAM.taken_along(copy)))
+        }))
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -93,9 +95,13 @@ impl Agent for Kilo {
     }
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
-        let Some(own) = recorded(copy).and_then(|own| own.canonicalize().ok()) else { return Ok(()) };
-        if dir.canonicalize().is_ok_and(|dir| dir != own) {
-            return Err(format!("Kilo goes on in {}, wherever it is started; {}", own.display(), taken_along(copy)));
+        // Where that is gone it is a warning, because Kilo does go on.
+        if let Some(own) = Program::elsewhere(copy, dir).filter(|own| own.exists()) {
+            return Err(format!(
+                "Kilo goes on in {}, wherever it is started; {}",
+                own.display(),
+                PROGRAM.taken_along(copy)
+            ));
         }
         Ok(())
     }
@@ -105,19 +111,11 @@ impl Agent for Kilo {
         Some(format!(
             "Kilo goes on in {}, which is gone, wherever it is started; {}",
             gone.display(),
-            taken_along(copy)
+            PROGRAM.taken_along(copy)
         ))
     }
 }
 
 fn recorded(copy: &Copy) -> Option<&Path> {
     copy.start_dir.as_ref().map(|dir| dir.value.as_path())
-}
-
-/// Says how a session gets another directory: to import it again changes nothing of it but that.
-fn taken_along(copy: &Copy) -> String {
-    let id = &copy.place.id;
-    format!(
-        "run `kilo export {id} > ~/{id}.json`, then in the new directory `kilo import ~/{id}.json`, which takes it there"
-    )
 }

@@ -6,7 +6,7 @@ pub(super) mod records;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
@@ -88,8 +88,18 @@ impl Agent for OpenCode {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        // From another directory `run` answers and saves, but never ends; launched in the session's own it does.
         Ok(PROGRAM.command(copy, prompt))
+    }
+
+    fn check_prompt(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
+        match Program::elsewhere(copy, dir) {
+            Some(own) if !tree::is_in(&copy.place) => Err(format!(
+                "OpenCode would answer one prompt, but never end, because its database names {}; {}, or leave out --prompt",
+                own.display(),
+                PROGRAM.taken_along(copy)
+            )),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::command::{Command, as_last_argument};
@@ -12,8 +12,8 @@ use crate::agent::opencode::tables::Tables;
 use crate::agent::opencode::{transfer, usage};
 use crate::agent::{Found, ReadContext, StoreNotes, database};
 use crate::error::PathError;
-use crate::format::sqlite;
 use crate::format::sqlite::rows::Owned;
+use crate::format::{shell, sqlite};
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Located, Message, Store};
@@ -155,6 +155,28 @@ impl Program {
         };
         let import = Import { words: import, usual, variable, write: transfer::write };
         Keeper { owned, removal, removes_unasked: true, import: Some(import) }
+    }
+
+    /// Returns the directory that the database names, unless that is the one which a program is started in.
+    pub(in crate::agent) fn elsewhere<'c>(copy: &'c Copy, dir: &Path) -> Option<&'c Path> {
+        let own = copy.start_dir.as_ref().map(|own| own.value.as_path())?;
+        let is_same =
+            dir == own || own.canonicalize().ok().is_some_and(|own| dir.canonicalize().is_ok_and(|dir| dir == own));
+        (!is_same).then_some(own)
+    }
+
+    /// Says how a session gets another directory: to import it again changes nothing of it but that.
+    pub(in crate::agent) fn taken_along(&self, copy: &Copy) -> String {
+        let Located { id, store, .. } = &copy.place;
+        let command = |verb: &str| {
+            let argv = [self.name, verb].map(str::to_owned);
+            shell::command(&[], &store.set, &argv).unwrap_or_else(|| argv.join(" "))
+        };
+        format!(
+            "run `{} {id} > ~/{id}.json`, then in the new directory `{} ~/{id}.json`, which takes it there",
+            command("export"),
+            command("import")
+        )
     }
 
     /// Returns the command that resumes a session.
