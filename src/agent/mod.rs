@@ -37,6 +37,7 @@ mod copilot;
 mod crush;
 mod database;
 mod document;
+mod droid;
 mod found;
 mod gemini;
 mod goose;

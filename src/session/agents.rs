@@ -23,6 +23,7 @@ macro_rules! agents {
                 Kimi kimi "Kimi CLI";
                 KimiCode kimicode "Kimi Code";
                 Cline cline "Cline CLI";
+                Droid droid "Factory's Droid";
                 Continue r#continue "Continue CLI";
                 Nanocoder nanocoder "Nanocoder";
                 Letta letta "Letta Code";

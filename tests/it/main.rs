@@ -32,6 +32,7 @@ mod crush;
 mod databases;
 mod delete;
 mod doctor;
+mod droid;
 mod examples;
 mod export;
 mod facts;
