@@ -31,8 +31,8 @@ pub(super) fn compact(json: &str) -> String {
 pub(super) struct Document {
     /// What is wanted of them.
     pub shape: Shape,
-    /// Reads a message; `None` when it is none.
-    pub turn: fn(&RawValue) -> Option<Turn>,
+    /// Reads an element of the list, which may hold a prompt and its reply; `None` when it is no message.
+    pub turns: fn(&RawValue) -> Option<Vec<Turn>>,
 }
 
 /// What the messages of a document add up to.
@@ -75,14 +75,14 @@ impl Sum {
             Field::Member(key, value) => {
                 self.members.insert((*key).to_owned(), (*value).to_owned());
             }
-            Field::Message(raw) => match (document.turn)(raw) {
-                Some(turn) => {
+            Field::Message(raw) => match (document.turns)(raw) {
+                Some(turns) => turns.into_iter().for_each(|turn| {
                     self.prompts += u64::from(turn.prompt().is_some());
                     self.replies += u64::from(turn.is_reply());
                     self.first_prompt = self.first_prompt.take().or_else(|| turn.prompt().map(str::to_owned));
                     self.newest = self.newest.max(turn.at);
                     self.model = turn.model.or_else(|| self.model.take());
-                }
+                }),
                 None => self.has_bad_messages = true,
             },
         }
@@ -158,7 +158,9 @@ impl Document {
     ) -> Result<(), PathError> {
         let (file, _) = fsio::open_regular(path)?;
         let is_whole = self.shape.each(file, &mut |field| match field {
-            Field::Message(raw) => (self.turn)(raw).into_iter().flat_map(|turn| turn.messages).try_for_each(&mut *see),
+            Field::Message(raw) => {
+                (self.turns)(raw).into_iter().flatten().flat_map(|turn| turn.messages).try_for_each(&mut *see)
+            }
             Field::Member(..) => ControlFlow::Continue(()),
         });
         let why = "it is cut off or damaged, so messages may be missing";
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_document_that_cannot_be_read_to_its_end_is_compared_with_none() {
-        let document = Document { shape: Shape { list: "messages", members: &[] }, turn: |_| None };
+        let document = Document { shape: Shape { list: "messages", members: &[] }, turns: |_| None };
         let dir = tempfile::tempdir().expect("a directory");
         let whole = r#"{"messages":[{"a":1},{"b":2}],"x":1}"#;
         let path = |name: &str, text: &str| {

@@ -26,6 +26,7 @@ use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
 pub(crate) mod about;
 mod aider;
 pub(crate) mod amplifier;
+mod auggie;
 pub(crate) mod cat;
 pub(crate) mod claude;
 mod cline;

@@ -24,6 +24,7 @@ macro_rules! agents {
                 KimiCode kimicode "Kimi Code";
                 Cline cline "Cline CLI";
                 Droid droid "Factory's Droid";
+                Auggie auggie "Auggie";
                 Continue r#continue "Continue CLI";
                 Nanocoder nanocoder "Nanocoder";
                 Letta letta "Letta Code";

@@ -14,6 +14,7 @@ mod absent;
 mod agents;
 mod aider;
 mod archive;
+mod auggie;
 mod backfill;
 mod bad_input;
 mod choosing;

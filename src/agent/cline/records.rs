@@ -66,9 +66,9 @@ impl<'a> Meta<'a> {
 const SHAPE: Shape = Shape { list: "messages", members: &["updated_at"] };
 
 /// The conversation of a session.
-pub(super) const LEAD: Document = Document { shape: SHAPE, turn: |raw| turn(raw, false) };
+pub(super) const LEAD: Document = Document { shape: SHAPE, turns: |raw| turn(raw, false).map(|turn| vec![turn]) };
 /// The conversation of a sub-agent, whose task is not marked as typed.
-pub(super) const SUBAGENT: Document = Document { shape: SHAPE, turn: |raw| turn(raw, true) };
+pub(super) const SUBAGENT: Document = Document { shape: SHAPE, turns: |raw| turn(raw, true).map(|turn| vec![turn]) };
 
 /// Returns what a person typed, without the mark around it.
 fn typed(text: &str) -> Option<&str> {

@@ -18,8 +18,10 @@ use crate::session::Role;
 const UNTITLED: &str = "Untitled Session";
 
 /// The conversation of a session.
-pub(super) const DOCUMENT: Document =
-    Document { shape: Shape { list: "history", members: &["sessionId", "title", "workspaceDirectory"] }, turn };
+pub(super) const DOCUMENT: Document = Document {
+    shape: Shape { list: "history", members: &["sessionId", "title", "workspaceDirectory"] },
+    turns: |raw| turn(raw).map(|turn| vec![turn]),
+};
 
 /// Returns a title that says something.
 pub(super) fn title<'a>(title: &'a Text<'_>) -> Option<&'a str> {

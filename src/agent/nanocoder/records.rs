@@ -14,7 +14,8 @@ use crate::session::Role;
 const MEMBERS: &[&str] = &["title", "createdAt", "lastAccessedAt", "model", "workingDirectory"];
 
 /// The conversation of a session.
-pub(super) const DOCUMENT: Document = Document { shape: Shape { list: "messages", members: MEMBERS }, turn };
+pub(super) const DOCUMENT: Document =
+    Document { shape: Shape { list: "messages", members: MEMBERS }, turns: |raw| turn(raw).map(|turn| vec![turn]) };
 
 fn turn(raw: &RawValue) -> Option<Turn> {
     let [role, content, calls] = members(Some(raw), ["role", "content", "tool_calls"]);
