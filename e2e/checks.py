@@ -44,7 +44,10 @@ class Checks:
 
     def by_prefix(self):
         """`resume` with the start of an id"""
-        length = next(at for at in range(1, len(self.here.id)) if not self.there.id.startswith(self.here.id[:at]))
+        lengths = (at for at in range(1, len(self.here.id)) if not self.there.id.startswith(self.here.id[:at]))
+        length = next(lengths, None)
+        if not length:
+            raise Skipped("its ids differ in the last character alone")
         self.here.resume(self.world.a, name=self.here.id[:max(length, 8)])
 
     def restored(self):

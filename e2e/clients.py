@@ -4,6 +4,7 @@ Where each keeps its sessions is said here once more, apart from rejoin's own kn
 witness.
 """
 
+import base64
 import json
 import os
 import sqlite3
@@ -36,7 +37,7 @@ class Client:
     id_of: object = lambda path: path.stem
     rows: tuple = ()  # or a database and a query of ids and what grows
     torn: bool = False  # its sessions are lines of JSON, so the last one can be torn
-    mended: bool = False  # and `doctor --fix` ends that line, because the client would write on in it
+    mended: bool = False  # and `doctor --fix` repairs that line first, because the client would write on in it or fail
     leaves_stubs: bool = False  # a resume in a later minute leaves a second file of the same id
     by_hand: bool = False  # it takes no session in, so a person types what `restore` says
     carried: bool = False  # `move` leaves it to the client's own export and import
@@ -96,6 +97,16 @@ def gemini_id(path):
             return json.loads(file.readline())["sessionId"]
     except (OSError, ValueError, KeyError):
         return path.stem
+
+
+# What its folders begin with, in base64; the other ones hold what each agent begins with, which stays empty.
+LETTA_FOLDER = "Y29udmVyc2F0aW9u"
+
+
+def letta_id(path):
+    """The id behind `conversation:`."""
+    name = path.parent.name
+    return base64.urlsafe_b64decode(name + "=" * (-len(name) % 4)).decode().partition(":")[2]
 
 
 MESSAGES = "select s.id, count(m.id) from session s left join message m on m.session_id = s.id group by s.id"
@@ -215,6 +226,12 @@ CLIENTS = [
         resumed_with=["--override-with-envs"],
         environment={"LLM_API_KEY": "none", "LLM_BASE_URL": "{url}/v1", "LLM_MODEL": f"openai/{MODEL}"},
         store=".openhands/conversations/*/base_state.json", id_of=folder, grows="event-*.json",
+    ),
+    Client(
+        "letta", "@letta-ai/letta-code", new=["--backend", "local", "--new-agent", "-m", f"lmstudio/{MODEL}", "-p", "{}"],
+        why_not_again="without a terminal it begins a new conversation each time",
+        environment={"LMSTUDIO_BASE_URL": "{url}/v1", "LETTA_CODE_TELEM": "0", "DISABLE_AUTOUPDATER": "1"},
+        store=f".letta/lc-local-backend/conversations/{LETTA_FOLDER}*/messages.jsonl", id_of=letta_id, torn=True, mended=True,
     ),
     Client(
         "omp", "@oh-my-pi/pi-coding-agent@18.2.3", besides=["bun"],

@@ -21,7 +21,7 @@ use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
 use command::{Command, as_last_argument, as_prompt_option};
 use relocation::{Act, DirMove, Relocation};
-use upkeep::{CwdRecords, Fold, Link, Retention, Strays};
+use upkeep::{CwdRecords, Fold, HalfLine, Link, Retention, Strays};
 
 pub(crate) mod about;
 mod aider;
@@ -256,10 +256,9 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
-    /// Returns whether the agent writes its next record on the last line of a transcript even where that was cut off, so
-    /// that what was said before is lost to it later.
-    fn writes_on_half_a_line(&self) -> bool {
-        false
+    /// Returns what the agent makes of a last line that was cut off.
+    fn at_half_a_line(&self) -> HalfLine {
+        HalfLine::PassedOver
     }
 
     /// Returns whether a server that resumes a session needs a session-info.json, which is then written first.

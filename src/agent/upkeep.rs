@@ -29,6 +29,17 @@ pub(crate) struct Stray {
     pub modified_at: Option<Timestamp>,
 }
 
+/// What an agent makes of a last line of a transcript that was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HalfLine {
+    /// It goes on with everything before.
+    PassedOver,
+    /// It writes its next record on it, so that what was said before is lost to it later.
+    WrittenOn,
+    /// It goes on with no session at all while one has such a line.
+    Failing,
+}
+
 /// What a stray is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StrayKind {

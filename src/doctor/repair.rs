@@ -11,6 +11,7 @@ use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step, Unp
 use crate::doctor::check::{Finding, Repair};
 use crate::doctor::survey::Survey;
 use crate::format::edit::Edit;
+use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Session};
 use crate::system::stamp;
 
@@ -119,11 +120,13 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
         }
         Repair::Trash { paths } => item.steps = trash(paths)?,
         Repair::EndLine { path } => {
-            let stamp = stamp::take(path).map_err(|error| error.to_string())?;
-            let edits = vec![Edit { at: stamp.size, removed: 0, inserted: b"\n".to_vec() }];
-            let contents = Contents::Edited { from: path.clone(), edits };
-            item.steps.push(Step::Write { path: path.clone(), contents, stamp: Some(Box::new(stamp)) });
+            item.steps.push(at_the_end(path, |size| Ok(Edit { at: size, removed: 0, inserted: b"\n".to_vec() }))?);
         }
+        Repair::CutLine { path } => item.steps.push(at_the_end(path, |size| {
+            let removed = length_of_half_a_line(path)?;
+            let at = size.checked_sub(removed).ok_or("it is being written to")?;
+            Ok(Edit { at, removed, inserted: Vec::new() })
+        })?),
         Repair::Fold { from, into } => {
             let number = copy_at(from).map(|(number, _)| number);
             if session.zip(number).and_then(|(session, number)| survey.copy_facts(session, number)?.fold)
@@ -138,6 +141,26 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
         }
     }
     Ok(item)
+}
+
+/// Plans an edit at the end of a file; the size of the file is told.
+fn at_the_end(path: &Path, edit: impl FnOnce(u64) -> Result<Edit, String>) -> Result<Step, String> {
+    let stamp = stamp::take(path).map_err(|error| error.to_string())?;
+    let contents = Contents::Edited { from: path.to_owned(), edits: vec![edit(stamp.size)?] };
+    Ok(Step::Write { path: path.to_owned(), contents, stamp: Some(Box::new(stamp)) })
+}
+
+/// Returns how long the last line of a file is, which has no end.
+fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
+    let mut length = None;
+    let last = Jsonl::open(path).and_then(|file| {
+        file.lines_backward(|line, is_ended| {
+            length = (!is_ended).then_some(line.len() as u64);
+            true
+        })
+    });
+    last.map_err(|error| error.to_string())?;
+    length.ok_or_else(|| "its last line has an end".to_owned())
 }
 
 fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {

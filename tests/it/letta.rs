@@ -165,6 +165,31 @@ fn it_goes_and_comes_back_with_its_agent() {
 }
 
 #[test]
+fn a_line_that_was_cut_off_goes_before_any_conversation_is_resumed() {
+    let world = World::new();
+    world.install("letta", "");
+    turn(&world, 1);
+    let path = turn(&world, 2).join("messages.jsonl");
+    let whole = std::fs::read_to_string(&path).expect("a file");
+    let cut_off = format!("{whole}{{\"id\":\"ui-msg-9\",\"ro");
+    put(&path, &cut_off);
+    let command = "rejoin doctor --fix --check torn-transcript";
+    let refused = world.rejoin(["resume", "local-conv-1", "--prompt", "go on"]).code(7).stderr();
+    assert!(refused.contains(command), "the other one is what it fails on: {refused}");
+    let found = world.rejoin(["doctor", "--json"]).code(4).stdout();
+    assert!(found.contains(command) && found.contains("fails on every session of this store"), "{found}");
+    world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), whole);
+    world.rejoin(["resume", "local-conv-1", "--prompt", "go on"]).code(0);
+    world.rejoin(["undo", "--yes"]).code(0);
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), cut_off);
+    // A whole record without an end gets one, before the next is written on the same line.
+    put(&path, whole.trim_end());
+    world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), whole);
+}
+
+#[test]
 fn what_is_damaged_hides_nothing_else() {
     let world = World::new();
     let path = |n: u32, name: &str| folder(&world, &format!("conversation:local-conv-{n}")).join(name);

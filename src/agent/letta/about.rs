@@ -10,7 +10,7 @@ pub(crate) const ABOUT: About = About {
     launch_dir: "the last directory that it was told of, in the text that it puts before a prompt at each start",
     elsewhere: "it goes on with the session in the caller's directory",
     starts: "`letta --backend local --conversation ID`, with `-p TEXT` for one prompt; not if the agent that the conversation \
-        belongs to is gone",
+        belongs to is gone, or while the last line of any conversation is cut off, on which it fails in all of them",
     in_use: "it keeps no lock: a change of the last two minutes means maybe",
     deletes: "nothing",
     writes: "nothing",

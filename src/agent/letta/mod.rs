@@ -15,6 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::{Agent, Command, Found, ReadContext, is_there};
 use crate::agent::pi::records::is_session_id;
+use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::record;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
@@ -150,10 +151,21 @@ impl Agent for Letta {
     fn check_start(&self, copy: &Copy, _dir: &Path) -> Result<(), String> {
         let agent =
             agent_path(&copy.place).map_err(|error| format!("which agent it belongs to cannot be told: {error}"))?;
-        match agent.filter(|path| !is_there(path)) {
-            Some(gone) => Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display())),
-            None => Ok(()),
+        if let Some(gone) = agent.filter(|path| !is_there(path)) {
+            return Err(format!("the agent that it belongs to is gone ({} is not there)", gone.display()));
         }
+        // It reads every conversation at its start.
+        let torn = self.locate(&copy.place.store).places.into_iter().find(is_torn);
+        let Some(torn) = torn.map(|torn| messages_path(&torn)) else { return Ok(()) };
+        Err(format!(
+            "the last line of {} was cut off, and Letta Code fails on every session while it is there; when nothing was \
+             written to it for two minutes, run `rejoin doctor --fix --check torn-transcript`",
+            torn.display()
+        ))
+    }
+
+    fn at_half_a_line(&self) -> HalfLine {
+        HalfLine::Failing
     }
 
     fn is_state(&self, name: &str) -> bool {
@@ -240,6 +252,19 @@ fn agent_path(place: &Located) -> Result<Option<PathBuf>, PathError> {
     let conversation: Conversation<'_> = record(&bytes).unwrap_or_default();
     let name = conversation.agent_id.filled().map(|id| URL_SAFE_NO_PAD.encode(id));
     Ok(name.map(|name| place.store.root.join("agents").join(format!("{name}.json"))))
+}
+
+/// Returns whether the last line of a session was cut off.
+fn is_torn(place: &Located) -> bool {
+    let mut is_torn = false;
+    if let Ok(Some(file)) = Jsonl::open_if_present(&messages_path(place)) {
+        // What cannot be read is not known to be torn.
+        let _ = file.lines_backward(|line, is_ended| {
+            is_torn = !is_ended && Line::parse(line).is_none();
+            true
+        });
+    }
+    is_torn
 }
 
 fn messages_path(place: &Located) -> PathBuf {

@@ -21,6 +21,7 @@ use super::{
     is_there,
 };
 use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line, each_message};
@@ -249,9 +250,9 @@ impl Agent for Qwen {
         Ok(relocation::relocation(store, mapping))
     }
 
-    fn writes_on_half_a_line(&self) -> bool {
+    fn at_half_a_line(&self) -> HalfLine {
         // Measured on 0.24.4: the line is then no record, and the one behind it has lost its parent.
-        true
+        HalfLine::WrittenOn
     }
 
     fn warning(&self, copy: &Copy) -> Option<String> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::agent;
+use crate::agent::upkeep::HalfLine;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
@@ -172,17 +173,22 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
     if session.copy().liveness != Liveness::Idle {
         return None;
     }
+    let agent = agent::by_kind(session.agent);
+    let half_line = agent.map_or(HalfLine::PassedOver, |agent| agent.at_half_a_line());
     let (severity, evidence, measured) = match lines.last {
         LastLine::Ended => return None,
-        LastLine::CutOff => (
-            Severity::Warning,
-            format!(
+        LastLine::CutOff => {
+            let effect = match half_line {
+                HalfLine::Failing => ", but its agent fails on every session of this store while that line is there",
+                HalfLine::PassedOver | HalfLine::WrittenOn => "",
+            };
+            let evidence = format!(
                 "The last line of the transcript of {} was cut off, so its last record is lost; everything before it is \
-                 intact.",
+                 intact{effect}.",
                 name(session)
-            ),
-            "half a record",
-        ),
+            );
+            (Severity::Warning, evidence, "half a record")
+        }
         LastLine::WithoutNewline => (
             Severity::Info,
             format!(
@@ -195,11 +201,13 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
     };
     let finding =
         transcript(session, Code::TornTranscript, severity, evidence).measured(measured, "a newline at the end");
-    let place = &session.copy().place;
-    let path = agent::by_kind(session.agent).filter(|agent| agent.writes_on_half_a_line());
-    Some(match path.and_then(|agent| agent.transcript(place)) {
-        Some(path) => finding.repaired_by(Repair::EndLine { path }),
-        None => finding.resumed(session),
+    let path = agent.and_then(|agent| agent.transcript(&session.copy().place));
+    Some(match (half_line, path) {
+        (HalfLine::PassedOver, _) | (_, None) => finding.resumed(session),
+        (HalfLine::Failing, Some(path)) if lines.last == LastLine::CutOff => {
+            finding.repaired_by(Repair::CutLine { path })
+        }
+        (_, Some(path)) => finding.repaired_by(Repair::EndLine { path }),
     })
 }
 
@@ -217,7 +225,9 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
         parts.push(format!("{} (in line {known}{more})", records(lines.lost_count, "record whose parent is missing")));
     }
     let measured = parts.join(" and ");
+    let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.at_half_a_line() == HalfLine::Failing);
     let effect = match (lines.bad_count, lines.lost_count) {
+        (_, 0) if fails => "Its agent fails on every session of this store while there is such a line.",
         (_, 0) => "Its agent skips such lines.",
         _ => "Its agent does not see what comes before a record whose parent is missing.",
     };

@@ -83,6 +83,11 @@ pub(crate) enum Repair {
         /// The transcript.
         path: PathBuf,
     },
+    /// The last line of a transcript, which was cut off, is taken out.
+    CutLine {
+        /// The transcript.
+        path: PathBuf,
+    },
 }
 
 impl Finding {

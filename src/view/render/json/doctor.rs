@@ -130,6 +130,7 @@ impl<'a> From<&'a Repair> for RepairJson<'a> {
             Repair::Trash { paths } => ("trash", paths.iter().map(PathBuf::as_path).collect()),
             Repair::Fold { from, into } => ("fold", vec![from, into]),
             Repair::EndLine { path } => ("end-line", vec![path]),
+            Repair::CutLine { path } => ("cut-line", vec![path]),
         };
         Self { kind, paths: paths.into_iter().map(PathJson::from).collect() }
     }
