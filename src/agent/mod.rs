@@ -276,6 +276,12 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
+    /// Says what the agent's own list goes on showing when a session has gone, and what takes it off there; `ID` stands for
+    /// the session.
+    fn still_lists(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns whether the agent goes on with a session in its launch directory only, and asks in any other: without
     /// a terminal it then does nothing, and calls that a success.
     fn asks_elsewhere(&self) -> bool {

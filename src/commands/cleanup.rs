@@ -111,6 +111,7 @@ fn clean_up(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
     let mut report = plan.report(args, Some(&outcome), &purged, env);
     report.change.is_permanent = is_permanent;
     plan.print(args, &report, env, ui)?;
+    removal::say_what_is_still_listed(&plan.change, &outcome, ui);
     let is_left = |done: &ItemResult| matches!(done, ItemResult::Skipped(_));
     let has_failed = report.change.summary().failed > 0
         || plan.handed_done.iter().any(is_left)

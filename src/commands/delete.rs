@@ -50,6 +50,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let (handed, handed_done) = (handed.as_slice(), handed_done.as_slice());
     let report = Report { change: &change, outcome: outcome.as_ref(), is_permanent, handed, handed_done };
     ui.answer(args.format, env, &report)?;
+    outcome.iter().for_each(|outcome| removal::say_what_is_still_listed(&change, outcome, ui));
     failed.iter().for_each(|why| ui.warn(&format!("the trash could not be purged: {why}")));
     let is_whole = failed.is_empty() && handed_done.iter().all(|done| *done == ItemResult::Done);
     Ok(if is_whole { change::exit(outcome.as_ref()) } else { Exit::Partial })

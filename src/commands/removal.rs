@@ -1,10 +1,10 @@
 //! What the verbs that remove sessions share: who is asked, and what becomes of the trash.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::agent::{self, Agent};
-use crate::change::apply::run::Outcome;
+use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::trash::{self, Purge, Purged};
 use crate::change::pins::Pins;
@@ -17,7 +17,7 @@ use crate::error::{Exit, PathError, Refusal};
 use crate::format::{command_line, text};
 use crate::scan::{Places, Wanted};
 use crate::session::select::{Filter, Selector};
-use crate::session::{Located, Session};
+use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 use crate::view::render::confirm;
@@ -88,6 +88,22 @@ pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> R
         outcome.run = None;
     }
     Ok(purged)
+}
+
+/// Says whose own lists go on showing what was taken away, once for each agent.
+pub(super) fn say_what_is_still_listed(change: &Change, outcome: &Outcome, ui: &mut Ui) {
+    let mut gone: BTreeMap<AgentKind, Vec<&str>> = BTreeMap::new();
+    let done = change.items.iter().zip(&outcome.done).filter(|(_, done)| **done == ItemResult::Done);
+    for (agent, id) in done.filter_map(|(item, _)| item.about.session()) {
+        gone.entry(agent).or_default().push(id);
+    }
+    for (agent, ids) in gone {
+        match (agent::by_kind(agent).and_then(Agent::still_lists), ids.as_slice()) {
+            (Some(words), [id]) => ui.note(&words.replace("ID", id)),
+            (Some(words), _) => ui.note(words),
+            (None, _) => {}
+        }
+    }
 }
 
 /// Returns those copies that are files of their directories: a look at the stores does not find them.

@@ -114,6 +114,22 @@ fn a_sub_agent_is_part_of_its_parents_folder() {
 }
 
 #[test]
+fn who_removes_sessions_is_told_that_its_own_list_goes_on_showing_them() {
+    let world = World::new();
+    for id in [ID, "1769940000002_bbbbb", "1769940000003_ccccc"] {
+        add(&world, id, &json!({}), &[typed("look"), reply("ok")]);
+    }
+    let said = world.rejoin(["delete", ID, "--dry-run"]).code_is_one_of(&[0, 4]).stderr();
+    assert!(!said.contains("goes on listing"), "{said}");
+    let said = world.rejoin(["delete", ID, "--yes"]).code(0).stderr();
+    let command = format!("`cline history delete --session-id {ID}`");
+    assert!(said.contains("Cline CLI goes on listing what was removed") && said.contains(&command), "{said}");
+    let said =
+        world.rejoin(["cleanup", "--older-than", "1d", "--keep-last", "0", "--allow-all", "--yes"]).code(0).stderr();
+    assert_eq!(said.matches("`cline history delete --session-id ID`").count(), 1, "{said}");
+}
+
+#[test]
 fn it_is_resumed_in_its_directory_and_only_in_a_terminal() {
     let world = World::new();
     world.install("cline", "");

@@ -14,7 +14,7 @@ pub(crate) const ABOUT: About = About {
     in_use: "its hub keeps no mark of one session: `status` running or idle while the process in `pid` is there means maybe, and so \
         does a change of the last two minutes",
     deletes: "nothing",
-    writes: "nothing; the row in its `sessions.db` stays when a folder goes, and `cline history delete --session-id ID` \
-        removes both",
+    writes: "nothing; the row in its `sessions.db` stays when a folder goes, so its own list goes on showing the session; \
+        `cline history delete --session-id ID` removes either or both",
     facts: "measured on 3.0.65; `$CLINE_DIR` by its code",
 };

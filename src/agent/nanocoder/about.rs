@@ -13,6 +13,7 @@ pub(crate) const ABOUT: About = About {
     in_use: "it keeps no lock: a change of the last two minutes means maybe",
     deletes: "at each start, what was not resumed for 30 days (`nanocoder.sessions.retentionDays` in \
         `~/.config/nanocoder/nanocoder-preferences.json`), and at each new session all but the newest 100",
-    writes: "nothing; the entry in `sessions.json` stays when a session goes",
+    writes: "nothing; the entry in `sessions.json` stays when a session goes, so its own list goes on showing it for as long as it \
+        would have kept it, and says `Session not found`",
     facts: "measured on 1.25.2; the settings by its code",
 };
