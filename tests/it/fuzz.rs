@@ -203,9 +203,13 @@ impl Arena {
     /// Adds the sessions of the agents that have a sample in their own folders, under another id each time.
     fn add_samples(&mut self, n: u32) {
         let number = n.to_string();
+        let kimicode = |n| format!("session_{}", id(n));
         for (agent, id, other) in [
+            ("auggie", &*id(1), id(n)),
             ("cline", "1769940000000_river", format!("176994000000{n}_river")),
-            ("continue", &*id(1), id(n)),
+            ("continue", &id(1), id(n)),
+            ("droid", &id(1), id(n)),
+            ("kimicode", &kimicode(1), kimicode(n)),
             ("letta", "no id that can be replaced", number),
             ("nanocoder", &id(1), id(n)),
             ("omp", "01a1f000-0000-7000-8000-000000000001", format!("01a1f000-0000-7000-8000-00000000000{n}")),
