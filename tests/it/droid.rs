@@ -105,6 +105,7 @@ fn its_first_record_its_folder_and_its_settings_tell_which_kind_it_is() {
         ("i-unused", Kind::Empty),
     ];
     assert_eq!(kinds, expected);
+    assert!(listed.iter().all(|session| session.title.is_none()), "nobody has named them");
     for (id, kind) in expected {
         assert_eq!(world.rejoin(["show", id, "--json"]).code(0).json::<Details>().session.kind, kind, "{id}");
     }

@@ -10,6 +10,8 @@ use crate::format::content::{Block, blocks};
 use crate::format::json::{Flag, Text, list, record, text_in};
 use crate::session::{Message, Role};
 
+/// What it calls a session that nobody and no model has named.
+const UNTITLED: [&str; 3] = ["New Session", "Untitled", "Generating title…"];
 /// What it puts into prompts that nobody typed.
 const PUT_IN: [(&str, &str); 2] =
     [("<system-reminder>", "</system-reminder>"), ("<system-notification>", "</system-notification>")];
@@ -80,9 +82,10 @@ impl<'a> Record<'a> {
         self.decomp_session_type.get() == Some("worker")
     }
 
-    /// Returns what Droid's list shows.
+    /// Returns what Droid's list shows, if that says something.
     pub(super) fn title(&self) -> Option<&str> {
-        self.session_title.filled().or(self.title.filled())
+        let is_title = |title: &&str| !UNTITLED.iter().any(|none| title.eq_ignore_ascii_case(none));
+        [&self.session_title, &self.title].into_iter().filter_map(Text::filled).find(is_title)
     }
 
     /// Returns when it was written.
