@@ -68,8 +68,6 @@ fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["--version"],
         vec!["generate", "man", "rejoin"],
         vec!["generate", "completions", "bash"],
-        vec!["generate", "schema", "session"],
-        vec!["generate", "schema", "doctor"],
     ]
 }
 

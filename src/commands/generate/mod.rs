@@ -2,22 +2,18 @@
 
 mod examples;
 mod man;
+#[cfg(debug_assertions)]
+mod schemas;
 
 use std::io::Write;
 
 use clap::{Command, CommandFactory as _, ValueEnum as _};
-use schemars::{Schema, schema_for};
-use strum::VariantArray as _;
 
 use crate::cli::{Cli, GenerateArgs, Generated};
 use crate::commands::complete::{SHELLS, registration};
 use crate::error::{Exit, Refusal};
-use crate::session::{AgentKind, Message};
-use crate::view::render::answer::document_schema;
-use crate::view::render::columns::Engine;
-use crate::view::render::{
-    agents, archive, cleanup, config, hook, hosts, json, list, pins, relocate, save, search, stats, stores, trash, undo,
-};
+use crate::session::AgentKind;
+use crate::view::render::agents;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -28,8 +24,10 @@ pub(crate) fn run(args: &GenerateArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
             let text = match args.what {
                 Generated::Man => man::page(name)?,
                 Generated::Completions => completions(name)?,
-                Generated::Schema => schema(name)?.into_bytes(),
-                Generated::Columns => columns(name)?.into_bytes(),
+                #[cfg(debug_assertions)]
+                Generated::Schema => schemas::schema(name)?.into_bytes(),
+                #[cfg(debug_assertions)]
+                Generated::Columns => schemas::columns(name)?.into_bytes(),
                 Generated::Agents => {
                     AgentKind::from_str(name, false).map(agents::markdown).unwrap_or_default().into_bytes()
                 }
@@ -53,8 +51,10 @@ fn names(what: Generated) -> Vec<String> {
             pages
         }
         Generated::Completions => ["bash", "elvish", "fish", "powershell", "zsh"].map(str::to_owned).to_vec(),
-        Generated::Schema => schemas().map(|(name, ..)| name.to_owned()).to_vec(),
-        Generated::Columns => Engine::VARIANTS.iter().map(|engine| engine.name().to_owned()).collect(),
+        #[cfg(debug_assertions)]
+        Generated::Schema => schemas::names(),
+        #[cfg(debug_assertions)]
+        Generated::Columns => schemas::engines(),
         Generated::Agents => AgentKind::value_variants().iter().map(|kind| kind.name().to_owned()).collect(),
     }
 }
@@ -77,59 +77,4 @@ fn command_of<'c>(command: &'c Command, name: &str) -> Option<&'c Command> {
 
 fn completions(shell: &str) -> std::io::Result<Vec<u8>> {
     SHELLS.completer(shell).map_or_else(|| Ok(Vec::new()), registration)
-}
-
-fn schema(name: &str) -> anyhow::Result<String> {
-    let schema = schemas().into_iter().find(|(known, ..)| *known == name);
-    let schema = schema.map(|(_, kind, fields)| document_schema(kind, fields));
-    Ok(serde_json::to_string_pretty(&schema)? + "\n")
-}
-
-/// Returns what holds the sessions of many machines in an engine.
-fn columns(name: &str) -> anyhow::Result<String> {
-    let schema = serde_json::to_value(schema_for!(list::SessionListJson<'_>))?;
-    let engine = Engine::VARIANTS.iter().find(|engine| engine.name() == name);
-    let comment = "-- Made by `.ci/generate` from the JSON schema of `rejoin list --json`.\n";
-    Ok(engine.map(|engine| format!("{comment}{}", engine.sessions(&schema))).unwrap_or_default())
-}
-
-/// Returns each answer's name, its kinds and the fields that are its own.
-fn schemas() -> [(&'static str, &'static str, Schema); 30] {
-    type Messages = Option<Vec<Message>>;
-    [
-        ("session-list", "`session-list`.", schema_for!(list::SessionListJson<'_>)),
-        ("agent-list", "`agent-list`.", schema_for!(stores::AgentListJson<'_>)),
-        ("stats", "`stats`.", schema_for!(stats::StatsJson<'_>)),
-        ("session", "`session`.", schema_for!(json::SessionDetailsJson<'_, Messages>)),
-        ("search", "`search`.", schema_for!(search::SearchJson<'_>)),
-        ("resume-plan", "`resume-plan`.", schema_for!(json::ResumePlanJson<'_>)),
-        ("last-launch", "`last-launch`.", schema_for!(json::LastLaunchJson<'_>)),
-        ("backfill", "`backfill-plan` for a dry run, else `backfill-outcome`.", schema_for!(json::BackfillJson<'_>)),
-        ("undo", "`undo-plan` for a dry run, else `undo-outcome`.", schema_for!(undo::UndoJson<'_>)),
-        ("run-list", "`run-list`.", schema_for!(undo::RunListJson<'_>)),
-        ("trash-list", "`trash-list`.", schema_for!(trash::TrashListJson<'_>)),
-        ("purge", "`purge-plan` for a dry run, else `purge-outcome`.", schema_for!(trash::PurgeJson<'_, &[String]>)),
-        ("doctor", "`doctor-report`.", schema_for!(json::doctor::DoctorJson<'_>)),
-        ("doctor-checks", "`doctor-checks`.", schema_for!(json::doctor::ChecksJson)),
-        (
-            "doctor-fix",
-            "`doctor-fix-plan` for a dry run, else `doctor-fix-outcome`.",
-            schema_for!(json::change::FixJson<'_>),
-        ),
-        ("move", "`move-plan` for a dry run, else `move-outcome`.", schema_for!(relocate::MoveJson<'_>)),
-        ("move-map", "`move-map`.", schema_for!(relocate::MoveMapJson<'_>)),
-        ("change", "`change-plan` for a dry run, else `change-outcome`.", schema_for!(json::change::ChangeJson<'_>)),
-        ("archive", "`archive-plan` for a dry run, else `archive-outcome`.", schema_for!(archive::ArchiveJson<'_>)),
-        ("archive-list", "`archive-list`.", schema_for!(archive::ArchiveListJson<'_>)),
-        ("archive-verify", "`archive-verify`.", schema_for!(archive::VerifyJson<'_>)),
-        ("archived-session", "`archived-session`.", schema_for!(archive::ArchivedSessionJson<'_, Messages>)),
-        ("cleanup", "`cleanup-plan` for a dry run, else `cleanup-outcome`.", schema_for!(cleanup::CleanupJson<'_>)),
-        ("config", "`config`.", schema_for!(config::ConfigJson<'_>)),
-        ("pins", "`pin-outcome`, or `pin-list` for `--list`.", schema_for!(pins::Pins<'_>)),
-        ("save-outcome", "`save-outcome`.", schema_for!(save::SaveJson<'_>)),
-        ("hook-change", "`hook-plan` with `--dry-run`, else `hook-outcome`.", schema_for!(hook::HookChangeJson<'_>)),
-        ("hook-status", "`hook-status`.", schema_for!(hook::HookStatusJson)),
-        ("host-answers", "`host-answers`.", schema_for!(hosts::HostAnswersJson<'_>)),
-        ("error", "`error`.", schema_for!(json::ErrorJson<'_>)),
-    ]
 }
