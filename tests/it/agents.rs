@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::contract::{Session, names};
+use crate::contract::changes::Move;
+use crate::contract::{DoctorReport, Session, Severity, names};
 use crate::facts::{copy_tree, corpora};
 use crate::fixtures::ordinary;
 use crate::generated::assert_part;
-use crate::picture::picture;
+use crate::picture::{picture, picture_of_stores};
+use crate::undo::assert_same;
 use crate::world::World;
 
 /// Files that name an agent because it is what they are for.
@@ -85,6 +87,51 @@ fn an_ordinary_session_of_every_agent_is_listed_shown_found_and_resumed() {
         assert!(!resumed.trim().is_empty(), "{agent}");
         world.rejoin(["doctor", "--agent", agent]).code_is_one_of(&[0, 4]);
         assert!(before == picture(&world.home()), "{agent}: looking has changed something");
+    }
+}
+
+#[test]
+fn every_agents_ordinary_session_follows_its_directory_or_says_why_not_and_comes_back_by_undo() {
+    for agent in names() {
+        let world = World::new();
+        let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
+        // Aider's file lies in the project, and goes where that goes.
+        if !can_be_read || *agent == "aider" || !ordinary::write(agent, &world) {
+            continue;
+        }
+        let session = || world.rejoin(["list", "--agent", agent, "--all", "--json"]).code(0).sessions().remove(0);
+        let (id, old) = (session().id, session().launch_path().expect("a directory").to_owned());
+        let new = world.dir("the new place");
+        let new = new.to_str().expect("a path in UTF-8");
+        let found = || {
+            let report: DoctorReport =
+                world.rejoin(["doctor", "--agent", agent, "--json"]).code_is_one_of(&[0, 4]).json();
+            report
+                .findings
+                .into_iter()
+                .filter(|found| found.severity != Severity::Info)
+                .map(|found| found.code)
+                .collect()
+        };
+        let known: Vec<String> = found();
+        let before = picture_of_stores(&world.home());
+        let answer = world.rejoin(["move", &old, new, "--agent", agent, "--yes", "--json"]).code_is_one_of(&[0, 3]);
+        let done: Move = answer.json();
+        if let [left] = done.unplanned.as_slice() {
+            assert!(left.reason.len() > 20, "{agent}: {}", left.reason);
+            assert_same(&before, &picture_of_stores(&world.home()), agent);
+            continue;
+        }
+        assert_eq!((done.failed, done.unplanned.len()), (0, 0), "{agent}");
+        assert_eq!(session().launch_path(), Some(new), "{agent}");
+        let shown = world.rejoin(["show", &id]).code(0).stdout();
+        assert!(shown.contains("the new place"), "{agent}: {shown}");
+        let resumed = world.rejoin(["resume", &id, "--print"]).code(0).stdout();
+        assert!(resumed.contains("the new place"), "{agent}: {resumed}");
+        assert_eq!(found(), known, "{agent}");
+        world.rejoin(["undo"]).code(0);
+        assert_same(&before, &picture_of_stores(&world.home()), agent);
+        assert_eq!(session().launch_path(), Some(old.as_str()), "{agent}");
     }
 }
 

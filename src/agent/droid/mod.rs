@@ -12,9 +12,11 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, as_last_argument, is_there, stores};
 use crate::agent::pi::records::is_session_id;
+use crate::agent::relocation::{DirMove, Moved, Relocation};
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
+use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -90,20 +92,39 @@ impl Agent for Droid {
         Ok(Command { argv, last: as_last_argument(prompt), unset: Vec::new(), then_type: None })
     }
 
+    fn relocation<'a>(
+        &'a self,
+        _store: &'a Store,
+        _moves: &'a [DirMove],
+        _mapping: &'a Mapping,
+        _env: &'a Env,
+    ) -> Result<Relocation<'a>, String> {
+        // Where its own is gone, it stays where it is started.
+        Ok(Relocation::of_each(|copy, dir| {
+            goes_on_in(copy, dir)?;
+            Ok(Moved { acts: Vec::new(), is_kept: true })
+        }))
+    }
+
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
-        let own = copy.last_dir.as_ref().and_then(|own| own.value.canonicalize().ok());
-        match own.filter(|own| dir.canonicalize().is_ok_and(|dir| dir != *own)) {
-            Some(own) => Err(format!(
-                "Droid goes on in {}, wherever it is started; `droid --resume {} --cwd DIR` takes it elsewhere",
-                own.display(),
-                copy.place.id
-            )),
-            None => Ok(()),
-        }
+        goes_on_in(copy, dir)
     }
 
     fn is_state(&self, name: &str) -> bool {
         name.ends_with(SETTINGS)
+    }
+}
+
+/// Says why a session does not go on in a directory: its own is there, and is another one.
+fn goes_on_in(copy: &Copy, dir: &Path) -> Result<(), String> {
+    let own = copy.last_dir.as_ref().and_then(|own| own.value.canonicalize().ok());
+    match own.filter(|own| dir.canonicalize().map_or(true, |dir| dir != *own)) {
+        Some(own) => Err(format!(
+            "Droid goes on in {}, wherever it is started; `droid --resume {} --cwd DIR` takes it elsewhere",
+            own.display(),
+            copy.place.id
+        )),
+        None => Ok(()),
     }
 }
 
