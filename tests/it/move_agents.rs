@@ -300,11 +300,15 @@ fn a_session_in_use_is_left_and_the_others_go() {
 
 #[test]
 fn directories_inside_of_one_another_links_and_odd_names_make_no_difference() {
+    // Where the worlds lie in memory, this is another file system.
+    let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let on_disk = on_disk.path().canonicalize().expect("a directory").join("app");
     for (old, new) in [
         ("work/app", "work/app/sub"),
         ("work/app/sub", "work/app"),
         ("work/App", "work/app"),
         ("work/ünï \"q\" $HOME", "work/it's: a #b"),
+        ("work/app", on_disk.to_str().expect("a path in UTF-8")),
     ] {
         let world = World::new();
         let (old, new) = (world.root().join(old), world.root().join(new));
