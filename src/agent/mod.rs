@@ -2,7 +2,7 @@
 //!
 //! An agent is one folder here and one line in `session::agents`. Everything here reads; nothing writes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
-use crate::session::{Belongings, Comparison, Copy, Located, Message, Store};
+use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
 use command::{Command, as_last_argument, as_prompt_option};
 use relocation::{Act, DirMove, Relocation};
@@ -77,6 +77,17 @@ pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_wr
 
 /// Returns what belongs to a copy, as [`Agent::belongings`] does.
 pub(crate) type FindBelongings<'a> = Box<dyn Fn(&Located) -> Result<Belongings, String> + Sync + 'a>;
+
+/// Returns a function that finds what belongs to any of these copies; it reads shared directories once, before.
+pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> FindBelongings<'static> {
+    let mut roots: BTreeMap<AgentKind, BTreeSet<&Path>> = BTreeMap::new();
+    for place in places {
+        roots.entry(place.agent()).or_default().insert(&place.store.root);
+    }
+    let find = |(kind, roots): (&AgentKind, _)| Some((*kind, by_kind(*kind)?.belongings_in(roots)));
+    let find: BTreeMap<AgentKind, FindBelongings<'static>> = roots.iter().filter_map(find).collect();
+    Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
+}
 
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub(crate) trait Agent: Listed + Sync {

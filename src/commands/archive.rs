@@ -110,10 +110,9 @@ pub(super) fn inner(sessions: &[Session]) -> BTreeSet<(AgentKind, String)> {
         return BTreeSet::new();
     }
     let copies = sessions.iter().flat_map(|session| &session.copies);
-    let belongings = copies.filter(|copy| copy.kind != SessionKind::Subagent).filter_map(|copy| {
-        let belongings = agent::by_kind(copy.place.agent())?.belongings(&copy.place).ok()?;
-        Some(belongings.own.into_iter().chain(belongings.shared))
-    });
+    let copies = copies.filter(|copy| copy.kind != SessionKind::Subagent);
+    let find = agent::belongings_of(copies.clone().map(|copy| &copy.place));
+    let belongings = copies.filter_map(|copy| find(&copy.place).ok()).map(|it| it.own.into_iter().chain(it.shared));
     let paths: HashSet<PathBuf> = belongings.flatten().collect();
     let is_inner = |path: &Path| path.ancestors().any(|path| paths.contains(path));
     let inner = subagents.into_iter().filter(|session| session.copies.iter().all(|copy| is_inner(&copy.place.path)));

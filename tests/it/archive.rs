@@ -251,6 +251,9 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
     put(&path, &text);
     assert!(text.len() > 2_500_000);
 
+    let plan = || -> Archive { world.rejoin(["archive", &id(1), "--dry-run", "--json"]).code(0).json() };
+    let all = text.len() as u64;
+    assert_eq!((plan().items[0].result, plan().size_bytes, plan().stored_bytes), (ArchiveResult::Planned, all, all));
     let first: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((first.items[0].result, first.items[0].state), (ArchiveResult::Archived, Some(1)));
     let (dir, size) = (archive_dir(&world), text.len() as u64);
@@ -264,9 +267,13 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
     assert_eq!(archive_bytes(&dir), before);
     assert!(differences(&kept, &picture(&dir.join("blobs"))).is_empty());
 
+    put(&path, &text);
+    assert_eq!((plan().items[0].result, plan().stored_bytes), (ArchiveResult::Unchanged, 0), "only its time is new");
     let more = noise(10_000, 40);
     text.push_str(&more);
     put(&path, &text);
+    let last_chunk = text.len() as u64 % (1024 * 1024);
+    assert_eq!((plan().items[0].result, plan().stored_bytes), (ArchiveResult::Planned, last_chunk));
     let third: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((third.items[0].result, third.items[0].state), (ArchiveResult::Archived, Some(2)));
     let grown = archive_bytes(&dir) - before;

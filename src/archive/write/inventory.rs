@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::Agent;
 use crate::archive::manifest::{CopyAt, Role};
-use crate::session::{Copy, Session};
+use crate::session::{Belongings, Copy, Located, Session};
 use crate::system::stamp::modified;
 
 /// How often a session is copied again because it changed while it was copied.
@@ -109,7 +109,11 @@ pub(super) fn settled<S: PartialEq, T>(
 }
 
 /// Looks at everything that belongs to a session, of every copy of it.
-pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Inventory, InventoryError> {
+pub(super) fn look(
+    session: &Session,
+    agent: &dyn Agent,
+    find: impl Fn(&Located) -> Result<Belongings, String>,
+) -> Result<Inventory, InventoryError> {
     let mut inventory = Inventory { stores: Vec::new(), copies: Vec::new(), pieces: Vec::new() };
     let mut paths: BTreeMap<(usize, PathBuf), Role> = BTreeMap::new();
     for (at, copy) in session.copies.iter().enumerate() {
@@ -136,7 +140,7 @@ pub(super) fn look(session: &Session, agent: &dyn Agent) -> Result<Inventory, In
             inventory.pieces.push(InventoryEntry { store, path, role: Role::Own, kind: Kind::Rows(at), state });
             continue;
         }
-        let belongings = agent.belongings(place).map_err(InventoryError::Refused)?;
+        let belongings = find(place).map_err(InventoryError::Refused)?;
         let companions = agent.companions(place);
         let lists = [(Role::Own, &belongings.own), (Role::Shared, &belongings.shared), (Role::Companion, &companions)];
         for (role, path) in lists.into_iter().flat_map(|(role, paths)| paths.iter().map(move |path| (role, path))) {

@@ -6,11 +6,15 @@
 mod inventory;
 mod session;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::agent;
 use crate::archive::Archive;
 use crate::archive::store::{dirs, entries};
 use crate::archive::verify::blobs;
@@ -18,10 +22,13 @@ use crate::change::apply::lock::Lock;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
 use crate::error::{Exit, PathError, Refusal};
-use crate::session::{Liveness, Session};
+use crate::session::{Belongings, Liveness, Located, Session};
 use crate::system::disk::{self, Disk, For, System};
 use crate::system::env::Env;
 use session::Writer;
+
+/// How many sessions are planned at once.
+const PART: usize = 256;
 
 /// What archiving did with one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +56,7 @@ pub(crate) struct Item<'a> {
     pub files: usize,
     /// Their bytes.
     pub size_bytes: u64,
-    /// The bytes that the archive grew by.
+    /// The bytes that the archive grew by; in a plan, what is not there yet before it is packed.
     pub stored_bytes: u64,
 }
 
@@ -108,16 +115,33 @@ pub(crate) fn archive<'a>(
     let disk = state_dir.map_or(&none as &dyn Disk, StateDir::disk);
     // The archive has a lock of its own, because it may be shared.
     let _lock = state_dir.map(|_| lock(archive, disk, env, patience)).transpose()?;
+    if is_dry_run {
+        let copies = sessions.iter().flat_map(|session| &session.copies);
+        let find = agent::belongings_of(copies.map(|copy| &copy.place));
+        for part in sessions.chunks(PART) {
+            let plan = |session| Writer::new(archive, &System::default(), options).item(session, env, &find);
+            for (item, mut warnings) in part.par_iter().map(plan).collect::<Vec<_>>() {
+                report.items.push(item);
+                report.warnings.append(&mut warnings);
+            }
+            watch(report.items.len());
+        }
+        return Ok(report);
+    }
     let mut writer = Writer::new(archive, disk, options);
     for session in sessions {
-        report.items.push(writer.item(session, env, &mut report.warnings));
+        // What is copied is looked at as it is at that moment.
+        let find = |place: &Located| {
+            agent::by_kind(place.agent()).map_or_else(|| Ok(Belongings::default()), |agent| agent.belongings(place))
+        };
+        let (item, mut warnings) = writer.item(session, env, &find);
+        report.items.push(item);
+        report.warnings.append(&mut warnings);
         watch(report.items.len());
     }
-    if !is_dry_run {
-        match sweep(archive, disk) {
-            Ok(bytes) => report.removed_bytes += bytes,
-            Err(why) => report.warnings.push(why),
-        }
+    match sweep(archive, disk) {
+        Ok(bytes) => report.removed_bytes += bytes,
+        Err(why) => report.warnings.push(why),
     }
     Ok(report)
 }
@@ -125,8 +149,13 @@ pub(crate) fn archive<'a>(
 /// An archive in the store of an agent would go with it.
 fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal> {
     let root = archive.root().canonicalize().unwrap_or_else(|_| archive.root().to_owned());
-    let mut stores = sessions.iter().flat_map(|session| &session.copies).map(|copy| &copy.place.store.root);
-    match stores.find(|store| store.canonicalize().is_ok_and(|store| root.starts_with(store))) {
+    let stores = sessions.iter().flat_map(|session| &session.copies).map(|copy| copy.place.store.root.as_os_str());
+    let stores: BTreeSet<&OsStr> = stores.collect();
+    match stores
+        .into_iter()
+        .map(Path::new)
+        .find(|store| store.canonicalize().is_ok_and(|store| root.starts_with(store)))
+    {
         Some(store) => {
             let message = format!(
                 "{} is inside {}, where an agent stores its sessions",

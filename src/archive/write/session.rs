@@ -1,6 +1,6 @@
 //! Puts one session into an archive: its chunks first, then its manifest.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::archive::{Archive, Manifest, Snapshot};
 use crate::error::PathError;
 use crate::format::path_text::PathText;
 use crate::format::text::hex;
-use crate::session::{Copy, Located, Session};
+use crate::session::{Belongings, Copy, Located, Problem, Session};
 use crate::system::disk::{self, Disk, For};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -34,19 +34,27 @@ pub(super) struct Writer<'a> {
     stored: u64,
     /// Directories with new entries that are not synced yet.
     unsynced: BTreeSet<PathBuf>,
-    /// What a dry run has counted.
-    counted: HashSet<String>,
+    /// Whether contents are read: always, but not to plan a session that the archive has nothing of.
+    reads: bool,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(archive: &'a Archive, disk: &'a dyn Disk, options: ArchiveOptions) -> Self {
-        Self { archive, disk, options, stored: 0, unsynced: BTreeSet::new(), counted: HashSet::new() }
+        Self { archive, disk, options, stored: 0, unsynced: BTreeSet::new(), reads: true }
     }
 
-    pub(super) fn item<'s>(&mut self, session: &'s Session, env: &Env, warnings: &mut Vec<String>) -> Item<'s> {
+    /// Puts a session into the archive, or plans that; `find` finds what belongs to a copy. Returns what became of it, and
+    /// what else went wrong.
+    pub(super) fn item<'s>(
+        &mut self,
+        session: &'s Session,
+        env: &Env,
+        find: &(impl Fn(&Located) -> Result<Belongings, String> + ?Sized),
+    ) -> (Item<'s>, Vec<String>) {
         self.stored = 0;
         let known = self.archive.snapshots(session.agent, &session.id);
-        warnings.extend(known.problems.iter().map(|at| format!("cannot read {}: {}", at.path.display(), at.reason)));
+        let warning = |at: &Problem| format!("cannot read {}: {}", at.path.display(), at.reason);
+        let warnings = known.problems.iter().map(warning).collect();
         let before = known.newest(session.agent, &session.id);
         let mut item = Item {
             session,
@@ -56,7 +64,7 @@ impl<'a> Writer<'a> {
             size_bytes: 0,
             stored_bytes: 0,
         };
-        match self.capture(session, before, env) {
+        match self.capture(session, before, env, find) {
             Ok((manifest, is_new)) => {
                 item.number = Some(manifest.number);
                 item.files = manifest.files().count();
@@ -73,7 +81,7 @@ impl<'a> Writer<'a> {
             }
         }
         item.stored_bytes = self.stored;
-        item
+        (item, warnings)
     }
 
     /// Removes the manifests of older states if the newest state holds everything that they hold.
@@ -93,6 +101,7 @@ impl<'a> Writer<'a> {
         session: &Session,
         before: Option<&Snapshot>,
         env: &Env,
+        find: &(impl Fn(&Located) -> Result<Belongings, String> + ?Sized),
     ) -> Result<(Manifest, bool), InventoryError> {
         let agent =
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
@@ -102,12 +111,20 @@ impl<'a> Writer<'a> {
             return Ok((previous.clone(), false));
         }
         let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
-        settled(|| look(session, agent), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
+        if self.options.is_dry_run {
+            self.reads = previous.is_some();
+            self.copy(session, agent, (&look(session, agent, find)?, &known), &mut manifest)?;
+        } else {
+            settled(|| look(session, agent, find), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
+        }
         if let Some(previous) = previous {
             if manifest.is_same(previous) {
                 return Ok((previous.clone(), false));
             }
             manifest.number = previous.number + 1;
+        }
+        if self.options.is_dry_run {
+            return Ok((manifest, true));
         }
         let mut copy = session.copy().clone();
         // What cannot be counted is archived all the same.
@@ -182,7 +199,11 @@ impl<'a> Writer<'a> {
             io::ErrorKind::NotFound => InventoryError::Changed,
             _ => InventoryError::Failed(error.to_string()),
         };
-        let (mut file, _) = fsio::open_regular(path).map_err(fail)?;
+        let (mut file, metadata) = fsio::open_regular(path).map_err(fail)?;
+        if !self.reads {
+            self.stored += metadata.len();
+            return Ok(Node::File { size: metadata.len(), sha256: String::new(), chunks: Vec::new() });
+        }
         let (mut whole, mut size, mut chunks) = (Sha256::new(), 0_u64, Vec::new());
         each_chunk(&mut file, |chunk| -> Result<(), InventoryError> {
             whole.update(chunk);
@@ -213,20 +234,21 @@ impl<'a> Writer<'a> {
 
     /// Stores a chunk unless it is there and sound; returns its name.
     fn chunk(&mut self, chunk: &[u8]) -> io::Result<String> {
+        if !self.reads {
+            self.stored += chunk.len() as u64;
+            return Ok(String::new());
+        }
         let name = digest(chunk);
         match self.archive.chunk(&name) {
             Ok(_) => return Ok(name),
             // What is damaged is replaced: here is the content again.
             Err(BlobFault::Missing | BlobFault::Damaged(_)) => {}
         }
-        let blob = pack(chunk)?;
         if self.options.is_dry_run {
-            if self.counted.insert(name.clone()) {
-                self.stored += blob.len() as u64;
-            }
+            self.stored += chunk.len() as u64;
             return Ok(name);
         }
-        self.write(&self.archive.blob(&name), &blob)?;
+        self.write(&self.archive.blob(&name), &pack(chunk)?)?;
         Ok(name)
     }
 
@@ -266,10 +288,6 @@ impl<'a> Writer<'a> {
         let mut bytes = serde_json::to_vec(manifest).map_err(|error| InventoryError::Failed(error.to_string()))?;
         bytes.push(b'\n');
         let dir = self.archive.session_dir(manifest.agent, &manifest.id);
-        if self.options.is_dry_run {
-            self.stored += bytes.len() as u64;
-            return Ok(());
-        }
         self.write(&dir.join(manifest_name(manifest.number, &bytes)), &bytes)?;
         Ok(self.sync()?)
     }

@@ -1,6 +1,6 @@
 //! A closer look at what would go: everything that belongs to it, when that changed, and whether a process has it open.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::agent::{self, FindBelongings};
 use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
-use crate::session::{AgentKind, Liveness, Located};
+use crate::session::{Liveness, Located};
 use crate::system::fsio::{Kind, Look};
 use crate::system::process::OpenFiles;
 use crate::system::stamp;
@@ -62,36 +62,31 @@ impl Summaries {
         if sessions.is_empty() {
             return;
         }
-        let mut roots: BTreeMap<AgentKind, BTreeSet<&Path>> = BTreeMap::new();
-        for copy in sessions.iter().flat_map(|at| self.copies(*at)) {
-            roots.entry(copy.place.agent()).or_default().insert(&copy.place.store.root);
-        }
-        let find = |(kind, roots): (&AgentKind, _)| Some((*kind, agent::by_kind(*kind)?.belongings_in(roots)));
-        let find: BTreeMap<AgentKind, FindBelongings<'_>> = roots.iter().filter_map(find).collect();
+        let copies = sessions.iter().flat_map(|at| self.copies(*at));
+        let find = agent::belongings_of(copies.map(|copy| &*copy.place));
         self.watcher.turn_to("Looking closer");
         self.watcher.begin(sessions.len());
         let open = OpenFiles::now();
         let look = |at: &usize| Box::new(self.look_at(*at, &find, &open));
         let looked: Vec<Box<Inspection>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
-        drop((find, roots));
+        drop(find);
         self.inspection.resize_with(self.len(), || None);
         sessions.iter().zip(looked).for_each(|(at, inspection)| self.inspection[*at] = Some(inspection));
     }
 
     /// Looks at everything that belongs to a session, each file but once.
-    fn look_at(&self, at: usize, find: &BTreeMap<AgentKind, FindBelongings<'_>>, open: &OpenFiles) -> Inspection {
+    fn look_at(&self, at: usize, find: &FindBelongings<'_>, open: &OpenFiles) -> Inspection {
         let is_unparsable = self.copies(at).iter().any(|copy| copy.is_garbage());
         let mut paths = Vec::new();
         for copy in self.copies(at) {
-            match find.get(&copy.place.agent()).map(|find| find(&copy.place)) {
+            match find(&copy.place) {
                 // With the last copy goes what all of them share.
-                Some(Ok(it)) => paths.extend(it.own.into_iter().chain(it.shared)),
+                Ok(it) => paths.extend(it.own.into_iter().chain(it.shared)),
                 // A database that others write to tells nothing of a session in it.
-                Some(Err(why)) => {
+                Err(why) => {
                     let blocker = Blocker { its_agents: Some(why.into()), ..Blocker::default() };
                     return Inspection { is_unparsable, blocker: Some(Box::new(blocker)), ..Inspection::default() };
                 }
-                None => {}
             }
         }
         let paths = outermost(paths);
