@@ -1,9 +1,12 @@
 //! `rejoin agents`
 
+use std::collections::BTreeMap;
+
 use crate::agent;
 use crate::cli::AgentsArgs;
 use crate::error::Exit;
 use crate::scan::{self, Wanted, stores};
+use crate::session::AgentKind;
 use crate::session::select::Filter;
 use crate::system::env::Env;
 use crate::view::render::stores::{Agents, Pointers};
@@ -12,23 +15,26 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = Filter::of_agents(&args.agents.agent);
     let showing = ui.watch("Reading");
-    let watcher = showing.watcher();
-    let mut scan = scan::locate(env, &args.agents.agent).watched(watcher.clone()).read_all(env, Wanted::GLANCE);
-    scan.add_those_in_dirs(env, &filter, Wanted::GLANCE, &watcher);
-    scan.add_pointers(env);
+    let places = scan::locate(env, &args.agents.agent).watched(showing.watcher());
+    let shelf = places.shelve(env, &filter, Wanted::GLANCE, true, |_| ());
     drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
+    super::warn_of_problems(ui, &shelf.problems);
     let owners: Vec<_> = args.agents.agent.iter().map(|agent| agent.session_owner()).collect();
+    let mut tied: BTreeMap<AgentKind, usize> = BTreeMap::new();
+    let sessions = shelf.cards().iter().map(|card| shelf.get(card)).inspect(|session| {
+        session.pointers.iter().for_each(|pointer| *tied.entry(pointer.agent).or_default() += 1);
+    });
+    let stores = stores::facts(sessions, &owners, env);
     let pointers = agent::pointer_writers().iter().map(|writer| {
         let kind = writer.kind();
-        let tied = scan.sessions.iter().flat_map(|session| &session.pointers).filter(|pointer| pointer.agent == kind);
-        let dangling = scan.dangling.iter().filter(|pointer| pointer.agent == kind).count();
-        Pointers { agent: kind, of: kind.session_owner(), pointers: tied.count() + dangling, dangling }
+        let tied = tied.get(&kind).copied().unwrap_or_default();
+        let dangling = shelf.dangling.iter().filter(|pointer| pointer.agent == kind).count();
+        Pointers { agent: kind, of: kind.session_owner(), pointers: tied + dangling, dangling }
     });
     let pointers = pointers.filter(|pointers| pointers.pointers > 0).collect();
-    let answer = Agents { stores: stores::facts(&scan.sessions, &owners, env), pointers };
+    let answer = Agents { stores, pointers };
     ui.answer(args.format, env, &answer)?;
     // As in `list`: giving each session's memory back takes longer than it is worth.
-    std::mem::forget(scan);
+    std::mem::forget(shelf);
     Ok(Exit::Ok)
 }

@@ -1,12 +1,14 @@
 //! What each store of each agent holds, and where was looked in vain.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::agent::{self, Agent, version};
-use crate::session::{AgentKind, Session};
+use crate::session::{AgentKind, Session, Store};
 use crate::system::env::Env;
 
 /// What a store holds.
@@ -34,47 +36,77 @@ pub(crate) struct StoreFacts {
     pub version: Option<String>,
 }
 
+/// What is known of a store while its sessions are counted.
+struct Sum {
+    facts: StoreFacts,
+    by: &'static dyn Agent,
+    /// Files of several sessions, which are counted once.
+    shared: BTreeSet<Arc<Path>>,
+    /// The newest sessions; the very newest may have no record yet.
+    newest: Vec<Session>,
+}
+
+/// How many of the newest sessions are asked for the version.
+const ASKED: usize = 3;
+
 /// Says of each store of these agents, or of all where none is named, which of the sessions it holds.
-pub(crate) fn facts(sessions: &[Session], agents: &[AgentKind], env: &Env) -> Vec<StoreFacts> {
+pub(crate) fn facts(sessions: impl Iterator<Item = Session>, agents: &[AgentKind], env: &Env) -> Vec<StoreFacts> {
     let asked = agent::all().iter().filter(|agent| agents.is_empty() || agents.contains(&agent.kind()));
     let stores = asked.flat_map(|agent| agent.stores(env).into_iter().map(move |store| (*agent, store)));
-    stores
-        .map(|(agent, store)| {
-            let held: Vec<&Session> =
-                sessions.iter().filter(|session| is_in(session, agent.kind(), &store.root)).collect();
-            let listed = held.iter().filter(|session| session.copy().kind.is_listed()).count();
-            StoreFacts {
-                agent: agent.kind(),
-                name: agent::about(agent.kind()).title,
-                exists: store.root.symlink_metadata().is_ok(),
-                is_default: store.is_default,
-                sessions: listed,
-                others: held.len() - listed,
-                size_bytes: size(&held, &store.root),
-                active_at: held.iter().filter_map(|session| session.active_at()).filter(|at| *at <= env.now).max(),
-                version: version_of(agent, &held),
-                root: store.root,
+    let mut sums: Vec<Sum> = stores.map(|(agent, store)| Sum::of(agent, &store)).collect();
+    for session in sessions {
+        let root = &session.copy().place.store.root;
+        let sum = sums.iter_mut().find(|sum| sum.facts.agent == session.agent && sum.facts.root == *root);
+        if let Some(sum) = sum {
+            sum.add(session, env);
+        }
+    }
+    sums.into_iter().map(Sum::finish).collect()
+}
+
+impl Sum {
+    fn of(by: &'static dyn Agent, store: &Store) -> Self {
+        let facts = StoreFacts {
+            agent: by.kind(),
+            name: agent::about(by.kind()).title,
+            exists: store.root.symlink_metadata().is_ok(),
+            is_default: store.is_default,
+            sessions: 0,
+            others: 0,
+            size_bytes: 0,
+            active_at: None,
+            version: None,
+            root: store.root.clone(),
+        };
+        Self { facts, by, shared: BTreeSet::new(), newest: Vec::new() }
+    }
+
+    fn add(&mut self, session: Session, env: &Env) {
+        let facts = &mut self.facts;
+        for copy in session.copies.iter().filter(|copy| copy.place.store.root == facts.root) {
+            match copy.size() {
+                Some(size) => facts.size_bytes += size,
+                None => drop(self.shared.insert(Arc::clone(&copy.place.path))),
             }
-        })
-        .collect()
-}
+        }
+        facts.active_at = facts.active_at.max(session.active_at().filter(|at| *at <= env.now));
+        if !session.copy().kind.is_listed() {
+            facts.others += 1;
+            return;
+        }
+        facts.sessions += 1;
+        let age = |session: &Session| Reverse(session.recency());
+        let at = self.newest.partition_point(|known| (age(known), &known.id) < (age(&session), &session.id));
+        if at < ASKED {
+            self.newest.insert(at, session);
+            self.newest.truncate(ASKED);
+        }
+    }
 
-fn is_in(session: &Session, agent: AgentKind, root: &Path) -> bool {
-    session.agent == agent && session.copy().place.store.root == root
-}
-
-/// Adds up what the copies in a store take; those that share a file take that file once.
-fn size(held: &[&Session], root: &Path) -> u64 {
-    let copies = || held.iter().flat_map(|session| &session.copies).filter(|copy| copy.place.store.root == root);
-    let own: u64 = copies().filter_map(|copy| copy.size()).sum();
-    let shared: BTreeSet<&Path> = copies().filter(|copy| copy.size().is_none()).map(|copy| &*copy.place.path).collect();
-    own + shared.into_iter().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum::<u64>()
-}
-
-/// Asks a few of the newest sessions; the very newest may have no record yet.
-fn version_of(agent: &dyn Agent, held: &[&Session]) -> Option<String> {
-    const ASKED: usize = 3;
-    let mut newest: Vec<&&Session> = held.iter().filter(|session| session.copy().kind.is_listed()).collect();
-    newest.sort_by_key(|session| std::cmp::Reverse(session.recency()));
-    newest.into_iter().take(ASKED).find_map(|session| version::of(agent, session.copy()))
+    fn finish(self) -> StoreFacts {
+        let shared = self.shared.iter().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len());
+        let size_bytes = self.facts.size_bytes + shared.sum::<u64>();
+        let version = self.newest.iter().find_map(|session| version::of(self.by, session.copy()));
+        StoreFacts { size_bytes, version, ..self.facts }
+    }
 }
