@@ -89,6 +89,15 @@ pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> Fi
     Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
 }
 
+/// What was said in a record.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// A message of it.
+    Message(Message),
+    /// So many, and none is of interest.
+    Uninteresting(u64),
+}
+
 /// A program that writes sessions, as far as reading and resuming them goes.
 pub(crate) trait Agent: Listed + Sync {
     /// Returns the roots where its sessions can be, by its own variables and defaults; they need not exist.
@@ -191,6 +200,17 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
+
+    /// Shows the messages of a copy as [`Agent::messages`] does, but may only count those of records in whose bytes nothing
+    /// can be that is looked for.
+    fn messages_with(
+        &self,
+        copy: &Copy,
+        _may_have: &dyn Fn(&[u8]) -> bool,
+        see: &mut dyn FnMut(Said) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        self.messages(copy, &mut |message| see(Said::Message(message)))
+    }
 
     /// Adds up what the replies of a copy took; `None` where its agent does not record that.
     fn tokens(&self, _copy: &Copy) -> Result<Option<Tokens>, PathError> {

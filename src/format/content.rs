@@ -5,10 +5,12 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::{Text, list, member, texts_in};
+use super::skim::{self, Raw};
 use crate::session::{Message, Role};
 
 /// One part of a message's content.
@@ -85,17 +87,89 @@ fn block(raw: &RawValue) -> Block<'_> {
         return text.into_inner().map_or(Block::Other, Block::Text);
     }
     let Ok(block) = serde_json::from_str::<RawBlock<'_>>(raw.get()) else { return Block::Other };
-    match block.kind.get() {
-        Some("text" | "Text" | "input_text" | "output_text") => {
-            block.text.into_inner().map_or(Block::Other, Block::Text)
-        }
-        Some("tool_use" | "tool_call" | "toolCall") => Block::ToolCall {
+    match block.kind.get().map_or(Sort::Other, Sort::of) {
+        Sort::Text => block.text.into_inner().map_or(Block::Other, Block::Text),
+        Sort::ToolCall => Block::ToolCall {
             name: block.name.get().unwrap_or("tool").to_owned(),
             arguments: block.input.or(block.arguments).map(|input| input.get().to_owned()).unwrap_or_default(),
         },
-        Some("tool_result") => Block::ToolResult(plain_text(block.content)),
-        _ => Block::Other,
+        Sort::ToolResult => Block::ToolResult(plain_text(block.content)),
+        Sort::Other => Block::Other,
     }
+}
+
+/// What sort of block it is, as its `type` says.
+enum Sort {
+    Text,
+    ToolCall,
+    ToolResult,
+    Other,
+}
+
+impl Sort {
+    fn of(kind: &str) -> Self {
+        match kind {
+            "text" | "Text" | "input_text" | "output_text" => Self::Text,
+            "tool_use" | "tool_call" | "toolCall" => Self::ToolCall,
+            "tool_result" => Self::ToolResult,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Counts the blocks of a message's content that [`Block::message`] puts in words, but for texts that are left out; `None`
+/// where it takes a parser to know. The message is one that a parser reads.
+pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -> bool>) -> Option<u64> {
+    let [content, id] = single_members(message.bytes()?, ["content", "id"])?;
+    id.text_or_null()?;
+    let count_text = |text: Raw<'_>| {
+        // Only a code may be none of a character's, so that the text is no text.
+        let is_plain = |text: &[u8]| text.starts_with(b"\"") && memmem::find(text, b"\\u").is_none();
+        if is_left_out.is_none() && text.bytes().is_some_and(is_plain) {
+            return Some(1);
+        }
+        let text = text.text_or_null()?;
+        Some(u64::from(text.get().is_some_and(|text| !is_left_out.is_some_and(|is| is(text)))))
+    };
+    let count_block = |block: Raw<'_>| match block.bytes()?.first()? {
+        b'"' => count_text(block),
+        b'{' => {
+            let [kind, text, name, ..] =
+                single_members(block.bytes()?, ["type", "text", "name", "input", "arguments", "content"])?;
+            name.text_or_null()?;
+            let count = count_text(text)?;
+            match kind.text_or_null()?.get().map_or(Sort::Other, Sort::of) {
+                Sort::Text => Some(count),
+                Sort::ToolCall | Sort::ToolResult => Some(1),
+                Sort::Other => Some(0),
+            }
+        }
+        // A parser takes a list for the members in their order.
+        b'[' => None,
+        _ => Some(0),
+    };
+    match content.bytes().and_then(<[u8]>::first) {
+        Some(b'"') => count_text(content),
+        Some(b'[') => {
+            let mut count = Some(0);
+            skim::elements(content.bytes()?, |block| {
+                count = count.and_then(|count| Some(count + count_block(block)?))
+            })?;
+            count
+        }
+        _ => Some(0),
+    }
+}
+
+/// Finds members of an object; `None` if one is there twice.
+fn single_members<'a, const N: usize>(object: &'a [u8], names: [&str; N]) -> Option<[Raw<'a>; N]> {
+    let (mut found, mut is_plain) = ([Raw::default(); N], true);
+    skim::members(object, |name, value| {
+        if let Some(at) = names.iter().position(|known| known.as_bytes() == name) {
+            is_plain &= std::mem::replace(&mut found[at], value).bytes().is_none();
+        }
+    })?;
+    is_plain.then_some(found)
 }
 
 /// Returns all text of a content value, its blocks joined by newlines.

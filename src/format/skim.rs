@@ -1,10 +1,10 @@
 //! Finds the members of an object of JSON, and passes over their values without parsing them.
 //!
 //! Most bytes of a record are texts that nobody asked for. Where an object is not plainly one, nothing is found, and the
-//! parser has the say. Inside of a list or an object that is passed over only texts and brackets are looked at, so a record
-//! with anything else wrong there is found here, and is a bad line to whoever reads all of it.
+//! parser has the say. Nobody reads the texts that are passed over, so a record with anything wrong inside of one is found by
+//! [`members`], and is a bad line to whoever reads all of it, or looks with [`sound_members`].
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr2, memrchr};
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny};
 use serde_json::value::RawValue;
 
@@ -12,6 +12,15 @@ use crate::format::json::{Flag, Text, text_in};
 
 /// How deep lists and objects may lie in each other, a bit each.
 const MAX_DEPTH: u32 = 64;
+
+/// How closely texts are looked at that are passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Texts {
+    /// For their end.
+    Ends,
+    /// For whatever a parser would not accept in them.
+    Sound,
+}
 
 /// A value as it stands in a record, read when somebody asks for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +56,19 @@ impl<'a> Raw<'a> {
         std::str::from_utf8(inner).ok().map(Text::from)
     }
 
+    /// Returns the text that it is, or none of `null`; `None` if it takes a parser to know what that makes of it.
+    pub(crate) fn text_or_null(self) -> Option<Text<'a>> {
+        match self.0 {
+            None | Some(b"null" | [b'"', ..]) => self.text(),
+            Some(_) => None,
+        }
+    }
+
+    /// Returns its bytes.
+    pub(crate) fn bytes(self) -> Option<&'a [u8]> {
+        self.0
+    }
+
     /// Returns whether it is `true`.
     pub(crate) fn flag(self) -> Flag {
         Flag(self.0 == Some(b"true"))
@@ -61,18 +83,59 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 }
 
 /// Shows each member of an object; `None` if the bytes are not plainly one, or if a name is escaped.
-pub(crate) fn members<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
+pub(crate) fn members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
+    members_with(bytes, Texts::Ends, see)
+}
+
+/// Shows each member of an object in which a parser finds nothing wrong that passes over all values; `None` where it takes
+/// one to know.
+pub(crate) fn sound_members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
+    (!has_controls(bytes)).then(|| members_with(bytes, Texts::Sound, see))?
+}
+
+/// Returns whether there is a character that no text may have, eight bytes at a time.
+fn has_controls(bytes: &[u8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let (words, rest) = bytes.as_chunks();
+    let found = words.iter().fold(0, |found, word| {
+        let word = u64::from_ne_bytes(*word);
+        found | word.wrapping_sub(ONES * u64::from(b' ')) & !word
+    });
+    found & ONES << 7 != 0 || rest.iter().any(|byte| *byte < b' ')
+}
+
+fn members_with<'a>(bytes: &'a [u8], texts: Texts, mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
     let mut at = token(bytes, 0, b'{')?;
     if token(bytes, at, b'}').is_some_and(|end| blank(bytes, end) == bytes.len()) {
         return Some(());
     }
     loop {
         let (name, start) = name(bytes, at)?;
-        let end = value(bytes, start)?;
+        if texts == Texts::Sound && !name.is_ascii() {
+            return None;
+        }
+        let end = value(bytes, start, texts)?;
         see(name, Raw(Some(&bytes[start..end])));
         match token(bytes, end, b',') {
             Some(next) => at = next,
             None => return token(bytes, end, b'}').filter(|end| blank(bytes, *end) == bytes.len()).map(drop),
+        }
+    }
+}
+
+/// Shows each element of a list; `None` if the bytes are not plainly one.
+pub(crate) fn elements<'a>(bytes: &'a [u8], mut see: impl FnMut(Raw<'a>)) -> Option<()> {
+    let mut at = token(bytes, 0, b'[')?;
+    if token(bytes, at, b']').is_some_and(|end| blank(bytes, end) == bytes.len()) {
+        return Some(());
+    }
+    loop {
+        let start = blank(bytes, at);
+        let end = value(bytes, start, Texts::Ends)?;
+        see(Raw(Some(&bytes[start..end])));
+        match token(bytes, end, b',') {
+            Some(next) => at = next,
+            None => return token(bytes, end, b']').filter(|end| blank(bytes, *end) == bytes.len()).map(drop),
         }
     }
 }
@@ -87,7 +150,7 @@ pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) 
             at = start;
             break;
         }
-        let end = value(bytes, start)?;
+        let end = value(bytes, start, Texts::Ends)?;
         see(name, Raw(Some(&bytes[start..end])));
         at = token(bytes, end, b',')?;
     }
@@ -109,40 +172,62 @@ pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) 
 /// Returns the name of a member, and where its value begins; `None` if the name is escaped.
 fn name(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let start = token(bytes, at, b'"')?;
-    // Names are short, so that a search would take longer to begin than to end.
-    let length = bytes[start..].iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-    let end = start + length;
+    let end = start + memchr2(b'"', b'\\', &bytes[start..])?;
     let value = blank(bytes, token(bytes, end + 1, b':').filter(|_| bytes[end] == b'"')?);
     Some((&bytes[start..end], value))
 }
 
 /// Returns where a sign ends that stands there, blanks before it or not.
+#[inline(always)]
 fn token(bytes: &[u8], at: usize, sign: u8) -> Option<usize> {
     let at = blank(bytes, at);
     (bytes.get(at) == Some(&sign)).then_some(at + 1)
 }
 
 /// Returns where blanks end.
+#[inline(always)]
 fn blank(bytes: &[u8], at: usize) -> usize {
+    // Most often there are none.
+    if bytes.get(at).is_some_and(|byte| *byte > b' ') { at } else { behind_blanks(bytes, at) }
+}
+
+fn behind_blanks(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
 }
 
 /// Returns where a value ends.
-fn value(bytes: &[u8], at: usize) -> Option<usize> {
+fn value(bytes: &[u8], at: usize, texts: Texts) -> Option<usize> {
     match bytes.get(at)? {
-        b'"' => string(bytes, at),
-        b'{' | b'[' => nested(bytes, at),
+        b'"' => string(bytes, at, texts),
+        b'{' | b'[' => nested(bytes, at, texts),
         _ => plain(bytes, at),
     }
 }
 
 /// Returns where a string ends that begins there.
-fn string(bytes: &[u8], start: usize) -> Option<usize> {
+fn string(bytes: &[u8], start: usize, texts: Texts) -> Option<usize> {
+    if texts == Texts::Sound {
+        return sound_string(bytes, start);
+    }
     let mut at = start + 1;
     loop {
         at += memchr(b'"', bytes.get(at..)?)? + 1;
         if !is_escaped(bytes, at - 1) {
             return Some(at);
+        }
+    }
+}
+
+/// Does the same where each escape in it is one that a parser passes over.
+fn sound_string(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        match &bytes[at..] {
+            [b'"', ..] => return Some(at + 1),
+            [_, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => at += 2,
+            [_, b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) => at += 6,
+            _ => return None,
         }
     }
 }
@@ -180,43 +265,71 @@ fn plain_before(bytes: &[u8], stop: usize) -> Option<usize> {
     plain(bytes, start).filter(|end| *end == stop).map(|_| start)
 }
 
-/// Returns where a list or an object ends: each bracket has its own, and between them is nothing that JSON does not know.
-fn nested(bytes: &[u8], mut at: usize) -> Option<usize> {
+/// Returns where a list or an object ends.
+fn nested(bytes: &[u8], mut at: usize, texts: Texts) -> Option<usize> {
     let (mut objects, mut depth) = (0_u64, 0);
     loop {
+        at = blank(bytes, at);
         match *bytes.get(at)? {
-            b'"' => {
-                at = string(bytes, at)?;
-                continue;
-            }
             open @ (b'{' | b'[') => {
                 objects = objects << 1 | u64::from(open == b'{');
                 depth += 1;
                 if depth > MAX_DEPTH {
                     return None;
                 }
-            }
-            close @ (b'}' | b']') => {
-                if (objects & 1 == 1) != (close == b'}') {
-                    return None;
+                at = blank(bytes, at + 1);
+                match (bytes.get(at)?, open) {
+                    (b'}', b'{') | (b']', b'[') => {}
+                    (_, b'{') => {
+                        at = key(bytes, at, texts)?;
+                        continue;
+                    }
+                    _ => continue,
                 }
-                objects >>= 1;
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
             }
-            b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.' | b'E' => {}
-            _ => return None,
+            b'"' => at = string(bytes, at, texts)?,
+            _ => at = plain(bytes, at)?,
         }
-        at += 1;
+        loop {
+            at = blank(bytes, at);
+            match (bytes.get(at)?, objects & 1 == 1) {
+                (b',', true) => {
+                    at = key(bytes, at + 1, texts)?;
+                    break;
+                }
+                (b',', false) => {
+                    at += 1;
+                    break;
+                }
+                (b'}', true) | (b']', false) => {
+                    at += 1;
+                    objects >>= 1;
+                    depth -= 1;
+                    if depth == 0 {
+                        return Some(at);
+                    }
+                }
+                _ => return None,
+            }
+        }
     }
+}
+
+/// Returns where the value of a member begins whose name is there.
+fn key(bytes: &[u8], at: usize, texts: Texts) -> Option<usize> {
+    let start = token(bytes, at, b'"')? - 1;
+    token(bytes, string(bytes, start, texts)?, b':')
 }
 
 /// Returns where a number, `true`, `false` or `null` ends.
 fn plain(bytes: &[u8], at: usize) -> Option<usize> {
     let word = &bytes[at..at + bytes[at..].iter().take_while(|byte| is_plain(**byte)).count()];
-    serde_json::from_slice::<IgnoredAny>(word).is_ok().then_some(at + word.len())
+    let is_known = match word {
+        b"null" | b"true" | b"false" => true,
+        [b'1'..=b'9', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    (is_known || serde_json::from_slice::<IgnoredAny>(word).is_ok()).then_some(at + word.len())
 }
 
 fn is_plain(byte: u8) -> bool {
@@ -281,6 +394,13 @@ mod tests {
                 assert_eq!(text.get().map(str::to_owned), expected);
                 assert_eq!(value.flag().0, object[name] == Value::Bool(true));
             });
+            let is_plain = !is_spaced && object.keys().all(|name| name.is_ascii());
+            prop_assert_eq!(sound_members(text.as_bytes(), |_, _| ()).is_some(), is_plain || object.is_empty());
+            let list = serde_json::to_string(&object.values().collect::<Vec<_>>()).expect("JSON");
+            let mut values: Vec<Value> = Vec::new();
+            prop_assert_eq!(elements(list.as_bytes(), |value| values.push(value.read())), Some(()));
+            prop_assert!(values.iter().eq(object.values()));
+            prop_assert_eq!(elements(&list.as_bytes()[..cut.index(list.len())], |_| ()), None);
             let mut found = Map::new();
             let has_ends = ends(text.as_bytes(), |name, value| {
                 found.insert(std::str::from_utf8(name).expect("a name").to_owned(), value.read());
@@ -307,6 +427,26 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn what_is_sound_is_what_a_parser_passes_over(
+            object in prop::collection::vec((name(), json()), 0..4),
+            places in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, r#"[ -~]|\\[a-z"\\]|\\u[0-9a-g]{4}|\n|\u{e9}"#), 0..3),
+        ) {
+            let object: Map<String, Value> = object.into_iter().collect();
+            let mut text = serde_json::to_string(&object).expect("JSON").into_bytes();
+            for (place, length, put) in places {
+                let at = place.index(text.len());
+                let end = text.len().min(at + usize::from(length));
+                text.splice(at..end, put.into_bytes());
+            }
+            if sound_members(&text, |_, _| ()).is_some() {
+                let parsed = serde_json::from_slice::<IgnoredAny>(&text);
+                prop_assert!(parsed.is_ok(), "{}", String::from_utf8_lossy(&text));
+            }
+        }
+    }
+
     #[test]
     fn what_is_no_plain_object_is_left_to_the_parser() {
         for text in [
@@ -325,6 +465,14 @@ mod tests {
             r#"{"a":[}"#,
             r#"{"a":{"b":1]}"#,
             r#"{"a":[1;2]}"#,
+            r#"{"a":[1 2]}"#,
+            r#"{"a":[1,]}"#,
+            r#"{"a":[,]}"#,
+            r#"{"a":[nonsense]}"#,
+            r#"{"a":[{"b"}]}"#,
+            r#"{"a":[{"b":1,}]}"#,
+            r#"{"a":[01]}"#,
+            r#"{"a":[1:2]}"#,
             r#"{"a":"x}"#,
             r#"{a:1}"#,
             r#"{"\u0061":1}"#,

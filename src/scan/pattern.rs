@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex::{Regex, RegexBuilder};
 
 use crate::agent::Agent;
-use crate::scan::probe::Probe;
+use crate::scan::probe::{Probe, Probes};
 use crate::scan::search::Needle;
 use crate::session::Copy;
 
@@ -79,11 +79,15 @@ impl Pattern {
         }
     }
 
-    /// Looks whether it can be in the messages of a copy, where their words are in a file as they are said.
-    pub(crate) fn may_be_said(&self, agent: &dyn Agent, copy: &Copy) -> bool {
-        let Kind::All(needles) = &self.kind else { return true };
-        let Some(file) = agent.verbatim(&copy.place) else { return true };
-        needles.iter().all(|needle| Probe::of(needle).is_none_or(|probe| probe.may_be_in(&file)))
+    /// Returns what can be looked for in the bytes of a copy, where the words of its messages are in a file as they are said.
+    pub(crate) fn probes(&self, agent: &dyn Agent, copy: &Copy) -> Probes {
+        let file = agent.verbatim(&copy.place);
+        match &self.kind {
+            Kind::All(needles) if file.is_some() => {
+                Probes { file, all: needles.iter().filter_map(Probe::of).collect() }
+            }
+            _ => Probes::default(),
+        }
     }
 }
 

@@ -1,29 +1,54 @@
 //! A quick look at the bytes of a transcript: whether a text can be in its messages at all, before anything is parsed.
 //!
-//! JSON keeps letters and digits of ASCII as they are, unless somebody escapes them. So the longest run of those in a
-//! text is in the bytes of every file that says it. A file in which it is not need not be read record by record.
+//! JSON keeps letters and digits of ASCII as they are, and blanks between them, unless somebody escapes them. So the longest
+//! run of those in a text is in the bytes of every file that says it. A file in which it is not need not be read record by
+//! record.
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use memchr::{memchr2_iter, memmem};
+use memchr::{memchr3_iter, memmem};
 
 use super::search::Needle;
 use crate::system::fsio;
 
 /// How much is looked at in one go.
 const WINDOW: usize = 128 * 1024;
+/// How many bytes are looked for first.
+const PIECE: usize = 3;
 /// How an escaped letter or digit begins; two more digits follow.
 const ESCAPE: &[u8] = b"\\u00";
 /// The words that agents' readers put into messages themselves, where a record lacks a name.
 const OWN: &str = "tool";
 
 /// Letters and digits that must be in a file, in either case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Probe {
+    /// All of them, in small letters.
     run: Vec<u8>,
-    /// Which byte of it is looked for first, because it is rare.
-    rarest: usize,
+    /// Where the piece of it is that is looked for first, because it is rare, and what finds it.
+    piece: Range<usize>,
+    finder: memmem::Finder<'static>,
+}
+
+/// What must be in the file that holds the messages of a copy, and in the record of any message that is looked for.
+#[derive(Debug, Default)]
+pub(crate) struct Probes {
+    pub(super) file: Option<PathBuf>,
+    pub(super) all: Vec<Probe>,
+}
+
+impl Probes {
+    /// Returns whether everything can be in the file.
+    pub(crate) fn may_be_in_file(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| self.all.iter().all(|probe| probe.may_be_in(file)))
+    }
+
+    /// Returns whether everything can be in a record.
+    pub(crate) fn may_be_in(&self, record: &[u8]) -> bool {
+        self.all.iter().all(|probe| probe.is_in(record)) || has_escaped(record)
+    }
 }
 
 impl Probe {
@@ -34,13 +59,33 @@ impl Probe {
             byte.is_ascii_alphanumeric() && !(needle.is_folded() && matches!(byte.to_ascii_lowercase(), b'i' | b'k'))
         };
         let runs = needle.text().as_bytes().chunk_by(|a, b| is_sure(a) == is_sure(b));
-        let run = runs.filter(|run| run.first().is_some_and(is_sure)).max_by_key(|run| run.len())?;
-        let run = run.to_ascii_lowercase();
+        let mut longest: &[u8] = &[];
+        let (mut start, mut at) = (None, 0);
+        for run in runs {
+            at += run.len();
+            match (is_sure(&run[0]), start) {
+                (true, None) => start = Some(at - run.len()),
+                (true, Some(_)) if is_own_argument(run) => start = Some(at - run.len()),
+                (true, Some(_)) => {}
+                (false, Some(_)) if run == b" " => continue,
+                (false, _) => start = None,
+            }
+            if let Some(start) = start.filter(|start| at - start >= longest.len()) {
+                longest = &needle.text().as_bytes()[start..at];
+            }
+        }
+        let run = longest.to_ascii_lowercase();
+        if run.is_empty() {
+            return None;
+        }
         if memmem::find(OWN.as_bytes(), &run).is_some() {
             return None;
         }
-        let rarest = (0..run.len()).min_by_key(|at| frequency(run[*at]))?;
-        Some(Self { run, rarest })
+        let length = run.len().min(PIECE);
+        let often = |start: &usize| run[*start..start + length].iter().map(|byte| frequency(*byte)).sum::<usize>();
+        let start = (0..=run.len() - length).min_by_key(often)?;
+        let finder = memmem::Finder::new(&run[start..start + length]).into_owned();
+        Some(Self { piece: start..start + length, finder, run })
     }
 
     /// Returns whether the text can be in a file; one that cannot be read may hold anything.
@@ -69,20 +114,40 @@ impl Probe {
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
-        let first = self.run[self.rarest];
-        memchr2_iter(first, first.to_ascii_uppercase(), bytes).any(|at| {
-            let found = at.checked_sub(self.rarest).and_then(|start| bytes.get(start..start + self.run.len()));
+        let is_at = |start: Option<usize>| {
+            let found = start.and_then(|start| bytes.get(start..start + self.run.len()));
             found.is_some_and(|found| found.eq_ignore_ascii_case(&self.run))
-        })
+        };
+        let mut from = 0;
+        while let Some(at) = self.finder.find(&bytes[from..]) {
+            if is_at((from + at).checked_sub(self.piece.start)) {
+                return true;
+            }
+            // Pieces may overlap.
+            from += at + 1;
+        }
+        // Where the piece is not in small letters, one of its letters is a capital, and these are rare.
+        let letters = || self.piece.clone().filter(|at| self.run[*at].is_ascii_alphabetic());
+        let capital = |at: usize| self.run[at].to_ascii_uppercase();
+        let Some(first) = letters().next() else { return false };
+        let [a, b] = [1, 2].map(|next| letters().nth(next).unwrap_or(first));
+        let mut capitals = memchr3_iter(capital(first), capital(a), capital(b), bytes);
+        capitals.any(|at| letters().any(|letter| capital(letter) == bytes[at] && is_at(at.checked_sub(letter))))
     }
 }
 
-/// Returns whether a letter or a digit may be escaped.
+/// Returns whether readers put a blank before it themselves, between the name of a tool and what that was given.
+fn is_own_argument(word: &[u8]) -> bool {
+    let is_literal = |literal: &[u8]| literal.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    word[0].is_ascii_digit() || [&b"true"[..], b"false", b"null"].into_iter().any(is_literal)
+}
+
+/// Returns whether a letter, a digit or a blank may be escaped.
 fn has_escaped(bytes: &[u8]) -> bool {
     memmem::find_iter(bytes, ESCAPE).any(|at| {
         let digits = bytes.get(at + ESCAPE.len()..at + ESCAPE.len() + 2);
         let code = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
-        code.is_some_and(|code| code.is_ascii_alphanumeric())
+        code.is_some_and(|code| code.is_ascii_alphanumeric() || code == b' ')
     })
 }
 
@@ -104,9 +169,12 @@ mod tests {
 
     #[test]
     fn the_longest_run_of_letters_and_digits_is_looked_for() {
-        assert_eq!(run("fix the Parser2, please", false).as_deref(), Some("parser2"));
+        assert_eq!(run("fix  the Parser2, please", false).as_deref(), Some("the parser2"));
+        assert_eq!(run("fix it true fix", false).as_deref(), Some("true fix"), "a tool may have been given `true`");
+        assert_eq!(run("a 2b", false).as_deref(), Some("2b"));
+        assert_eq!(run("bash tru", false).as_deref(), Some("bash"));
         assert_eq!(run("größer", false).as_deref(), Some("er"));
-        assert_eq!(run("größer kik", true).as_deref(), Some("kik"));
+        assert_eq!(run("größer kik", true).as_deref(), Some("er kik"));
         assert_eq!(run("ä links", false).as_deref(), Some("s"), "a dotted capital I becomes an i, too");
         for nothing in ["", "…", "日本", "tool", "ool", "to"] {
             assert_eq!(run(nothing, false), None, "{nothing}");
@@ -129,6 +197,7 @@ mod tests {
             (&br"a\u0041"[..], true),
             (br"a\u007a", true),
             (br"a\u0039", true),
+            (br"a\u0020", true),
             (br"a\u001b[0m\u003c\u00e9", false),
             (br"a\u00", false),
             (br"a\u00zz", false),
@@ -139,6 +208,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_in_some_bytes_is_found_there(run in "[qa1]{1,6}", bytes in "[qaQA1-]{0,24}") {
+            let Some(probe) = Probe::of(&Needle::new(&run, false)) else { return Ok(()) };
+            prop_assert_eq!(probe.is_in(bytes.as_bytes()), bytes.to_ascii_lowercase().contains(&run));
+        }
+
         #[test]
         fn a_file_that_has_the_text_is_never_passed_over(
             before in 0_usize..2 * WINDOW + 40,

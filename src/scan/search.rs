@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use memchr::{memchr2_iter, memmem};
 
 use super::pattern::Pattern;
-use crate::agent::{self, Agent};
+use super::probe::Probes;
+use crate::agent::{self, Agent, Said};
 use crate::session::{Copy, Problem, Role};
 
 /// How many characters are shown before and after a match.
@@ -138,10 +139,9 @@ pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);
     let found = Found { in_title, ..Found::default() };
     let agent = agent::by_kind(copy.place.agent());
-    match agent.filter(|agent| !(in_title && wish.is_one_enough) && pattern.may_be_said(*agent, copy)) {
-        Some(agent) => look_through(agent, copy, pattern, wish, found),
-        None => found,
-    }
+    let Some(agent) = agent.filter(|_| !(in_title && wish.is_one_enough)) else { return found };
+    let probes = pattern.probes(agent, copy);
+    if probes.may_be_in_file() { look_through(agent, copy, pattern, &probes, wish, found) } else { found }
 }
 
 /// Returns whether the title of a copy has it, or its first prompt where there is no title.
@@ -150,9 +150,23 @@ pub(crate) fn is_named(copy: &Copy, pattern: &Pattern) -> bool {
     label.is_some_and(|label| pattern.find(&label.value).is_some())
 }
 
-fn look_through(agent: &dyn Agent, copy: &Copy, pattern: &Pattern, wish: Wish<'_>, mut found: Found) -> Found {
+fn look_through(
+    agent: &dyn Agent,
+    copy: &Copy,
+    pattern: &Pattern,
+    probes: &Probes,
+    wish: Wish<'_>,
+    mut found: Found,
+) -> Found {
     let mut number = 0;
-    let looked = agent.messages(copy, &mut |message| {
+    let looked = agent.messages_with(copy, &|record| probes.may_be_in(record), &mut |said| {
+        let message = match said {
+            Said::Message(message) => message,
+            Said::Uninteresting(count) => {
+                number += count;
+                return ControlFlow::Continue(());
+            }
+        };
         number += 1;
         let is_asked_for = wish.roles.is_empty() || wish.roles.contains(&message.role);
         if let Some(place) = Some(&message.text).filter(|_| is_asked_for).and_then(|text| pattern.find(text)) {
@@ -183,19 +197,25 @@ fn look_through(agent: &dyn Agent, copy: &Copy, pattern: &Pattern, wish: Wish<'_
 /// Looks through the messages of a copy as long as that is wanted; returns the first that is found, and how many are.
 pub(crate) fn look_while(copy: &Copy, pattern: &Pattern, is_wanted: &dyn Fn() -> bool) -> Option<(Hit, u64)> {
     let agent = agent::by_kind(copy.place.agent())?;
-    if !pattern.may_be_said(agent, copy) {
+    let probes = pattern.probes(agent, copy);
+    if !probes.may_be_in_file() {
         return None;
     }
     let (mut number, mut messages, mut hit) = (0, 0, None);
     // What can be read of a damaged session is searched, and the rest is for others to report.
-    let _ = agent.messages(copy, &mut |message| {
-        number += 1;
-        if let Some(place) = pattern.find(&message.text) {
-            messages += 1;
-            hit.get_or_insert_with(|| {
-                let [before, found, after] = excerpt(&message.text, place);
-                Hit { number, role: message.role, at: message.at, before, found, after, has_lines: false }
-            });
+    let _ = agent.messages_with(copy, &|record| probes.may_be_in(record), &mut |said| {
+        match said {
+            Said::Uninteresting(count) => number += count,
+            Said::Message(message) => {
+                number += 1;
+                if let Some(place) = pattern.find(&message.text) {
+                    messages += 1;
+                    hit.get_or_insert_with(|| {
+                        let [before, found, after] = excerpt(&message.text, place);
+                        Hit { number, role: message.role, at: message.at, before, found, after, has_lines: false }
+                    });
+                }
+            }
         }
         if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
@@ -298,10 +318,12 @@ mod tests {
             for word in seen.iter().chain(words.iter().step_by(7)) {
                 let pattern = Pattern::of_texts(std::slice::from_ref(word), Case::Smart);
                 let wish = Wish { roles: &[], most: 1, lines: None, is_one_enough: false };
-                let (quick, whole) =
-                    (look(copy, &pattern, wish), look_through(agent, copy, &pattern, wish, Found::default()));
+                let (quick, whole) = (
+                    look(copy, &pattern, wish),
+                    look_through(agent, copy, &pattern, &Probes::default(), wish, Found::default()),
+                );
                 assert_eq!((quick.messages, &quick.hits), (whole.messages, &whole.hits), "{word} in {copy:?}");
-                passed_over += usize::from(!pattern.may_be_said(agent, copy));
+                passed_over += usize::from(!pattern.probes(agent, copy).may_be_in_file());
             }
             words.append(&mut seen);
         }

@@ -112,7 +112,7 @@ impl Ends {
             self.session_id = record.session_id.filled().map(str::to_owned);
         }
         self.forked_from = self.forked_from.take().or_else(|| record.forked_from());
-        self.has_reply |= record.reply_id().is_some();
+        self.has_reply = self.has_reply || record.reply_id().is_some();
         self.prompt = self.prompt.take().or_else(|| record.prompt());
         self.early.see_later(&record);
     }

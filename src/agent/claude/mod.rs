@@ -22,14 +22,14 @@ use jiff::Timestamp;
 
 use super::upkeep::{CwdRecords, Link, Retention, Strays};
 use super::{
-    Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, StoreNotes, as_last_argument, is_there,
-    last_activity,
+    Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, Said, StoreNotes, as_last_argument,
+    is_there, last_activity,
 };
 use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
-use crate::format::jsonl::{Jsonl, each_line, each_message};
+use crate::format::jsonl::{Jsonl, each_line, each_message, too_long};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
@@ -250,9 +250,23 @@ impl Agent for Claude {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
-        each_message(&copy.place.path, see, |line| {
-            let record: Record<'_> = serde_json::from_slice(line).ok()?;
-            (shows_sidechains || !record.is_sidechain.0).then(|| record.messages())
+        each_message(&copy.place.path, see, |line| Some(messages(line, shows_sidechains)))
+    }
+
+    fn messages_with(
+        &self,
+        copy: &Copy,
+        may_have: &dyn Fn(&[u8]) -> bool,
+        see: &mut dyn FnMut(Said) -> ControlFlow<()>,
+    ) -> Result<(), PathError> {
+        let shows_sidechains = copy.kind == SessionKind::Subagent;
+        each_line(&copy.place.path, &mut |line| {
+            let Some(line) = line else { return see(Said::Message(too_long())) };
+            let count = if may_have(line) { None } else { Record::count_messages(line, shows_sidechains) };
+            match count {
+                Some(count) => see(Said::Uninteresting(count)),
+                None => messages(line, shows_sidechains).into_iter().map(Said::Message).try_for_each(&mut *see),
+            }
         })
     }
 
@@ -382,6 +396,13 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
             });
         }
     }
+}
+
+/// Puts a line in words; one that is no record says nothing.
+fn messages(line: &[u8], shows_sidechains: bool) -> Vec<Message> {
+    let record =
+        serde_json::from_slice(line).ok().filter(|record: &Record<'_>| shows_sidechains || !record.is_sidechain.0);
+    record.map(|record| record.messages()).unwrap_or_default()
 }
 
 /// Returns whether a file's stem is a session id: a UUID with hyphens, in either case.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::content::{Block, blocks, is_injected};
+use crate::format::content::{Block, blocks, count_blocks, is_injected};
 use crate::format::json::{Flag, Text};
 use crate::format::skim::{self, Raw};
 use crate::session::{Message, Role};
@@ -84,48 +84,65 @@ impl<'a> Record<'a> {
     /// Reads what stands before and behind the content of a record; `None` where that does not say when and where it was
     /// written, and by what.
     pub(crate) fn without_content(line: &'a [u8]) -> Option<Self> {
-        let (mut record, mut is_plain) = (Self::default(), true);
-        skim::ends(line, |name, value| is_plain &= record.set(name, value))?;
+        let (mut record, mut is_plain, mut seen) = (Self::default(), true, 0);
+        skim::ends(line, |name, value| is_plain &= record.set(name, value, &mut seen))?;
         let all = [&record.kind, &record.timestamp, &record.cwd, &record.git_branch, &record.entrypoint];
         (is_plain && all.iter().all(|text| text.get().is_some())).then_some(record)
     }
 
     /// Reads a line that is plainly an object; `None` if it takes a parser to know.
     fn skimmed(line: &'a [u8]) -> Option<Self> {
-        let (mut record, mut is_plain) = (Self::default(), true);
-        skim::members(line, |name, value| is_plain &= record.set(name, value))?;
+        let (mut record, mut is_plain, mut seen) = (Self::default(), true, 0);
+        skim::members(line, |name, value| is_plain &= record.set(name, value, &mut seen))?;
         is_plain.then_some(record)
     }
 
-    /// Takes a member; returns whether that was possible without a parser.
-    fn set(&mut self, name: &[u8], value: Raw<'a>) -> bool {
-        let text = match name {
-            b"type" => &mut self.kind,
-            b"timestamp" => &mut self.timestamp,
-            b"cwd" => &mut self.cwd,
-            b"gitBranch" => &mut self.git_branch,
-            b"entrypoint" => &mut self.entrypoint,
-            b"uuid" => &mut self.uuid,
-            b"sessionId" => &mut self.session_id,
-            b"customTitle" => &mut self.custom_title,
-            b"aiTitle" => &mut self.ai_title,
-            b"summary" => &mut self.summary,
-            b"relocatedCwd" => &mut self.relocated_cwd,
+    /// Takes a member; returns whether that was possible without a parser, which refuses what was seen before.
+    fn set(&mut self, name: &[u8], value: Raw<'a>, seen: &mut u32) -> bool {
+        let (bit, text) = match name {
+            b"type" => (0, &mut self.kind),
+            b"timestamp" => (1, &mut self.timestamp),
+            b"cwd" => (2, &mut self.cwd),
+            b"gitBranch" => (3, &mut self.git_branch),
+            b"entrypoint" => (4, &mut self.entrypoint),
+            b"uuid" => (5, &mut self.uuid),
+            b"sessionId" => (6, &mut self.session_id),
+            b"customTitle" => (7, &mut self.custom_title),
+            b"aiTitle" => (8, &mut self.ai_title),
+            b"summary" => (9, &mut self.summary),
+            b"relocatedCwd" => (10, &mut self.relocated_cwd),
+            b"message" => return is_first(11, seen, || self.message = value),
+            b"forkedFrom" => return is_first(12, seen, || self.forked_from = value),
             _ => {
-                match name {
-                    b"isSidechain" => self.is_sidechain = value.flag(),
-                    b"isMeta" => self.is_meta = value.flag(),
-                    b"isCompactSummary" => self.is_compact_summary = value.flag(),
-                    b"isVisibleInTranscriptOnly" => self.is_visible_in_transcript_only = value.flag(),
-                    b"isApiErrorMessage" => self.is_api_error_message = value.flag(),
-                    b"message" => self.message = value,
-                    b"forkedFrom" => self.forked_from = value,
-                    _ => {}
-                }
-                return true;
+                let (bit, flag) = match name {
+                    b"isSidechain" => (13, &mut self.is_sidechain),
+                    b"isMeta" => (14, &mut self.is_meta),
+                    b"isCompactSummary" => (15, &mut self.is_compact_summary),
+                    b"isVisibleInTranscriptOnly" => (16, &mut self.is_visible_in_transcript_only),
+                    b"isApiErrorMessage" => (17, &mut self.is_api_error_message),
+                    _ => return true,
+                };
+                return is_first(bit, seen, || *flag = value.flag());
             }
         };
-        value.text().map(|value| *text = value).is_some()
+        value.text().is_some_and(|value| is_first(bit, seen, || *text = value))
+    }
+
+    /// Counts the messages of a line without putting them in words; `None` where it takes a parser to know.
+    pub(crate) fn count_messages(line: &'a [u8], shows_sidechains: bool) -> Option<u64> {
+        if !line.is_ascii() {
+            std::str::from_utf8(line).ok()?;
+        }
+        let (mut record, mut is_plain, mut seen) = (Self::default(), true, 0);
+        skim::sound_members(line, |name, value| is_plain &= record.set(name, value, &mut seen))?;
+        if !is_plain {
+            return None;
+        }
+        match record.role().filter(|_| shows_sidechains || !record.is_sidechain.0) {
+            Some(Role::User) => count_blocks(record.message, Some(&|text: &str| is_injected(text, INJECTED))),
+            Some(_) => count_blocks(record.message, None),
+            None => Some(0),
+        }
     }
 
     /// Returns when the record was written.
@@ -189,21 +206,34 @@ impl<'a> Record<'a> {
     /// Puts the record in words; records that are no part of the conversation give none.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let at = self.at();
-        let role = match self.kind.get() {
-            Some("user") if self.is_meta.0 => return Vec::new(),
-            Some("user") if self.is_compact_summary.0 => Role::System,
-            Some("user") => Role::User,
-            Some("assistant") => Role::Assistant,
-            _ => return Vec::new(),
-        };
+        let Some(role) = self.role() else { return Vec::new() };
         let mut blocks = blocks(self.body().content);
         blocks.retain(|block| !matches!(block, Block::Text(text) if role == Role::User && is_injected(text, INJECTED)));
         blocks.into_iter().filter_map(|block| block.message(role, at)).collect()
     }
 
+    /// Returns who speaks, if the record is part of the conversation.
+    fn role(&self) -> Option<Role> {
+        match self.kind.get() {
+            Some("user") if self.is_meta.0 => None,
+            Some("user") if self.is_compact_summary.0 => Some(Role::System),
+            Some("user") => Some(Role::User),
+            Some("assistant") => Some(Role::Assistant),
+            _ => None,
+        }
+    }
+
     fn body(&self) -> Body<'a> {
         self.message.read()
     }
+}
+
+/// Sets a member that was not seen before; returns whether that is so.
+fn is_first(bit: u32, seen: &mut u32, set: impl FnOnce()) -> bool {
+    let is_first = *seen & 1 << bit == 0;
+    *seen |= 1 << bit;
+    set();
+    is_first
 }
 
 /// A file in `sessions/`: one running client (measured on 2.1.330).
@@ -270,6 +300,8 @@ fn path_hash(dir: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn record(text: &str) -> Record<'_> {
@@ -286,10 +318,69 @@ mod tests {
         assert_eq!(format!("{:?}", Record::skimmed(line).expect("a record")), format!("{parsed:?}"));
         assert!(format!("{parsed:?}").matches("None").count() == 0, "every field is filled: {parsed:?}");
         assert!(Record::of_line(br#"{"type":"user","timest"#).is_none());
+        for line in
+            [&br#"{"cwd":"/a","cwd":"/b"}"#[..], br#"{"isMeta":true,"isMeta":true}"#, br#"{"message":{"a":1 2}}"#]
+        {
+            assert!(Record::of_line(line).is_none(), "a parser refuses it");
+        }
         let line = br#"{"cwd":"/w","message":{},"timestamp":1,"x":[],"type":"user","timestamp":"2026-02-01T10:00:00Z","gitBranch":"","entrypoint":"cli"}"#;
         let record = Record::without_content(line).expect("a record");
         assert_eq!((record.cwd.get(), record.timestamp.get()), (Some("/w"), Some("2026-02-01T10:00:00Z")));
         assert!(Record::without_content(br#"{"cwd":"/w","message":{},"timestamp":"2026-02-01T10:00:00Z"}"#).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn messages_are_counted_as_they_are_read(
+            kind in "user|assistant|system",
+            flags in "|\"isMeta\":true,|\"isSidechain\":true,|\"isCompactSummary\":true,|\"isMeta\":1,|\"type\":\"user\",",
+            blocks in prop::collection::vec(
+                prop_oneof![
+                    r#"\{"type":"text","text":"(|a| |<tick>|\\n<tick>|\\ud800|\\u0061\\")"\}"#,
+                    r#"\{"type":"(tool_use|toolCall|tool_result|thinking|te\\u0078t)","name":("Bash"|null|7),"input":\{"a":"b"\},"content":"x"\}"#,
+                    r#"\{"type":("text"|1|null)(,"text":(1|null|"a"))?(,"text":"b")?\}"#,
+                    r#""(a|<tick>|)"|null|1|\["text","a"\]|\{\}"#,
+                ],
+                0..4,
+            ),
+            whole in r#""(a|<tick>|\\ud800|\\")"|null|1|\{\}"#,
+            form in 0..5,
+            shows_sidechains: bool,
+        ) {
+            let content = if form == 0 { whole } else { format!("[{}]", blocks.join(",")) };
+            let message = match form {
+                1 => format!(r#"[null,{content}]"#),
+                2 => format!(r#"{{"id":1,"content":{content},"content":1}}"#),
+                3 => "7".to_owned(),
+                _ => format!(r#"{{"role":"x","content":{content}}}"#),
+            };
+            let line = format!(r#"{{{flags}"message":{message},"type":"{kind}"}}"#);
+            let parsed: Option<Record<'_>> = serde_json::from_str(&line).ok();
+            let parsed = parsed.filter(|record| shows_sidechains || !record.is_sidechain.0);
+            let messages = parsed.map_or(0, |record| record.messages().len());
+            let counted = Record::count_messages(line.as_bytes(), shows_sidechains);
+            prop_assert!(counted.is_none_or(|counted| counted == messages as u64), "{counted:?}, {messages}: {line}");
+        }
+    }
+
+    #[test]
+    fn most_lines_are_counted_without_a_parser() {
+        for (line, expected) in [
+            (r#"{"type":"user","message":{"content":"add a \"test\""}}"#, Some(1)),
+            (
+                r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"\u001b[0m"},{"type":"text","text":"a"}]}}"#,
+                Some(2),
+            ),
+            (
+                r#"{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"x"},{"type":"tool_use","name":"Bash","input":{}}]}}"#,
+                Some(1),
+            ),
+            (r#"{"type":"mode"}"#, Some(0)),
+            (r#"{"type":"user","type":"user"}"#, None),
+            (r#"{"type":"user","message":"\x"}"#, None),
+        ] {
+            assert_eq!(Record::count_messages(line.as_bytes(), false), expected, "{line}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::agent::upkeep::{
 };
 use crate::agent::{Agent as _, Found};
 use crate::format::json::{Text, record};
+use crate::format::skim;
 use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -118,9 +119,25 @@ struct Chained<'a> {
     parent_uuid: Text<'a>,
 }
 
+impl<'a> Chained<'a> {
+    /// Reads a line in which nothing is wrong; `None` if it takes a parser to know.
+    fn skimmed(line: &'a [u8]) -> Option<Self> {
+        let (mut uuid, mut parent_uuid, mut is_plain) = (None, None, true);
+        skim::sound_members(line, |name, value| {
+            let kept = match name {
+                b"uuid" => &mut uuid,
+                b"parentUuid" => &mut parent_uuid,
+                _ => return,
+            };
+            is_plain &= value.text_or_null().is_some_and(|text| kept.replace(text).is_none());
+        })?;
+        is_plain.then(|| Self { uuid: uuid.unwrap_or_default(), parent_uuid: parent_uuid.unwrap_or_default() })
+    }
+}
+
 /// Reads the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
 pub(super) fn link(line: &[u8]) -> Option<Link<'_>> {
-    let record: Chained<'_> = record(line)?;
+    let record = Chained::skimmed(line).or_else(|| record(line))?;
     Some(Link { id: record.uuid.into_inner(), parent: record.parent_uuid.into_inner() })
 }
 
@@ -133,8 +150,21 @@ mod tests {
         let found = link(br#"{"uuid":"a","parentUuid":"b","message":{}}"#).expect("a link");
         assert_eq!((found.id.as_deref(), found.parent.as_deref()), (Some("a"), Some("b")));
         assert_eq!(link(br#"{"parentUuid":null,"type":"mode"}"#), Some(Link::default()));
-        for bad in [&b"[]"[..], b"{} {}", b"{\"a\":", b"\0\0", b"null"] {
+        for bad in [
+            &b"[]"[..],
+            b"{} {}",
+            b"{\"a\":",
+            b"\0\0",
+            b"null",
+            br#"{"a":{"b" 1}}"#,
+            br#"{"uuid":"a","uuid":"a"}"#,
+            br#"{"uuid":1e999}"#,
+            br#"{"uuid":"\ud800"}"#,
+            b"{\"a\":\"\t\"}",
+            br#"{"a":"\x"}"#,
+        ] {
             assert_eq!(link(bad), None, "{bad:?}");
         }
+        assert!(link(br#"{"a":"\ud800\"","uuid":"\u0061"}"#).is_some_and(|link| link.id.as_deref() == Some("a")));
     }
 }
