@@ -44,6 +44,18 @@ impl<'a> Raw<'a> {
         skimmed.and_then(|()| found.text()).unwrap_or_else(|| text_in(self.read(), name))
     }
 
+    /// Does the same, and looks at the members between the first and the last list or object only if it stands nowhere else.
+    pub(crate) fn text_near_ends(self, name: &str) -> Text<'a> {
+        let mut found = Raw::default();
+        let see = |key: &[u8], value| {
+            if key == name.as_bytes() {
+                found = value;
+            }
+        };
+        let skimmed = self.0.and_then(|bytes| ends(bytes, see));
+        skimmed.and(found.0).and_then(|_| found.text()).unwrap_or_else(|| self.text_in(name))
+    }
+
     /// Returns the text that it is; `None` if that takes a parser.
     pub(crate) fn text(self) -> Option<Text<'a>> {
         let inner = match self.0 {
@@ -420,8 +432,9 @@ mod tests {
             let text = format!(r#"{{"x":{text}}}"#);
             members(text.as_bytes(), |_, value| {
                 for name in object.keys() {
-                    let found = value.text_in(name);
-                    assert_eq!(found.get(), object[name].as_str());
+                    for found in [value.text_in(name), value.text_near_ends(name)] {
+                        assert_eq!(found.get(), object[name].as_str());
+                    }
                 }
             });
         }

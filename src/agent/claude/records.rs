@@ -195,7 +195,7 @@ impl<'a> Record<'a> {
         if self.kind.get() != Some("assistant") {
             return None;
         }
-        self.message.text_in("model").filled().filter(|model| *model != "<synthetic>").map(str::to_owned)
+        self.message.text_near_ends("model").filled().filter(|model| *model != "<synthetic>").map(str::to_owned)
     }
 
     /// Returns the session that `/branch` copied this record from.

@@ -1,6 +1,6 @@
 //! Packs places and sessions one after the other.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,12 @@ pub(crate) struct Packer {
     packed: Packed,
     /// Where each shared word is.
     known: HashMap<Box<[u8]>, u32>,
+    /// The last few, which are most often meant again: sessions of a project come one after the other.
+    recent: VecDeque<u32>,
 }
+
+/// How many words a session has, and some more.
+const RECENT: usize = 16;
 
 impl Packer {
     /// Packs a place; it is the next one in its order. What holds places holds no sessions.
@@ -244,6 +249,11 @@ impl Packer {
     }
 
     fn shared_word(&mut self, word: &[u8]) {
+        let shared = &self.packed.shared;
+        let is_it = |at: &&u32| usize::try_from(**at).is_ok_and(|at| shared.word(at) == word);
+        if let Some(at) = self.recent.iter().find(is_it) {
+            return self.number(u64::from(*at));
+        }
         let at = match self.known.get(word) {
             Some(at) => *at,
             None => {
@@ -255,6 +265,8 @@ impl Packer {
                 at
             }
         };
+        self.recent.truncate(RECENT - 1);
+        self.recent.push_front(at);
         self.number(at.into());
     }
 
