@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use crate::system::fsio;
 use crate::system::process::locks::{Held, LockTable};
+use crate::system::process::pages::{self, Reading};
 use crate::system::process::{OpenFile, StartTime, Table};
 
 /// The table of locks has a line of some 60 bytes each.
-const MAX_LOCKS: u64 = 1024 * 1024;
+const MAX_LOCKS: usize = 1024 * 1024;
 /// Everything else is a few lines.
 const MAX_SMALL: u64 = 4096;
 /// What `open` calls reading and writing, in the flags of `/proc/PID/fdinfo`.
@@ -59,10 +60,12 @@ impl Table for Proc<'_> {
     }
 
     fn locks(&self) -> LockTable {
-        let Some(table) = self.read("locks", MAX_LOCKS) else { return LockTable::default() };
+        let path = self.0.join("locks");
+        let read = || Reading::of(fsio::open_regular(&path).ok()?.0, MAX_LOCKS).ok();
+        let Some((table, is_settled)) = pages::lines(read) else { return LockTable::default() };
         // A table that was cut off says nothing of what it lacks.
-        let is_whole = self.pid_namespace() == Some(ALL_PROCESSES) && (table.len() as u64) < MAX_LOCKS;
-        LockTable { locks: table.lines().filter_map(lock).collect(), is_whole }
+        let is_whole = is_settled && self.pid_namespace() == Some(ALL_PROCESSES) && table.len() < MAX_LOCKS;
+        LockTable { locks: String::from_utf8_lossy(&table).lines().filter_map(lock).collect(), is_whole }
     }
 
     fn open_files(&self, names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {

@@ -5,6 +5,8 @@ mod linux;
 mod locks;
 #[cfg(target_os = "macos")]
 mod macos;
+#[cfg(target_os = "linux")]
+mod pages;
 mod start;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -1,0 +1,80 @@
+//! Reads a table that the kernel hands out page by page, so that nothing in it is passed over.
+//!
+//! Each `read` gives what fits a page as it is at that moment. What goes from the first page before the second is read moves
+//! all that follows up, and then a line that was there all along is in neither.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+
+/// How often a table of several pages is read until it is twice the same.
+const TRIES: usize = 16;
+
+/// A table as one reading of it gave it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub bytes: Vec<u8>,
+    /// Whether it came in one piece.
+    pub is_of_one_moment: bool,
+}
+
+impl Reading {
+    /// Reads a table to its end, or to a limit.
+    pub(super) fn of(mut file: File, limit: usize) -> io::Result<Self> {
+        let mut bytes = vec![0; limit];
+        let (mut length, mut pieces) = (0, 0);
+        loop {
+            match file.read(&mut bytes[length..]) {
+                Ok(0) => break,
+                Ok(count) => (length, pieces) = (length + count, pieces + 1),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bytes.truncate(length);
+        Ok(Self { bytes, is_of_one_moment: pieces <= 1 })
+    }
+}
+
+/// Returns the lines of a table, and whether none is missing that was there all the time: it came in one piece, or was the
+/// same twice in a row. Else they are all lines that any reading gave.
+pub(super) fn lines(mut read: impl FnMut() -> Option<Reading>) -> Option<(Vec<u8>, bool)> {
+    let (mut all, mut last) = (Vec::new(), None);
+    for _ in 0..TRIES {
+        let reading = read()?;
+        if reading.is_of_one_moment || last.as_ref() == Some(&reading.bytes) {
+            return Some((reading.bytes, true));
+        }
+        all.extend_from_slice(&reading.bytes);
+        last = Some(reading.bytes);
+    }
+    Some((all, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out tables one after the other.
+    fn read(tables: &[(&str, bool)]) -> Option<(String, bool)> {
+        let mut tables = tables.iter().cycle();
+        let found = lines(|| {
+            tables.next().map(|(text, is_of_one_moment)| Reading {
+                bytes: text.as_bytes().to_vec(),
+                is_of_one_moment: *is_of_one_moment,
+            })
+        });
+        found.map(|(bytes, is_whole)| (String::from_utf8(bytes).expect("text"), is_whole))
+    }
+
+    #[test]
+    fn a_table_of_several_pages_counts_when_it_is_twice_the_same() {
+        assert_eq!(read(&[("a\n", true)]), Some(("a\n".to_owned(), true)), "one page is of one moment");
+        assert_eq!(read(&[("a\n", false)]), Some(("a\n".to_owned(), true)));
+        // The second lock was moved into the page that had been read.
+        let moved = [("a\nb\nc\n", false), ("b\n", false), ("b\nc\n", false), ("b\nc\n", false)];
+        assert_eq!(read(&moved), Some(("b\nc\n".to_owned(), true)));
+        let (all, is_whole) = read(&[("a\n", false), ("b\n", false)]).expect("lines");
+        assert!(!is_whole && all.contains("a\n") && all.contains("b\n"), "{all}");
+        assert_eq!(read(&[]), None);
+    }
+}
