@@ -97,6 +97,9 @@ fn measure() -> io::Result<Ratios> {
         &["cleanup", "--dry-run", "--allow-all", "--older-than", "2036-01-01"],
         &Beside::List,
     )?;
+    put(&home, "archive plan to list", &["archive", "--every", "--dry-run"], &Beside::List)?;
+    let moved = format!("{}=/moved", home.path().join("work").display());
+    put(&home, "move plan to list", &["move", "--map", &moved, "--dry-run"], &Beside::List)?;
     let home = Home::generate(Mix::ClaudeInPlace, 3 * SESSIONS)?;
     put(&home, "list --limit 20 to list", &["list", "--limit", "20"], &Beside::List)?;
     put(&home, "resume ID to list", &["resume", &home.claude_id, "--json"], &Beside::List)?;

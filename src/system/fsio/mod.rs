@@ -24,6 +24,9 @@ pub(crate) use owner::{inherit_owner, make_dir, make_dirs};
 pub(crate) use saving::{Access, Saving, Update};
 pub(crate) use sync::sync;
 
+/// The bit of a mode that lets the owner read (`S_IRUSR`, the same everywhere; its type is not).
+const OWNER_READS: u32 = 0o400;
+
 /// Opens a regular file for reading; anything else is refused without blocking or following.
 ///
 /// A FIFO would block and a link could lead out of the store, so neither is opened.
@@ -57,7 +60,7 @@ pub(crate) fn last_change(metadata: &Metadata) -> Option<Timestamp> {
 pub(crate) fn last_change_of_own(path: &Path) -> Option<Timestamp> {
     let metadata = path.symlink_metadata().ok()?;
     let is_readable = metadata.is_file()
-        && metadata.mode() & Mode::RUSR.as_raw_mode() != 0
+        && metadata.mode() & OWNER_READS != 0
         && metadata.uid() == rustix::process::geteuid().as_raw();
     last_change(&metadata).filter(|_| is_readable)
 }

@@ -58,7 +58,7 @@ pub(crate) struct ArchiveItemJson<'a> {
     pub files: usize,
     /// Their bytes.
     pub size_bytes: u64,
-    /// The bytes that were written for it; in a plan, what is not in the archive yet, before it is packed.
+    /// The bytes that were written for it; in a plan, what is not in the archive yet, before compression.
     pub stored_bytes: u64,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct ArchiveSummary<'a> {
     pub failed: usize,
     /// The bytes of all of them.
     pub size_bytes: u64,
-    /// The bytes that were written; in a plan, what is not in the archive yet, before it is packed.
+    /// The bytes that were written; in a plan, what is not in the archive yet, before compression.
     pub stored_bytes: u64,
     /// The bytes that were removed, because nothing needs them any more.
     pub removed_bytes: u64,
@@ -160,14 +160,15 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, i
                 writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why))?
             }
             ArchiveResult::Archived => {
-                let (size, stored) = (text::size(item.size_bytes), text::size(item.stored_bytes));
-                let (verb, new) = match is_dry_run {
-                    true => ("would archive", "new, before it is packed"),
-                    false => ("archived", "new with its manifest"),
+                let (verb, new) = if is_dry_run { ("would archive", "new") } else { ("archived", "new with its manifest") };
+                let size = text::size(item.size_bytes);
+                let new = match is_dry_run && item.stored_bytes == item.size_bytes {
+                    true => String::new(),
+                    false => format!("; {} {new}", text::size(item.stored_bytes)),
                 };
                 let title = table::title(item.session);
                 let title = text::truncated(&title, TITLE);
-                writeln!(out, "{verb}  {label}  {title}  {faint}({size}; {stored} {new}){faint:#}")?;
+                writeln!(out, "{verb}  {label}  {title}  {faint}({size}{new}){faint:#}")?;
             }
         }
         if let Some(why) = in_use(item.session) {
@@ -185,8 +186,8 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
         line.push_str(&format!(", {count} {what}"));
     }
     let dir = env.tilde(&report.dir);
-    let packed = if is_dry_run { ", before it is packed" } else { "" };
-    format!("{line}. {} new in {}{packed}.", text::size(stored_bytes), text::one_line(&dir))
+    let packed = if is_dry_run { "before compression" } else { "new" };
+    format!("{line}. {} {packed} in {}.", text::size(stored_bytes), text::one_line(&dir))
 }
 
 /// Writes one line for a run that no one is watching, if something happened.
