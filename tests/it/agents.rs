@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::contract::changes::Move;
-use crate::contract::{DoctorReport, Session, Severity, names};
+use crate::contract::{DoctorReport, Liveness, Session, Severity, names};
 use crate::facts::{copy_tree, corpora};
 use crate::fixtures::ordinary;
 use crate::generated::assert_part;
@@ -132,6 +132,24 @@ fn every_agents_ordinary_session_follows_its_directory_or_says_why_not_and_comes
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &picture_of_stores(&world.home()), agent);
         assert_eq!(session().launch_path(), Some(old.as_str()), "{agent}");
+    }
+}
+
+#[test]
+fn half_a_record_of_just_now_may_be_of_a_turn_that_goes_on() {
+    // Their sessions count as idle after a turn, or did.
+    for agent in ["droid", "kimi", "kimicode"] {
+        let world = World::new();
+        assert!(ordinary::write(agent, &world), "{agent}");
+        let entries = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry").into_path());
+        for path in entries.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")) {
+            let whole = std::fs::read_to_string(&path).expect("a file");
+            std::fs::write(&path, whole + "{\"type\":\"mess").expect("a file");
+        }
+        let now = jiff::Timestamp::now().to_string();
+        let listed =
+            world.with("REJOIN_NOW", &now).rejoin(["list", "--agent", agent, "--all", "--json"]).code(0).sessions();
+        assert_eq!(listed[0].liveness, Liveness::Maybe, "{agent}");
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) const ABOUT: About = About {
     launch_dir: "`lastCwd` of the first record, else its `cwd`",
     elsewhere: "goes on with the session, and goes to its directory by itself; where that is gone it warns and stays",
     starts: "`droid --resume ID`; with `--prompt` `droid exec --session-id ID TEXT`",
-    in_use: "it keeps no lock while a session is open: a record of the last two minutes means maybe, unless it ends a turn",
+    in_use: "it keeps no lock while a session is open: what was written to in the last two minutes may be",
     deletes: "nothing but sessions that were never used",
     writes: "nothing",
     facts: "read in the package of 0.215.0 alone: it needs an account, so neither its sessions nor its resume could be tried \

@@ -188,9 +188,8 @@ fn read_ends(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError
     copy.set_active_by_file(modified);
     copy.model = model.map(|model| Fact::new(model, "transcript"));
     copy.mark_if(is_torn, Health::TornTranscript);
-    copy.judge_by_age(newest.filter(|_| is_ended != Some(true)), context.env.now, |age| {
-        format!("its last record was {age} s ago, in the middle of a turn")
-    });
+    // Whether an open one is idle after a turn was never measured.
+    copy.judge_by_age(newest.max(modified), context.env.now, |age| format!("it was written to {age} s ago"));
     if is_whole && prompt.is_none() && !has_reply {
         copy.kind = SessionKind::Empty;
         copy.health.insert(Health::EmptySession);

@@ -145,10 +145,15 @@ fn typed(block: Block<'_>) -> Option<String> {
 fn without_put_in(text: &str) -> String {
     let mut text = text.to_owned();
     for (start, end) in PUT_IN {
-        while let Some(from) = text.find(start) {
-            let Some(length) = text[from..].find(end) else { break };
-            text.replace_range(from..from + length + end.len(), "");
+        let (mut left, mut rest) = (String::with_capacity(text.len()), text.as_str());
+        while let Some((before, inside)) = rest.split_once(start)
+            && let Some((_, behind)) = inside.split_once(end)
+        {
+            left.push_str(before);
+            rest = behind;
         }
+        left.push_str(rest);
+        text = left;
     }
     text.trim().to_owned()
 }

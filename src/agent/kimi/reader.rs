@@ -81,6 +81,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
         prompt.is_some()
     })?;
     let (mut newest, mut last, mut is_torn) = (None, None, false);
+    let modified = file.modified();
     file.lines_backward(|line, is_ended| {
         match serde_json::from_slice::<WireRecord<'_>>(line) {
             Ok(record) => {
@@ -94,7 +95,8 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
     copy.mark_if(is_torn, Health::TornTranscript);
     copy.created_at = created.map(|at| Fact::new(at, "wire"));
     copy.active_at = newest.map(|at| Fact::new(at, "wire"));
-    let last = newest.filter(|_| last != Some(WireEvent::TurnEnd));
+    // Half a record behind the end of a turn begins the next one.
+    let last = if is_torn { newest.max(modified) } else { newest.filter(|_| last != Some(WireEvent::TurnEnd)) };
     copy.judge_by_age(last, now, |age| format!("its last event was {age} s ago, in the middle of a turn"));
     if !is_whole || replies.count() > 0 {
         copy.kind = SessionKind::Main;
