@@ -1,62 +1,89 @@
 //! Whether a git repository has a commit, without running git: a file of its own, or a name in the index of a pack.
 
+use std::cell::{Cell, OnceCell};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::system::fsio;
 
 /// What the index of a pack begins with since git 1.6: its mark and version, and how many names begin with a byte or a
 /// lesser one.
 const HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
-const FANOUT: u64 = HEAD.len() as u64;
-const NAMES: u64 = FANOUT + 256 * 4;
-/// So many packs are looked at.
+const NAMES: usize = HEAD.len() + 256 * 4;
+/// So many packs of a repository are looked at, and so many names in one that begin with the same byte: 25 million in all.
 const MAX_PACKS: usize = 1000;
+const MAX_NAMES: usize = 100_000;
 
-/// Returns whether a main checkout has a commit by its full name in hexadecimal digits; what cannot be read has none.
-pub(crate) fn has_commit(main: &Path, commit: &str) -> bool {
-    let objects = main.join(".git/objects");
-    let Some((start, rest)) = commit.split_at_checked(2) else { return false };
-    if objects.join(start).join(rest).is_file() {
-        return true;
+/// The objects of a main checkout, as far as they have been looked at.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    dir: PathBuf,
+    packs: OnceCell<Vec<Pack>>,
+}
+
+/// The index of a pack.
+#[derive(Debug)]
+struct Pack {
+    path: PathBuf,
+    /// How many names begin with each byte or a lesser one.
+    counts: Vec<u32>,
+}
+
+impl Objects {
+    /// Nothing is read yet.
+    pub(crate) fn of(main: &Path) -> Self {
+        Self { dir: main.join(".git/objects"), packs: OnceCell::new() }
     }
-    let Some(name) = bytes_of(commit) else { return false };
+
+    /// Returns whether there is a commit, by its full name in hexadecimal digits; what cannot be read has none. Each pack
+    /// that is read takes one of `left`, and with none left nothing is found.
+    pub(crate) fn have(&self, commit: &str, left: &Cell<usize>) -> bool {
+        let Some((start, rest)) = commit.split_at_checked(2) else { return false };
+        if self.dir.join(start).join(rest).is_file() {
+            return true;
+        }
+        let Some(name) = bytes_of(commit) else { return false };
+        self.packs.get_or_init(|| packs(&self.dir)).iter().any(|pack| {
+            left.set(left.get().saturating_sub(1));
+            left.get() > 0 && pack.has(&name).unwrap_or(false)
+        })
+    }
+}
+
+impl Pack {
+    /// Reads the beginning of an index of version 2; `None` if it is none.
+    fn read(path: PathBuf) -> Option<Self> {
+        let (file, _) = fsio::open_regular(&path).ok()?;
+        let mut head = [0; NAMES];
+        file.read_exact_at(&mut head, 0).ok()?;
+        let (mark, counts) = head.split_at(HEAD.len());
+        let (counts, _) = counts.as_chunks();
+        let counts = counts.iter().map(|count| u32::from_be_bytes(*count)).collect();
+        (mark == HEAD).then_some(Self { path, counts })
+    }
+
+    fn has(&self, name: &[u8]) -> Option<bool> {
+        let first = usize::from(*name.first()?);
+        let begin = first.checked_sub(1).map_or(0, |before| self.counts[before]);
+        let count = usize::try_from(self.counts[first].checked_sub(begin)?).ok()?;
+        if count == 0 || count > MAX_NAMES {
+            return Some(false);
+        }
+        let (file, _) = fsio::open_regular(&self.path).ok()?;
+        let mut names = vec![0; count * name.len()];
+        file.read_exact_at(&mut names, NAMES as u64 + u64::from(begin) * name.len() as u64).ok()?;
+        Some(names.chunks_exact(name.len()).any(|known| known == name))
+    }
+}
+
+fn packs(objects: &Path) -> Vec<Pack> {
     let packs = std::fs::read_dir(objects.join("pack")).into_iter().flatten().filter_map(Result::ok);
     let indexes = packs.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "idx"));
-    indexes.take(MAX_PACKS).any(|index| is_in(&index, &name).unwrap_or(false))
+    indexes.take(MAX_PACKS).filter_map(Pack::read).collect()
 }
 
 fn bytes_of(hex: &str) -> Option<Vec<u8>> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok()).collect()
-}
-
-/// Looks a name up in an index of version 2; `None` if it is none.
-fn is_in(index: &Path, name: &[u8]) -> Option<bool> {
-    let (file, _) = fsio::open_regular(index).ok()?;
-    let read = |buffer: &mut [u8], at: u64| file.read_exact_at(buffer, at).ok();
-    let mut head = HEAD;
-    read(&mut head, 0)?;
-    if head != HEAD {
-        return None;
-    }
-    let count = |byte: u8| {
-        let mut number = [0; 4];
-        read(&mut number, FANOUT + u64::from(byte) * 4)?;
-        Some(u64::from(u32::from_be_bytes(number)))
-    };
-    let first = *name.first()?;
-    let (mut low, mut high) = (first.checked_sub(1).map_or(Some(0), count)?, count(first)?);
-    let mut found = vec![0; name.len()];
-    while low < high {
-        let middle = low.midpoint(high);
-        read(&mut found, NAMES + middle * name.len() as u64)?;
-        match found.as_slice().cmp(name) {
-            std::cmp::Ordering::Equal => return Some(true),
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Greater => high = middle,
-        }
-    }
-    Some(false)
 }
 
 #[cfg(test)]
@@ -87,12 +114,14 @@ mod tests {
         let names: Vec<[u8; 20]> = (0..200_u8).map(|at| [at.wrapping_mul(7); 20]).chain([[0; 20], [255; 20]]).collect();
         std::fs::write(main.join(".git/objects/pack/pack-x.idx"), index(names.clone())).expect("a file");
         let hex = |name: &[u8]| name.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        assert!(has_commit(main, &loose));
-        assert!(names.iter().all(|name| has_commit(main, &hex(name))));
+        let has_commit = |commit: &str| Objects::of(main).have(commit, &Cell::new(10));
+        assert!(has_commit(&loose));
+        assert!(names.iter().all(|name| has_commit(&hex(name))));
+        assert!(!Objects::of(main).have(&hex(&names[3]), &Cell::new(0)), "there is an end to looking");
         let mut other = [7; 20];
         other[19] = 8;
         for absent in [hex(&other), hex(&[120; 20]), hex(&[7; 32]), String::new(), "zz".repeat(20)] {
-            assert!(!has_commit(main, &absent), "{absent}");
+            assert!(!has_commit(&absent), "{absent}");
         }
     }
 
@@ -100,16 +129,22 @@ mod tests {
     fn an_index_that_is_cut_off_or_of_another_version_has_nothing() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("pack.idx");
+        let has = |name: [u8; 20]| Pack::read(path.clone()).and_then(|pack| pack.has(&name));
         let whole = index(vec![[3; 20], [9; 20]]);
         for end in 0..whole.len() - 20 {
             std::fs::write(&path, &whole[..end]).expect("a file");
-            assert_ne!(is_in(&path, &[9; 20]), Some(true), "{end}");
+            assert_ne!(has([9; 20]), Some(true), "{end}");
         }
         let mut newer = whole.clone();
         newer[7] = 3;
         std::fs::write(&path, newer).expect("a file");
-        assert_eq!(is_in(&path, &[3; 20]), None);
+        assert_eq!(has([3; 20]), None);
         std::fs::write(&path, whole).expect("a file");
-        assert_eq!(is_in(&path, &[3; 20]), Some(true));
+        assert_eq!(has([3; 20]), Some(true));
+        // Counts that do not grow.
+        let mut nonsense = index(vec![[3; 20], [9; 20]]);
+        nonsense[HEAD.len() + 8 * 4..][..4].copy_from_slice(&[0xff; 4]);
+        std::fs::write(&path, nonsense).expect("a file");
+        assert_ne!(has([9; 20]), Some(true));
     }
 }

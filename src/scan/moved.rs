@@ -1,12 +1,12 @@
 //! Where a launch directory that is gone may be now: what is still on the disk, never a guess.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::agent;
-use crate::scan::commits::has_commit;
+use crate::scan::commits::Objects;
 use crate::scan::git::{Worktree, remote_of, repository_of, worktrees_of};
 use crate::scan::worktree::{self, Lost};
 use crate::session::Session;
@@ -30,6 +30,8 @@ pub(crate) enum Why {
     Commit,
     /// It has the remote that the repository there had.
     Remote,
+    /// It has the first commit of the repository there, as every fork of it has.
+    Root,
     /// It has the same name, and another session worked in it.
     NamedAndKnown,
     /// It has the same name, and lies near.
@@ -47,6 +49,7 @@ impl Why {
             Self::MainCheckout => "the main checkout of that worktree",
             Self::Commit => "a checkout that has a commit at which a session began there",
             Self::Remote => "a checkout of the same git remote",
+            Self::Root => "a checkout with the same first commit",
             Self::NamedAndKnown => "a directory of the same name in which another session worked",
             Self::Named => "a directory of the same name near where it was",
             Self::Around => "the repository that it was part of",
@@ -56,26 +59,35 @@ impl Why {
 
     /// Returns whether that is the same work in another place, and not only somewhere near.
     pub(crate) fn is_same_work(self) -> bool {
-        self <= Self::Remote
+        self <= Self::Root
     }
 }
 
-/// So many of a directory's sessions are asked what they record of the repository there.
-const MAX_ASKED: usize = 4;
+/// So many sessions that began in a directory are asked what they record of the repository there, and so many answers do.
+const MAX_ASKED: usize = 64;
+const MAX_ANSWERS: usize = 4;
+/// So many packs are read for commits, however much is gone.
+const MAX_PACKS: usize = 100_000;
 
 /// Returns what is known of the repository that a directory was in: the remote at its last launch, and what sessions record.
 pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<Item = &'a Session>) -> Repository {
     let mut had = Repository::new(remote);
-    for session in sessions.take(MAX_ASKED) {
-        if let Some(agent) = agent::by_kind(session.agent) {
-            had.add(agent.repository(session.copy()));
-        }
-    }
+    let began_here = sessions.filter(|session| {
+        let began = session.copy().start_dir.as_ref().map(|began| began.value.as_path());
+        // It may have worked in another repository than the one that it began in.
+        began.is_some() && began == session.launch_dir()
+    });
+    let asked = began_here.take(MAX_ASKED).filter_map(|session| {
+        let known = agent::by_kind(session.agent)?.repository(session.copy());
+        (!known.is_unknown()).then_some(known)
+    });
+    asked.take(MAX_ANSWERS).for_each(|known| had.add(known));
     had
 }
 
 /// Returns the place to which the sessions of a directory can go: the same work or a directory of its name, if there is just
-/// one. Of several clones it is the one that is called as before.
+/// one. Of several clones it is the one that is called as before. Where more is gone than one name, it may have been a
+/// directory inside of the checkout, so that only the same name will do.
 pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     let name = gone.file_name();
     let only = |fits: &dyn Fn(&Instead) -> bool| {
@@ -83,8 +95,10 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
         fitting.next().filter(|_| fitting.next().is_none()).map(|instead| instead.dir.clone())
     };
     let strongest = found.iter().map(|instead| instead.why).min().filter(|why| why.is_same_work());
+    let is_one_name = gone.parent().is_some_and(Path::is_dir);
     match strongest {
         Some(why) => only(&|instead| instead.why == why)
+            .filter(|dir| why == Why::MainCheckout || is_one_name || dir.file_name() == name)
             .or_else(|| only(&|instead| instead.why == why && instead.dir.file_name() == name)),
         None => only(&|instead| instead.dir.file_name() == name && !gone.starts_with(&instead.dir)),
     }
@@ -100,6 +114,8 @@ pub(crate) struct Checkouts {
     near: RefCell<BTreeMap<PathBuf, Vec<PathBuf>>>,
     /// The checkouts among that.
     checkouts_near: RefCell<BTreeMap<PathBuf, Near>>,
+    /// How many packs may still be read.
+    left: Cell<usize>,
 }
 
 /// So many entries near a directory that is gone are looked at, and so many levels below its nearest parent.
@@ -113,11 +129,12 @@ type Near = Rc<Vec<(PathBuf, Checkout)>>;
 struct Checkout {
     worktrees: Vec<Worktree>,
     remote: Option<String>,
+    objects: Objects,
 }
 
 impl Checkout {
     fn of(repository: &Path) -> Self {
-        Self { worktrees: worktrees_of(repository), remote: remote_of(repository) }
+        Self { worktrees: worktrees_of(repository), remote: remote_of(repository), objects: Objects::of(repository) }
     }
 
     fn has_worktree(&self, gone: &Path) -> bool {
@@ -131,7 +148,7 @@ impl Checkouts {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
         let repositories: BTreeSet<PathBuf> = known.iter().filter_map(|dir| repository_of(dir)).collect();
         let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Checkout::of(&dir))).collect();
-        Self { by_dir, known, near: RefCell::default(), checkouts_near: RefCell::default() }
+        Self { by_dir, known, near: RefCell::default(), checkouts_near: RefCell::default(), left: Cell::new(MAX_PACKS) }
     }
 
     /// Finds what is left of a directory, by what is known of the repository that it was in; the best comes first.
@@ -153,15 +170,22 @@ impl Checkouts {
             self.by_dir.iter().chain(own).chain(near.iter().map(|(dir, checkout)| (dir, checkout)))
         };
         for (dir, _) in checkouts().filter(|(_, checkout)| checkout.has_worktree(gone)) {
-            add(dir, Why::MainCheckout);
+            add(&in_checkout(dir, gone), Why::MainCheckout);
         }
-        let has_any = |dir: &Path| had.commits.iter().any(|commit| has_commit(dir, commit));
-        for (dir, _) in checkouts().filter(|(dir, _)| elsewhere(dir) && has_any(dir)) {
-            add(dir, Why::Commit);
+        let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
+            // A fork has the commits, too.
+            let is_fork = had.remote.is_some() && checkout.remote.is_some() && checkout.remote != had.remote;
+            !is_fork && commits.iter().any(|commit| checkout.objects.have(commit, &self.left))
+        };
+        for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.commits)) {
+            add(&in_checkout(dir, gone), Why::Commit);
         }
         let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_remote(checkout)) {
-            add(dir, Why::Remote);
+            add(&in_checkout(dir, gone), Why::Remote);
+        }
+        for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.roots)) {
+            add(&in_checkout(dir, gone), Why::Root);
         }
         // What is gone is the first name that is missing, with all below it.
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
@@ -233,6 +257,20 @@ impl Checkouts {
         };
         near.entry(parent.to_owned()).or_insert_with(list).clone()
     }
+}
+
+/// Returns what is in a checkout where a directory that is gone was, if it was a part of that; else the checkout itself.
+fn in_checkout(checkout: &Path, gone: &Path) -> PathBuf {
+    let missing =
+        nearest_parent(gone).and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
+    let mut tail = missing.components();
+    while tail.next().is_some() && !tail.as_path().as_os_str().is_empty() {
+        let below = checkout.join(tail.as_path());
+        if below.is_dir() {
+            return below;
+        }
+    }
+    checkout.to_owned()
 }
 
 /// Joins paths; with nothing a path would end in a slash.
@@ -326,12 +364,39 @@ mod tests {
     #[test]
     fn of_two_clones_neither_is_the_best_unless_one_has_the_name() {
         let instead = |dir: &str, why| Instead { dir: dir.into(), why };
-        let gone = Path::new("/w/app");
+        let dir = tempfile::tempdir().expect("a directory");
+        let gone = &dir.path().join("app");
         let mut found = vec![instead("/x/a", Why::Remote), instead("/x/b", Why::Remote), instead("/y/app", Why::Named)];
         assert_eq!(best(&found, gone), None);
         found.push(instead("/z/app", Why::Remote));
         assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/z/app")));
         found.push(instead("/x/c", Why::Commit));
         assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/x/c")));
+        // It may have been a directory inside of what is called c now.
+        assert_eq!(best(&found, &dir.path().join("x/app")), None);
+    }
+
+    #[test]
+    fn a_fork_is_no_candidate_and_a_directory_of_a_checkout_is_found_in_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (fork, own) = (dir.path().join("fork"), dir.path().join("moved"));
+        for (checkout, url) in [(&fork, "up/x"), (&own, "me/x")] {
+            std::fs::create_dir_all(checkout.join(".git/objects/ab")).expect("a directory");
+            std::fs::write(checkout.join(".git/config"), format!("[remote \"origin\"]\nurl = {url}\n"))
+                .expect("a file");
+        }
+        std::fs::create_dir_all(own.join("packages/api")).expect("a directory");
+        std::fs::write(fork.join(".git/objects/ab").join("ab".repeat(19)), "").expect("a file");
+        let mut had = Repository::new(Some("me/x".to_owned()));
+        had.add_commit(&"ab".repeat(20));
+        had.add_root(&"ab".repeat(20));
+        let known = Checkouts::of([fork.as_path(), &own].into_iter());
+        let gone = dir.path().join("old/packages/api");
+        let found = known.instead_of(&gone, &had);
+        assert_eq!(found[0], Instead { dir: own.join("packages/api"), why: Why::Remote });
+        assert!(found.iter().all(|instead| instead.dir != fork), "{found:?}");
+        assert_eq!(best(&found, &gone), Some(own.join("packages/api")));
+        let gone = dir.path().join("old");
+        assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(own));
     }
 }

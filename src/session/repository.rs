@@ -7,33 +7,44 @@ use std::collections::BTreeSet;
 pub(crate) struct Repository {
     /// The URL of its remote.
     pub remote: Option<String>,
-    /// Commits that it had, in hexadecimal digits: its root, or what was checked out.
+    /// Commits that were checked out, in hexadecimal digits.
     pub commits: BTreeSet<String>,
+    /// Its first commit, which its forks share.
+    pub roots: BTreeSet<String>,
 }
 
 impl Repository {
     /// Returns what has this remote, unless it is empty.
     pub(crate) fn new(remote: Option<String>) -> Self {
-        Self { remote: remote.filter(|remote| !remote.is_empty()), commits: BTreeSet::new() }
+        Self { remote: remote.filter(|remote| !remote.is_empty()), ..Self::default() }
     }
 
-    /// Adds a commit; what is no name of one is left out.
+    /// Adds a commit that was checked out; what is no name of one is left out.
     pub(crate) fn add_commit(&mut self, commit: &str) {
-        if matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            self.commits.insert(commit.to_ascii_lowercase());
-        }
+        self.commits.extend(name_of(commit));
+    }
+
+    /// Adds its first commit; what is no name of one is left out.
+    pub(crate) fn add_root(&mut self, commit: &str) {
+        self.roots.extend(name_of(commit));
     }
 
     /// Adds what somebody else knows; the remote that was known first stays.
     pub(crate) fn add(&mut self, other: Self) {
         self.remote = self.remote.take().or(other.remote);
         self.commits.extend(other.commits);
+        self.roots.extend(other.roots);
     }
 
     /// Returns whether nothing is known.
     pub(crate) fn is_unknown(&self) -> bool {
-        self.remote.is_none() && self.commits.is_empty()
+        self.remote.is_none() && self.commits.is_empty() && self.roots.is_empty()
     }
+}
+
+fn name_of(commit: &str) -> Option<String> {
+    let is_name = matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_name.then(|| commit.to_ascii_lowercase())
 }
 
 #[cfg(test)]

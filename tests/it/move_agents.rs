@@ -523,12 +523,13 @@ fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_reposi
         })
         .collect();
     let by_commit = "a checkout that has a commit at which a session began there";
+    let by_root = "a checkout with the same first commit";
     assert_eq!(
         told,
         [
             ("/work/deep/library".to_owned(), "a checkout of the same git remote"),
             ("/work/market".to_owned(), by_commit),
-            ("/work/forge".to_owned(), by_commit),
+            ("/work/forge".to_owned(), by_root),
         ]
     );
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code(4).json();
@@ -536,6 +537,14 @@ fn a_checkout_with_another_name_is_known_by_what_sessions_recorded_of_its_reposi
         report.findings.iter().flat_map(|finding| &finding.remedies).map(|it| &*it.command).collect();
     let ready = format!("rejoin move {0}/work/shop {0}/work/market", root.display());
     assert!(remedies.contains(&ready.as_str()), "{remedies:#?}");
+
+    // What a session records of the repository that it began in says nothing of another one that it worked in later.
+    let git = json!({"commit_hash": commit("ab"), "branch": "main"});
+    let strayed = Codex::session(id(5)).in_dir(root.join("work/market")).meta("git", git).turn("x", "y");
+    world.add(strayed.cd(root.join("work/never")).turn("x", "y"));
+    let plan: MoveMap = world.rejoin(["move", "--detect", "--json"]).code(0).json();
+    let never = plan.directories.iter().find(|directory| directory.from.ends_with("never")).expect("a directory");
+    assert_eq!(never.to, None, "{}", never.why);
 
     // A second checkout with that commit leaves two, so neither is proposed.
     has("clone", &commit("ab"));

@@ -417,6 +417,11 @@ fn one_prompt_is_asked_only_in_the_directory_that_the_database_names() {
     {
         assert!(refused.contains(words), "{refused}");
     }
+    // In a home that was named, the commands look there, too.
+    let home = world.home();
+    let home = home.to_str().expect("a path");
+    let answer = world.rejoin(["--home", home, "resume", &id, "--prompt", "x"]).code(7).stderr();
+    assert!(answer.contains(&format!("env HOME={home} opencode export {id}")), "{answer}");
     let plan: ResumePlan = world.rejoin(["resume", &id, "--prompt", "x", "--json"]).code(0).json();
     assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-not-end"]);
 }

@@ -41,6 +41,11 @@ impl Program {
         let chosen = env.agent_variable(self.variable).filter(|name| *name != ":memory:");
         let chosen = chosen.zip(stores.first()).map(|(name, store)| store.root.join(name));
         stores.iter_mut().for_each(|store| store.unset.push(self.variable));
+        if env.foreign_home {
+            // So that the commands that are named for it look there as well.
+            let home = env.home.clone().into_os_string();
+            stores.iter_mut().for_each(|store| drop(store.set.insert("HOME", home.clone())));
+        }
         let is_other = |root: &PathBuf| stores.iter().all(|store| *root != self.usual(store));
         if let Some(root) = chosen.filter(is_other) {
             stores.iter_mut().for_each(|store| store.is_default = false);
@@ -124,7 +129,7 @@ impl Program {
             for table in ["session_v2", "session"] {
                 if db.columns(table)?.contains("project_id") {
                     db.query(&format!("SELECT project_id FROM {table} WHERE id = ?1"), &[&place.id], |row| {
-                        repository.add_commit(&row.text(0).unwrap_or_default());
+                        repository.add_root(&row.text(0).unwrap_or_default());
                     })?;
                 }
             }
