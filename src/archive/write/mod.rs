@@ -56,7 +56,7 @@ pub(crate) struct Item<'a> {
     pub files: usize,
     /// Their bytes.
     pub size_bytes: u64,
-    /// The bytes that the archive grew by; in a plan, what is not there yet before it is packed.
+    /// The bytes that the archive grew by; in a plan, the most that it can be.
     pub stored_bytes: u64,
 }
 

@@ -113,7 +113,16 @@ impl<'a> Writer<'a> {
         let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
         if self.options.is_dry_run {
             self.reads = previous.is_some();
-            self.copy(session, agent, (&look(session, agent, find)?, &known), &mut manifest)?;
+            let planned =
+                look(session, agent, find).and_then(|seen| self.copy(session, agent, (&seen, &known), &mut manifest));
+            if matches!(planned, Err(InventoryError::Changed)) {
+                // What was listed before all of them may have gone since.
+                self.stored = 0;
+                let seen = look(session, agent, |place| agent.belongings(place))?;
+                self.copy(session, agent, (&seen, &known), &mut manifest)?;
+            } else {
+                planned?;
+            }
         } else {
             settled(|| look(session, agent, find), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::panic;
 
 use crate::error::Exit;
@@ -18,7 +18,10 @@ pub(crate) fn tell_of_bugs() {
         terminal::leave_screen();
         let why = bug.payload_as_str().map_or(Cow::Borrowed("no reason given"), Cow::Borrowed);
         let at = bug.location().map(ToString::to_string).unwrap_or_else(|| "an unknown place".to_string());
-        let _ = io::stderr().lock().write_all(words(&why, &at).as_bytes());
+        let mut err = io::stderr().lock();
+        // How far something was may stand on the line.
+        let clean = if err.is_terminal() { "\r\x1b[K" } else { "" };
+        let _ = err.write_all(format!("{clean}{}", words(&why, &at)).as_bytes());
         std::process::exit(Exit::Bug.code().into());
     }));
 }
@@ -72,7 +75,7 @@ mod tests {
         assert_eq!(status.code(), Some(101), "{shown}");
         let (_, after) = shown.rsplit_once("\x1b[?1049l").expect("the usual screen");
         assert!(
-            after.starts_with("error: a bug in rejoin ended it: two and two are five (src/view/ui/bug.rs:"),
+            after.starts_with("\r\x1b[Kerror: a bug in rejoin ended it: two and two are five (src/view/ui/bug.rs:"),
             "{after}"
         );
         assert_eq!(after.lines().count(), 2, "{after}");

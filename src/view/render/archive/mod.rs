@@ -58,7 +58,7 @@ pub(crate) struct ArchiveItemJson<'a> {
     pub files: usize,
     /// Their bytes.
     pub size_bytes: u64,
-    /// The bytes that were written for it; in a plan, what is not in the archive yet, before compression.
+    /// The bytes that were written for it; in a plan, the most that it can be.
     pub stored_bytes: u64,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct ArchiveSummary<'a> {
     pub failed: usize,
     /// The bytes of all of them.
     pub size_bytes: u64,
-    /// The bytes that were written; in a plan, what is not in the archive yet, before compression.
+    /// The bytes that were written; in a plan, the most that it can be.
     pub stored_bytes: u64,
     /// The bytes that were removed, because nothing needs them any more.
     pub removed_bytes: u64,
@@ -160,11 +160,14 @@ fn text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>, i
                 writeln!(out, "{warning}failed{warning:#}  {label}  {}", text::one_line(why))?
             }
             ArchiveResult::Archived => {
-                let (verb, new) = if is_dry_run { ("would archive", "new") } else { ("archived", "new with its manifest") };
+                let (verb, new) =
+                    if is_dry_run { ("would archive", "new") } else { ("archived", "new with its manifest") };
                 let size = text::size(item.size_bytes);
                 let new = match is_dry_run && item.stored_bytes == item.size_bytes {
                     true => String::new(),
-                    false => format!("; {} {new}", text::size(item.stored_bytes)),
+                    false => {
+                        format!("; {}{} {new}", if is_dry_run { "at most " } else { "" }, text::size(item.stored_bytes))
+                    }
                 };
                 let title = table::title(item.session);
                 let title = text::truncated(&title, TITLE);
@@ -186,8 +189,9 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
         line.push_str(&format!(", {count} {what}"));
     }
     let dir = env.tilde(&report.dir);
-    let packed = if is_dry_run { "before compression" } else { "new" };
-    format!("{line}. {} {packed} in {}.", text::size(stored_bytes), text::one_line(&dir))
+    // What other sessions have in common, and compression, are known when it is written.
+    let most = if is_dry_run { "At most " } else { "" };
+    format!("{line}. {most}{} new in {}.", text::size(stored_bytes), text::one_line(&dir))
 }
 
 /// Writes one line for a run that no one is watching, if something happened.
