@@ -1,7 +1,7 @@
 //! What holds for every agent, so that one more needs no test of its own for it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::contract::changes::Move;
 use crate::contract::{DoctorReport, Liveness, Session, Severity, names};
@@ -133,6 +133,49 @@ fn every_agents_ordinary_session_follows_its_directory_or_says_why_not_and_comes
         assert_same(&before, &picture_of_stores(&world.home()), agent);
         assert_eq!(session().launch_path(), Some(old.as_str()), "{agent}");
     }
+}
+
+/// Reads every file of the stores.
+fn contents(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry"));
+    let files = entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
+    let own = [".local/state", ".local/share/rejoin"].map(|own| world.home().join(own));
+    let files = files.filter(|path| own.iter().all(|own| !path.starts_with(own)));
+    files.map(|path| (path.clone(), std::fs::read(&path).expect("a file"))).collect()
+}
+
+#[test]
+fn every_agents_ordinary_session_is_cleaned_up_and_undone_archived_wiped_and_restored_byte_for_byte() {
+    let mut with_files = 0;
+    for agent in names() {
+        let world = World::new();
+        let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
+        if !can_be_read || !ordinary::write(agent, &world) {
+            continue;
+        }
+        let sessions = || world.rejoin(["list", "--agent", agent, "--all", "--json"]).code(0).sessions();
+        let id = sessions().remove(0).id;
+        let (before, bytes) = (picture_of_stores(&world.home()), contents(&world));
+        let cleaned = world.rejoin(["cleanup", "--agent", agent, "--older-than", "1d", "--allow-all", "--yes"]);
+        if sessions().len() == 1 {
+            // What lies in a database, or belongs to another agent's session, stays and is named.
+            cleaned.code_is_one_of(&[0, 3]);
+            assert_eq!(contents(&world), bytes, "{agent}");
+            continue;
+        }
+        cleaned.code(0);
+        with_files += 1;
+        world.rejoin(["undo"]).code(0);
+        assert_same(&before, &picture_of_stores(&world.home()), agent);
+
+        world.rejoin(["archive", &id]).code(0);
+        world.rejoin(["delete", &id, "--yes"]).code(0);
+        world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
+        assert_ne!(contents(&world), bytes, "{agent}");
+        world.rejoin(["restore", &id]).code(0);
+        assert_eq!(contents(&world), bytes, "{agent}");
+    }
+    assert!(with_files >= 18, "{with_files}");
 }
 
 #[test]
