@@ -89,8 +89,8 @@ fn time(command: &mut Command) -> io::Result<Duration> {
     read_all(&mut child)?;
     let status = child.wait()?;
     let elapsed = start.elapsed();
-    // `doctor` tells by its status that it found something.
-    assert!(matches!(status.code(), Some(0 | 4)), "{command:?}: {status}");
+    // `doctor` tells by its status that it found something, and a plan that some of it cannot be.
+    assert!(matches!(status.code(), Some(0 | 3 | 4)), "{command:?}: {status}");
     Ok(elapsed)
 }
 
