@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::panic;
 
 use crate::error::Exit;
+use crate::format::text;
 use crate::system::terminal;
 
 /// Has a panic end the program with one clear error, from now on and in whichever thread it happens.
@@ -32,7 +33,8 @@ fn words(why: &str, at: impl Display) -> String {
         "error: a bug in rejoin ended it: {} ({at})\n\
          hint: no conversation is lost by that, and `rejoin doctor` names what was left half done; please report it, with what \
          you typed and the version, {}\n",
-        why.split_whitespace().collect::<Vec<_>>().join(" "),
+        // It may hold a piece of what was read.
+        text::one_line(why),
         env!("CARGO_PKG_VERSION"),
     )
 }
@@ -56,7 +58,7 @@ mod tests {
         if std::env::var_os(HERE).is_some() {
             tell_of_bugs();
             let _screen = Screen::take().expect("a terminal");
-            std::thread::spawn(|| panic!("two and two\nare five")).join().expect("not reached");
+            std::thread::spawn(|| panic!("two and \x1b[31mtwo\nare five")).join().expect("not reached");
         }
         let (mut pty, other_end) = open().expect("a terminal");
         let kept = rustix::io::dup(&pty).expect("the terminal");
@@ -75,7 +77,9 @@ mod tests {
         assert_eq!(status.code(), Some(101), "{shown}");
         let (_, after) = shown.rsplit_once("\x1b[?1049l").expect("the usual screen");
         assert!(
-            after.starts_with("\r\x1b[Kerror: a bug in rejoin ended it: two and two are five (src/view/ui/bug.rs:"),
+            after.starts_with(
+                "\r\x1b[Kerror: a bug in rejoin ended it: two and \\u{1b}[31mtwo are five (src/view/ui/bug.rs:"
+            ),
             "{after}"
         );
         assert_eq!(after.lines().count(), 2, "{after}");
