@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent;
-use crate::agent::upkeep::Fold;
+use crate::agent::upkeep::{Fold, is_object};
 use crate::change::apply::backfill;
 use crate::change::plan::backfill as plan;
 use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step, Unplanned};
@@ -150,17 +150,17 @@ fn at_the_end(path: &Path, edit: impl FnOnce(u64) -> Result<Edit, String>) -> Re
     Ok(Step::Write { path: path.to_owned(), contents, stamp: Some(Box::new(stamp)) })
 }
 
-/// Returns how long the last line of a file is, which has no end.
+/// Returns how long the last line of a file is, which has no end; what is a record by now is no half of one.
 fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
     let mut length = None;
     let last = Jsonl::open(path).and_then(|file| {
         file.lines_backward(|line, is_ended| {
-            length = (!is_ended).then_some(line.len() as u64);
+            length = (!is_ended && !is_object(line)).then_some(line.len() as u64);
             true
         })
     });
     last.map_err(|error| error.to_string())?;
-    length.ok_or_else(|| "its last line has an end".to_owned())
+    length.ok_or_else(|| "its last line is whole now".to_owned())
 }
 
 fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
@@ -190,4 +190,25 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
     };
     let items = session.copies[1..].iter().map(item).collect::<Result<Vec<_>, String>>()?;
     Ok(Change { verb: "dedupe", items })
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_half_a_line_is_cut_and_no_record_that_was_completed_since() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("messages.jsonl");
+        for (text, expected) in [
+            ("{\"a\":1}\n{\"b\"", Ok(4)),
+            ("{\"b\"", Ok(4)),
+            ("{\"a\":1}\n{\"b\":2}", Err("its last line is whole now".to_owned())),
+            ("{\"a\":1}\n", Err("its last line is whole now".to_owned())),
+        ] {
+            std::fs::write(&path, text).expect("a file");
+            assert_eq!(length_of_half_a_line(&path), expected, "{text}");
+        }
+    }
 }
