@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::agent::cat::record;
-use crate::agent::claude::records::is_slug_of;
+use crate::agent::claude::slug::is_slug_of;
 use crate::format::json::{NotAnObject, Text, object};
 use crate::format::{json_writer, shell};
 

@@ -7,6 +7,7 @@ pub(crate) mod records;
 pub(super) mod about;
 mod ends;
 mod relocation;
+pub(crate) mod slug;
 mod title;
 mod upkeep;
 mod usage;
@@ -37,7 +38,8 @@ use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Liveness, Lo
 use crate::system::env::Env;
 use crate::system::names;
 use crate::system::process::{self, Presence, StartTime};
-use records::{Record, Registration, is_slug_of};
+use records::{Record, Registration};
+use slug::is_slug_of;
 
 /// A registration is a few hundred bytes.
 const MAX_REGISTRATION: u64 = 64 * 1024;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::agent::claude::records::project_of;
+use crate::agent::claude::slug::project_of;
 use crate::agent::is_there;
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, added_line, small, text};
 use crate::format::edit::{Edit, json_string, json_value};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{Found, PointerWriter};
-use crate::agent::claude::records::is_slug_of;
+use crate::agent::claude::slug::is_slug_of;
 use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, small};
 use crate::error::PathError;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::agent::claude::records::slug;
+use crate::agent::claude::slug::slug;
 use crate::format::content::{Block, is_injected};
 use crate::format::json::{self, Flag, Text, member, text_in};
 use crate::format::parts::parts;

@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::Qwen;
 use crate::agent::Agent as _;
-use crate::agent::claude::records::slug;
+use crate::agent::claude::slug::slug;
 use crate::agent::relocation::{Act, Moved, Relocation, small, text};
 use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;

@@ -4,23 +4,14 @@
 //! parser has the say. Nobody reads the texts that are passed over, so a record with anything wrong inside of one is found by
 //! [`members`], and is a bad line to whoever reads all of it, or looks with [`sound_members`].
 
-use memchr::{memchr, memchr2, memrchr};
-use serde::de::{self, Deserialize, Deserializer, IgnoredAny};
+mod values;
+
+use memchr::memchr;
+use serde::de::{self, Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::format::json::{Flag, Text, text_in};
-
-/// How deep lists and objects may lie in each other, a bit each.
-const MAX_DEPTH: u32 = 64;
-
-/// How closely texts are looked at that are passed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Texts {
-    /// For their end.
-    Ends,
-    /// For whatever a parser would not accept in them.
-    Sound,
-}
+use values::{Texts, blank, name, plain_before, string_before, token, token_before, value};
 
 /// A value as it stands in a record, read when somebody asks for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -179,173 +170,6 @@ pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) 
         see(&bytes[name_start + 1..name_stop - 1], Raw(Some(&bytes[start..stop])));
         stop = token_before(bytes, name_start, b',')?;
     }
-}
-
-/// Returns the name of a member, and where its value begins; `None` if the name is escaped.
-fn name(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
-    let start = token(bytes, at, b'"')?;
-    let end = start + memchr2(b'"', b'\\', &bytes[start..])?;
-    let value = blank(bytes, token(bytes, end + 1, b':').filter(|_| bytes[end] == b'"')?);
-    Some((&bytes[start..end], value))
-}
-
-/// Returns where a sign ends that stands there, blanks before it or not.
-#[inline(always)]
-fn token(bytes: &[u8], at: usize, sign: u8) -> Option<usize> {
-    let at = blank(bytes, at);
-    (bytes.get(at) == Some(&sign)).then_some(at + 1)
-}
-
-/// Returns where blanks end.
-#[inline(always)]
-fn blank(bytes: &[u8], at: usize) -> usize {
-    // Most often there are none.
-    if bytes.get(at).is_some_and(|byte| *byte > b' ') { at } else { behind_blanks(bytes, at) }
-}
-
-fn behind_blanks(bytes: &[u8], at: usize) -> usize {
-    at + bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
-}
-
-/// Returns where a value ends.
-fn value(bytes: &[u8], at: usize, texts: Texts) -> Option<usize> {
-    match bytes.get(at)? {
-        b'"' => string(bytes, at, texts),
-        b'{' | b'[' => nested(bytes, at, texts),
-        _ => plain(bytes, at),
-    }
-}
-
-/// Returns where a string ends that begins there.
-fn string(bytes: &[u8], start: usize, texts: Texts) -> Option<usize> {
-    if texts == Texts::Sound {
-        return sound_string(bytes, start);
-    }
-    let mut at = start + 1;
-    loop {
-        at += memchr(b'"', bytes.get(at..)?)? + 1;
-        if !is_escaped(bytes, at - 1) {
-            return Some(at);
-        }
-    }
-}
-
-/// Does the same where each escape in it is one that a parser passes over.
-fn sound_string(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = start + 1;
-    loop {
-        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        match &bytes[at..] {
-            [b'"', ..] => return Some(at + 1),
-            [_, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => at += 2,
-            [_, b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) => at += 6,
-            _ => return None,
-        }
-    }
-}
-
-/// Returns where a string begins that ends there.
-fn string_before(bytes: &[u8], stop: usize) -> Option<usize> {
-    let mut at = stop.checked_sub(1).filter(|at| bytes[*at] == b'"')?;
-    loop {
-        at = memrchr(b'"', &bytes[..at])?;
-        if !is_escaped(bytes, at) {
-            return Some(at);
-        }
-    }
-}
-
-/// Returns whether a quote stands for itself in a string.
-fn is_escaped(bytes: &[u8], quote: usize) -> bool {
-    bytes[..quote].last() == Some(&b'\\')
-        && bytes[..quote].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
-}
-
-/// Returns where a sign is that stands before there, blanks between or not.
-fn token_before(bytes: &[u8], stop: usize, sign: u8) -> Option<usize> {
-    blank_before(bytes, stop).checked_sub(1).filter(|at| bytes[*at] == sign)
-}
-
-/// Returns where the blanks begin that end there.
-fn blank_before(bytes: &[u8], stop: usize) -> usize {
-    bytes[..stop].trim_ascii_end().len()
-}
-
-/// Returns where a number, `true`, `false` or `null` begins that ends there.
-fn plain_before(bytes: &[u8], stop: usize) -> Option<usize> {
-    let start = stop - bytes[..stop].iter().rev().take_while(|byte| is_plain(**byte)).count();
-    plain(bytes, start).filter(|end| *end == stop).map(|_| start)
-}
-
-/// Returns where a list or an object ends.
-fn nested(bytes: &[u8], mut at: usize, texts: Texts) -> Option<usize> {
-    let (mut objects, mut depth) = (0_u64, 0);
-    loop {
-        at = blank(bytes, at);
-        match *bytes.get(at)? {
-            open @ (b'{' | b'[') => {
-                objects = objects << 1 | u64::from(open == b'{');
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return None;
-                }
-                at = blank(bytes, at + 1);
-                match (bytes.get(at)?, open) {
-                    (b'}', b'{') | (b']', b'[') => {}
-                    (_, b'{') => {
-                        at = key(bytes, at, texts)?;
-                        continue;
-                    }
-                    _ => continue,
-                }
-            }
-            b'"' => at = string(bytes, at, texts)?,
-            _ => at = plain(bytes, at)?,
-        }
-        loop {
-            at = blank(bytes, at);
-            match (bytes.get(at)?, objects & 1 == 1) {
-                (b',', true) => {
-                    at = key(bytes, at + 1, texts)?;
-                    break;
-                }
-                (b',', false) => {
-                    at += 1;
-                    break;
-                }
-                (b'}', true) | (b']', false) => {
-                    at += 1;
-                    objects >>= 1;
-                    depth -= 1;
-                    if depth == 0 {
-                        return Some(at);
-                    }
-                }
-                _ => return None,
-            }
-        }
-    }
-}
-
-/// Returns where the value of a member begins whose name is there.
-fn key(bytes: &[u8], at: usize, texts: Texts) -> Option<usize> {
-    let start = token(bytes, at, b'"')? - 1;
-    token(bytes, string(bytes, start, texts)?, b':')
-}
-
-/// Returns where a number, `true`, `false` or `null` ends.
-fn plain(bytes: &[u8], at: usize) -> Option<usize> {
-    let word = &bytes[at..at + bytes[at..].iter().take_while(|byte| is_plain(**byte)).count()];
-    let is_known = match word {
-        b"null" | b"true" | b"false" => true,
-        [b'1'..=b'9', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
-        _ => false,
-    };
-    (is_known || serde_json::from_slice::<IgnoredAny>(word).is_ok()).then_some(at + word.len())
-}
-
-fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
 #[cfg(test)]

@@ -1,0 +1,86 @@
+//! The folders in which Claude Code files the sessions of a directory.
+
+/// The longest slug that is not cut and hashed.
+const MAX_SLUG: usize = 200;
+
+/// Encodes a directory: of each UTF-16 unit only ASCII letters and digits are kept.
+pub(crate) fn slug(dir: &str) -> impl Iterator<Item = char> {
+    dir.encode_utf16().map(|unit| match u8::try_from(unit) {
+        Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
+        _ => '-',
+    })
+}
+
+/// Returns whether Claude Code files the sessions of a directory under this project.
+pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
+    let encoded = slug(dir);
+    if dir.encode_utf16().count() <= MAX_SLUG {
+        return encoded.eq(project.chars());
+    }
+    // Runtimes differ in their hashes, so of a cut slug only the first part can be compared (reference: SDK).
+    let Some((start, hash)) = project.split_at_checked(MAX_SLUG) else { return false };
+    let is_hash = hash.len() > 1 && hash.starts_with('-') && hash[1..].bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_hash && encoded.take(MAX_SLUG).eq(start.chars()) && (hash[1..] == *path_hash(dir) || !is_native_hash(&hash[1..]))
+}
+
+/// Names the project of a directory as the native client does (measured on 2.1.330 and 2.1.197).
+pub(crate) fn project_of(dir: &str) -> String {
+    let mut project: String = slug(dir).take(MAX_SLUG).collect();
+    if dir.encode_utf16().count() > MAX_SLUG {
+        project.push('-');
+        project.push_str(&path_hash(dir));
+    }
+    project
+}
+
+/// The native client's hash is at most six digits of base 36; other runtimes have longer ones.
+fn is_native_hash(hash: &str) -> bool {
+    hash.len() <= 6
+}
+
+/// Returns the client's hash of a long path: the 32-bit `31 * h + unit` in base 36 (measured on 2.1.330).
+fn path_hash(dir: &str) -> String {
+    let hash = dir.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+    let mut rest = hash.unsigned_abs();
+    let mut digits = Vec::new();
+    while rest > 0 || digits.is_empty() {
+        digits.push(char::from_digit(rest % 36, 36).unwrap_or('0'));
+        rest /= 36;
+    }
+    digits.iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_follow_the_measured_rule() {
+        for (dir, slug) in [
+            ("/home/ana/my_app.v2", "-home-ana-my-app-v2"),
+            ("/w/ünïcode-名前", "-w--n-code---"),
+            ("/w/emoji-🚀-dir", "-w-emoji----dir"),
+            ("/w/MixedCASE", "-w-MixedCASE"),
+            ("/w/it's \"q\" $HOME", "-w-it-s--q---HOME"),
+            ("/", "-"),
+        ] {
+            assert!(is_slug_of(slug, dir), "{dir}");
+            assert!(!is_slug_of(slug, &format!("{dir}x")), "{dir}");
+            assert_eq!(project_of(dir), slug);
+        }
+    }
+
+    #[test]
+    fn long_slugs_are_cut_and_hashed() {
+        assert_eq!(path_hash("hello"), "1n1e4y");
+        let dir = format!("/work/{}", "a".repeat(250));
+        let cut: String = format!("-work-{}", "a".repeat(194));
+        assert!(is_slug_of(&format!("{cut}-58fult"), &dir));
+        assert_eq!(project_of(&dir), format!("{cut}-58fult"));
+        assert!(!is_slug_of(&format!("{cut}-58fulu"), &dir), "another directory with the same beginning");
+        assert!(is_slug_of(&format!("{cut}-1a2b3c4d5e6f"), &dir), "another runtime's hash cannot be checked");
+        assert!(!is_slug_of(&cut, &dir));
+        let exact = format!("/{}", "y".repeat(199));
+        assert!(is_slug_of(&format!("-{}", "y".repeat(199)), &exact));
+    }
+}
