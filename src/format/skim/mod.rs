@@ -11,7 +11,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::format::json::{Flag, Text, text_in};
-use values::{Texts, blank, name, plain_before, string_before, token, token_before, value};
+use values::{Texts, blank, blank_before, name, plain_before, string_before, token, token_before, value};
 
 /// A value as it stands in a record, read when somebody asks for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -175,6 +175,7 @@ pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde::de::IgnoredAny;
     use serde_json::{Map, Value};
 
     use super::*;
