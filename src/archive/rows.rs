@@ -1,21 +1,27 @@
 //! The rows of a session in a database: as they are now, in chunks, and as an archive has them, in lines.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use sha2::{Digest as _, Sha256};
 
 use super::Archive;
 use super::chunks::CHUNK_BYTES;
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::error::PathError;
-use crate::format::sqlite;
-use crate::format::sqlite::rows::{self, Captured, Owner, Part, Table, capture};
+use crate::format::sqlite::rows::{self, Captured, Owned, Owner, Part, Table, Tables};
+use crate::format::sqlite::{self, QueryError};
 use crate::format::text::hex;
-use crate::session::Located;
+use crate::session::{Copy, Located};
 
 /// What stands between a row's number and its values.
 const NUMBERED: &[u8] = b",\"row\":[";
+/// How many sessions are added up at one moment of their database: one that changes all the time is read again.
+const AT_ONCE: usize = 64;
 
 /// Why the rows of a session could not be had.
 #[derive(Debug)]
@@ -39,7 +45,7 @@ pub(super) fn of(
     let keeper = agent.keeper(place).ok_or(RowsError::Missing)?;
     let read = sqlite::read(&place.path, |db| {
         let (mut whole, mut size, mut chunk) = (Sha256::new(), 0_u64, Vec::new());
-        let captured = capture(db, &keeper.owned, &place.id, &mut |line| {
+        let captured = Tables::of(db, &keeper.owned)?.capture(&place.id, &mut |line| {
             whole.update(line);
             chunk.extend_from_slice(line);
             while chunk.len() >= CHUNK_BYTES {
@@ -61,6 +67,42 @@ pub(super) fn of(
         (Captured::Missing, ..) => Err(RowsError::Missing),
         (Captured::Refused(error), ..) => Err(RowsError::Refused(error)),
     }
+}
+
+/// How many bytes the rows of sessions take, by their databases and ids.
+pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
+
+/// Adds up the rows of those of some copies that are in databases; one that cannot be read is left out.
+pub(super) fn sizes(copies: &[&Copy]) -> Sizes {
+    let mut by_database: BTreeMap<&Arc<Path>, Vec<(&Copy, &Owned)>> = BTreeMap::new();
+    for copy in copies {
+        if let Some(keeper) = agent::by_kind(copy.place.agent()).and_then(|agent| agent.keeper(&copy.place)) {
+            by_database.entry(&copy.place.path).or_default().push((copy, &keeper.owned));
+        }
+    }
+    let parts: Vec<_> =
+        by_database.iter().flat_map(|(path, copies)| copies.chunks(AT_ONCE).map(|it| (*path, it))).collect();
+    let sizes = parts.into_par_iter().flat_map_iter(|(path, copies)| {
+        let read = sqlite::read(path, |db| {
+            let mut tables = Tables::of(db, copies[0].1)?;
+            copies.iter().map(|(copy, _)| size(&mut tables, &copy.place.id)).collect::<Result<Vec<_>, _>>()
+        });
+        let sizes = copies.iter().zip(read.unwrap_or_default());
+        sizes
+            .filter_map(|((copy, _), size)| Some(((Arc::clone(path), copy.place.id.clone()), size?)))
+            .collect::<Vec<_>>()
+    });
+    sizes.collect()
+}
+
+/// Adds up the rows of one session; `None` when it is not there.
+fn size(tables: &mut Tables<'_>, id: &str) -> Result<Option<u64>, QueryError> {
+    let mut size = 0;
+    let captured = tables.capture(id, &mut |line| {
+        size += line.len() as u64;
+        Ok(())
+    })?;
+    Ok(matches!(captured, Captured::Whole).then_some(size))
 }
 
 /// Returns whether a session has the very rows that an archive has of it. What it has in common with others does not count,

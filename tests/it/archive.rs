@@ -9,11 +9,12 @@ use serde_json::json;
 use crate::agents::NEEDS_SQLITE;
 use crate::contract::archive::{Archive, ArchiveResult, Archived, EntryType, FaultCode, List, Show, Verify};
 use crate::contract::changes::{Change, ChangeKind, Cleanup, Undo};
+use crate::contract::names;
 use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Gemini, Gptme, Jido, Kimi, OldVibe, OpenHands, Pi, Qwen, Vibe, age_tree, id,
-    make_fifo, openhands_id, put,
+    make_fifo, openhands_id, ordinary, put,
 };
 use crate::picture::{Picture, differences, picture};
 use crate::undo::{assert_same, other_file_system};
@@ -286,6 +287,22 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
     assert_eq!(now.difference(&names(&kept)).count(), 1);
     assert_eq!(archived(&world)[0].states.len(), 1, "the older state is a part of the newer");
     assert_sound(&world, "after all");
+}
+
+#[test]
+fn a_plan_says_of_every_session_what_is_in_the_archive_then() {
+    let world = World::new();
+    let in_databases = names().iter().filter(|agent| ordinary::write(agent, &world) && NEEDS_SQLITE.contains(agent));
+    assert!(in_databases.count() > 2 || !cfg!(feature = "sqlite"));
+    let sizes = |args: &[&str]| -> Vec<(String, bool, u64, u64)> {
+        let archive: Archive = world.rejoin(["archive", "--every", "--json"].iter().chain(args)).json();
+        let is_in = |result| matches!(result, ArchiveResult::Planned | ArchiveResult::Archived);
+        archive.items.into_iter().map(|item| (item.id, is_in(item.result), item.size_bytes, item.files)).collect()
+    };
+    let planned = sizes(&["--dry-run"]);
+    assert!(!archive_dir(&world).exists(), "a plan writes nothing");
+    assert!(planned.iter().all(|(_, _, size, _)| *size > 0), "{planned:?}");
+    assert_eq!(planned, sizes(&[]));
 }
 
 /// A number that looks like any other.

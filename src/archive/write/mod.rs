@@ -15,9 +15,9 @@ use std::time::Duration;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent;
-use crate::archive::Archive;
 use crate::archive::store::{dirs, entries};
 use crate::archive::verify::blobs;
+use crate::archive::{Archive, rows};
 use crate::change::apply::lock::Lock;
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::tree;
@@ -119,7 +119,10 @@ pub(crate) fn archive<'a>(
         let copies = sessions.iter().flat_map(|session| &session.copies);
         let find = agent::belongings_of(copies.map(|copy| &copy.place));
         for part in sessions.chunks(PART) {
-            let plan = |session| Writer::new(archive, &System::default(), options).item(session, env, &find);
+            let sizes = rows::sizes(&part.iter().flat_map(|session| &session.copies).collect::<Vec<_>>());
+            let plan = |session| {
+                Writer::new(archive, &System::default(), options).with_sizes(&sizes).item(session, env, &find)
+            };
             for (item, mut warnings) in part.par_iter().map(plan).collect::<Vec<_>>() {
                 report.items.push(item);
                 report.warnings.append(&mut warnings);

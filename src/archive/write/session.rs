@@ -4,13 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::agent::{self, Agent};
 use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::manifest::{Entry, Node, Role};
-use crate::archive::rows::{self, RowsError};
+use crate::archive::rows::{self, RowsError, Sizes};
 use crate::archive::store::{BlobFault, Holdings, manifest_name};
 use crate::archive::write::inventory::{Inventory, InventoryEntry, InventoryError, Kind, look, settled};
 use crate::archive::write::{ArchiveOptions, ArchiveResult, Item, tree};
@@ -36,11 +37,18 @@ pub(super) struct Writer<'a> {
     unsynced: BTreeSet<PathBuf>,
     /// Whether contents are read: always, but not to plan a session that the archive has nothing of.
     reads: bool,
+    /// What is known of the rows of those.
+    sizes: Option<&'a Sizes>,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(archive: &'a Archive, disk: &'a dyn Disk, options: ArchiveOptions) -> Self {
-        Self { archive, disk, options, stored: 0, unsynced: BTreeSet::new(), reads: true }
+        Self { archive, disk, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
+    }
+
+    /// Takes what is known of the rows of sessions that are planned, so that they are not read again.
+    pub(super) fn with_sizes(self, sizes: &'a Sizes) -> Self {
+        Self { sizes: Some(sizes), ..self }
     }
 
     /// Puts a session into the archive, or plans that; `find` finds what belongs to a copy. Returns what became of it, and
@@ -174,7 +182,7 @@ impl<'a> Writer<'a> {
                     let path = seen.stores[piece.store].join(&piece.path);
                     match self.unchanged(&path, piece, known) {
                         Some(node) => node.clone(),
-                        None => self.file(&path)?,
+                        None => self.file(&path, piece.state.size)?,
                     }
                 }
             };
@@ -202,17 +210,17 @@ impl<'a> Writer<'a> {
         (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
     }
 
-    /// Stores a file.
-    fn file(&mut self, path: &Path) -> Result<Node, InventoryError> {
+    /// Stores a file, of so many bytes when it was seen.
+    fn file(&mut self, path: &Path, size: u64) -> Result<Node, InventoryError> {
+        if !self.reads && fsio::is_readable(path) {
+            self.stored += size;
+            return Ok(Node::File { size, sha256: String::new(), chunks: Vec::new() });
+        }
         let fail = |error: PathError| match error.kind() {
             io::ErrorKind::NotFound => InventoryError::Changed,
             _ => InventoryError::Failed(error.to_string()),
         };
-        let (mut file, metadata) = fsio::open_regular(path).map_err(fail)?;
-        if !self.reads {
-            self.stored += metadata.len();
-            return Ok(Node::File { size: metadata.len(), sha256: String::new(), chunks: Vec::new() });
-        }
+        let (mut file, _) = fsio::open_regular(path).map_err(fail)?;
         let (mut whole, mut size, mut chunks) = (Sha256::new(), 0_u64, Vec::new());
         each_chunk(&mut file, |chunk| -> Result<(), InventoryError> {
             whole.update(chunk);
@@ -225,6 +233,11 @@ impl<'a> Writer<'a> {
 
     /// Stores the rows of a session in a database, all of one moment.
     fn rows(&mut self, place: &Located, agent: &dyn Agent) -> Result<Node, InventoryError> {
+        let of_plan = || self.sizes?.get(&(Arc::clone(&place.path), place.id.clone()));
+        if let Some(size) = of_plan().filter(|_| !self.reads) {
+            self.stored += size;
+            return Ok(Node::Rows { size: *size, sha256: String::new(), chunks: Vec::new() });
+        }
         let mut chunks = Vec::new();
         let captured = rows::of(place, agent, &mut |chunk, is_first| {
             if is_first {
@@ -377,7 +390,7 @@ mod tests {
             let path = dir.path().join("file");
             let mut store = |contents: &[u8]| {
                 fsio::replace(&path, contents).expect("a file");
-                match writer.file(&path).expect("a node") {
+                match writer.file(&path, contents.len() as u64).expect("a node") {
                     Node::File { size, sha256, chunks } => (size, sha256, chunks),
                     node => panic!("{node:?} is no file"),
                 }

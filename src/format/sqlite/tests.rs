@@ -300,7 +300,7 @@ fn captured(path: &Path, id: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let found = read(path, |db| {
         lines.clear();
-        rows::capture(db, &OWNED, id, &mut |line| {
+        rows::Tables::of(db, &OWNED)?.capture(id, &mut |line| {
             lines.push(String::from_utf8(line.to_owned()).expect("a text"));
             Ok(())
         })
@@ -367,7 +367,7 @@ fn every_row_of_a_session_is_kept_with_every_value_and_nothing_of_another() {
         DELETE FROM \"odd \"\"name\" WHERE session_id = 's'; DELETE FROM session WHERE id = 's';
         PRAGMA foreign_keys = ON;";
     connection.execute_batch(gone).expect("no session");
-    let look = read(&path, |db| rows::capture(db, &OWNED, "s", &mut |_| Ok(())));
+    let look = read(&path, |db| rows::Tables::of(db, &OWNED)?.capture("s", &mut |_| Ok(())));
     assert!(matches!(look.expect("rows"), rows::Captured::Missing));
     connection.execute_batch(&script).expect("a session");
     assert_eq!(contents(&captured(&path, "s"), false), contents(&lines, false));
@@ -387,6 +387,6 @@ fn a_damaged_row_of_a_session_is_an_error_and_never_left_out() {
     let page = bytes.len() / 4096 / 2;
     bytes[page * 4096..(page + 1) * 4096].fill(0);
     std::fs::write(&path, bytes).expect("damage");
-    let look = read(&path, |db| rows::capture(db, &OWNED, "s", &mut |_| Ok(())));
+    let look = read(&path, |db| rows::Tables::of(db, &OWNED)?.capture("s", &mut |_| Ok(())));
     assert!(look.expect_err("damage").reason().contains("damaged"));
 }

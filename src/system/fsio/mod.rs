@@ -65,6 +65,11 @@ pub(crate) fn last_change_of_own(path: &Path) -> Option<Timestamp> {
     last_change(&metadata).filter(|_| is_readable)
 }
 
+/// Returns whether this user may read what is there, which costs less than opening it.
+pub(crate) fn is_readable(path: &Path) -> bool {
+    rustix::fs::accessat(rustix::fs::CWD, path, rustix::fs::Access::READ_OK, rustix::fs::AtFlags::EACCESS).is_ok()
+}
+
 /// Reads a regular file that must not be larger than `limit` bytes.
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
     let (file, metadata) = open_regular(path)?;

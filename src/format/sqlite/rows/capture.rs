@@ -1,10 +1,9 @@
 //! Finds every row of a session in a database, and writes each as a line.
 
-use std::cell::Cell;
 use std::io;
 
 use super::{Head, Part, Table, VERSION};
-use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::sqlite::{Db, Query, QueryError, Row};
 
 /// Which rows of a database belong to a session.
 #[derive(Debug)]
@@ -38,42 +37,56 @@ struct Source {
     condition: Option<String>,
 }
 
-/// Shows the lines of a session, each with its end.
-pub(crate) fn capture(
-    db: &Db,
-    owned: &Owned,
-    id: &str,
-    see: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-) -> Result<Captured, QueryError> {
-    let mut sources = sources(db, owned)?;
-    sources.retain(|source| source.condition.is_some());
-    sources.sort_by_key(|source| source.table.part as u8);
-    let mut line = Vec::new();
-    let mut refusal = None;
-    let mut write = |made: io::Result<()>, line: &mut Vec<u8>| {
-        line.push(b'\n');
-        if refusal.is_none() {
-            refusal = made.and_then(|()| see(line)).err();
-        }
-        line.clear();
-    };
-    let made = serde_json::to_writer(&mut line, &Head { rows: VERSION });
-    write(made.map_err(io::Error::from), &mut line);
-    let is_there = Cell::new(false);
-    for source in &sources {
-        let made = serde_json::to_writer(&mut line, &source.table);
-        write(made.map_err(io::Error::from), &mut line);
-        db.query(&source.select(), &[id], |row| {
-            is_there.set(is_there.get() || source.table.part == Part::Session);
-            let made = row_line(row, source.table.columns.len(), &mut line);
-            write(made, &mut line);
-        })?;
+/// The tables of a database that hold rows of sessions, found once for any number of them.
+#[derive(Debug)]
+pub(crate) struct Tables<'a>(Vec<(Table, Query<'a>)>);
+
+impl<'a> Tables<'a> {
+    /// Finds them.
+    pub(crate) fn of(db: &'a Db, owned: &Owned) -> Result<Self, QueryError> {
+        let mut sources = sources(db, owned)?;
+        sources.retain(|source| source.condition.is_some());
+        sources.sort_by_key(|source| source.table.part as u8);
+        let tables = sources.into_iter().map(|source| {
+            let query = db.prepare(&source.select())?;
+            Ok((source.table, query))
+        });
+        Ok(Self(tables.collect::<Result<_, QueryError>>()?))
     }
-    Ok(match refusal {
-        _ if !is_there.get() => Captured::Missing,
-        Some(error) => Captured::Refused(error),
-        None => Captured::Whole,
-    })
+
+    /// Shows the lines of a session, each with its end.
+    pub(crate) fn capture(
+        &mut self,
+        id: &str,
+        see: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<Captured, QueryError> {
+        let mut line = Vec::new();
+        let mut refusal = None;
+        let mut write = |made: io::Result<()>, line: &mut Vec<u8>| {
+            line.push(b'\n');
+            if refusal.is_none() {
+                refusal = made.and_then(|()| see(line)).err();
+            }
+            line.clear();
+        };
+        let made = serde_json::to_writer(&mut line, &Head { rows: VERSION });
+        write(made.map_err(io::Error::from), &mut line);
+        let mut is_there = false;
+        for (table, query) in &mut self.0 {
+            let made = serde_json::to_writer(&mut line, table);
+            write(made.map_err(io::Error::from), &mut line);
+            query.rows(&[id], |row| {
+                is_there |= table.part == Part::Session;
+                let made = row_line(row, table.columns.len(), &mut line);
+                write(made, &mut line);
+            })?;
+        }
+        Ok(match refusal {
+            _ if !is_there => Captured::Missing,
+            Some(error) => Captured::Refused(error),
+            None => Captured::Whole,
+        })
+    }
 }
 
 /// Writes a row: its number first, then its values.

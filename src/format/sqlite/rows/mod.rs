@@ -16,7 +16,7 @@ mod capture;
 mod rebuilt;
 mod script;
 
-pub(crate) use capture::{Captured, Owned, capture};
+pub(crate) use capture::{Captured, Owned, Tables};
 pub(crate) use rebuilt::rebuild;
 pub(crate) use script::script;
 
