@@ -7,7 +7,7 @@ use memchr::memchr3_iter;
 
 use super::is_exec;
 use crate::agent::claude::records::Record;
-use crate::format::json::Text;
+use crate::format::skim::Raw;
 use crate::session::{Copy, Fact, Health, SessionKind};
 
 /// How far from the end titles are searched for. The client's own picker reads as far (SDK: 64 KiB).
@@ -55,12 +55,12 @@ pub(super) struct Titles {
 }
 
 impl Titles {
-    fn pairs<'t>(&'t mut self, record: &'t Record<'_>) -> [(&'t mut Option<String>, &'t Text<'t>); 4] {
+    fn pairs<'r>(&mut self, record: &Record<'r>) -> [(&mut Option<String>, Raw<'r>); 4] {
         [
-            (&mut self.custom, &record.custom_title),
-            (&mut self.ai, &record.ai_title),
-            (&mut self.summary, &record.summary),
-            (&mut self.relocated, &record.relocated_cwd),
+            (&mut self.custom, record.custom_title),
+            (&mut self.ai, record.ai_title),
+            (&mut self.summary, record.summary),
+            (&mut self.relocated, record.relocated_cwd),
         ]
     }
 
@@ -68,7 +68,7 @@ impl Titles {
     pub(super) fn see_later(&mut self, record: &Record<'_>) {
         for (kept, seen) in self.pairs(record) {
             if let Some(seen) = seen.filled() {
-                *kept = Some(seen.to_owned());
+                *kept = Some(seen);
             }
         }
     }
@@ -77,7 +77,7 @@ impl Titles {
     fn see_earlier(&mut self, record: &Record<'_>) {
         for (kept, seen) in self.pairs(record) {
             if kept.is_none() {
-                *kept = seen.filled().map(str::to_owned);
+                *kept = seen.filled();
             }
         }
     }
@@ -106,10 +106,12 @@ impl Ends {
         let Some(record) = Record::of_line(line) else { return };
         self.created_at = self.created_at.or_else(|| record.at());
         self.note_entrypoint(&record);
-        if let Some(cwd) = record.cwd.filled().filter(|_| self.first_cwd.is_none()) {
-            self.first_cwd = Some(cwd.to_owned());
+        if self.first_cwd.is_none()
+            && let Some(cwd) = record.cwd.filled()
+        {
+            self.first_cwd = Some(cwd);
             self.is_sidechain = record.is_sidechain.0;
-            self.session_id = record.session_id.filled().map(str::to_owned);
+            self.session_id = record.session_id.filled();
         }
         self.forked_from = self.forked_from.take().or_else(|| record.forked_from());
         self.has_reply = self.has_reply || record.reply_id().is_some();
@@ -137,8 +139,8 @@ impl Ends {
         self.records_from_end += 1;
         self.newest = self.newest.max(record.at());
         self.note_entrypoint(&record);
-        self.last_cwd = self.last_cwd.take().or_else(|| record.cwd.filled().map(str::to_owned));
-        self.branch = self.branch.take().or_else(|| record.git_branch.filled().map(str::to_owned));
+        self.last_cwd = self.last_cwd.take().or_else(|| record.cwd.filled());
+        self.branch = self.branch.take().or_else(|| record.git_branch.filled());
         self.model = self.model.take().or_else(|| record.model());
         self.late.see_earlier(&record);
     }
@@ -207,6 +209,10 @@ fn is_bulk(line: &[u8]) -> bool {
 /// Tells a record that may name or move the session by its first bytes, without parsing it.
 fn is_title(line: &[u8]) -> bool {
     const WORDS: [&[u8]; 3] = [b"itle", b"summary", b"relocated"];
+    if line.starts_with(br#"{"parentUuid""#) {
+        // Most are part of the conversation, and begin with what they follow.
+        return false;
+    }
     let start = &line[..line.len().min(48)];
     memchr3_iter(b'i', b's', b'r', start).any(|at| WORDS.iter().any(|word| start[at..].starts_with(word)))
 }

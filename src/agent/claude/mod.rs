@@ -202,7 +202,7 @@ impl Agent for Claude {
             whole.note_entrypoint(&record);
             whole.late.see_later(&record);
             // A file that was concatenated with itself is read by the client as if it were not.
-            let is_new = record.uuid.filled().is_none_or(|uuid| seen.insert(uuid.to_owned()));
+            let is_new = record.uuid.filled().is_none_or(|uuid| seen.insert(uuid));
             if is_new && (counts_sidechains || !record.is_sidechain.0) {
                 prompts += u64::from(record.prompt().is_some());
                 replies.extend(record.reply_id());

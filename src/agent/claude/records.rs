@@ -21,15 +21,15 @@ pub(crate) struct Record<'a> {
     /// When it was written.
     pub timestamp: Text<'a>,
     /// The directory at that time; it follows `cd`.
-    pub cwd: Text<'a>,
+    pub cwd: Raw<'a>,
     /// The branch; `HEAD` outside a repository.
-    pub git_branch: Text<'a>,
+    pub git_branch: Raw<'a>,
     /// How the program was started: `cli`, `sdk-cli`, …
     pub entrypoint: Text<'a>,
     /// The record's own id.
-    pub uuid: Text<'a>,
+    pub uuid: Raw<'a>,
     /// The session that a sub-agent's record belongs to.
-    pub session_id: Text<'a>,
+    pub session_id: Raw<'a>,
     /// Whether it is part of a sub-agent's conversation.
     pub is_sidechain: Flag,
     is_meta: Flag,
@@ -39,13 +39,13 @@ pub(crate) struct Record<'a> {
     message: Raw<'a>,
     forked_from: Raw<'a>,
     /// The title that a person gave.
-    pub custom_title: Text<'a>,
+    pub custom_title: Raw<'a>,
     /// The title that the program made.
-    pub ai_title: Text<'a>,
+    pub ai_title: Raw<'a>,
     /// The title of older versions.
-    pub summary: Text<'a>,
+    pub summary: Raw<'a>,
     /// Where the session was moved.
-    pub relocated_cwd: Text<'a>,
+    pub relocated_cwd: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -86,8 +86,9 @@ impl<'a> Record<'a> {
     pub(crate) fn without_content(line: &'a [u8]) -> Option<Self> {
         let (mut record, mut is_plain, mut seen) = (Self::default(), true, 0);
         skim::ends(line, |name, value| is_plain &= record.set(name, value, &mut seen))?;
-        let all = [&record.kind, &record.timestamp, &record.cwd, &record.git_branch, &record.entrypoint];
-        (is_plain && all.iter().all(|text| text.get().is_some())).then_some(record)
+        let known = [&record.kind, &record.timestamp, &record.entrypoint].map(|text| text.get().is_some());
+        let has_all = known == [true; 3] && record.cwd.is_text() && record.git_branch.is_text();
+        (is_plain && has_all).then_some(record)
     }
 
     /// Reads a line that is plainly an object; `None` if it takes a parser to know.
@@ -99,20 +100,20 @@ impl<'a> Record<'a> {
 
     /// Takes a member; returns whether that was possible without a parser, which refuses what was seen before.
     fn set(&mut self, name: &[u8], value: Raw<'a>, seen: &mut u32) -> bool {
-        let (bit, text) = match name {
-            b"type" => (0, &mut self.kind),
-            b"timestamp" => (1, &mut self.timestamp),
-            b"cwd" => (2, &mut self.cwd),
-            b"gitBranch" => (3, &mut self.git_branch),
-            b"entrypoint" => (4, &mut self.entrypoint),
+        let (bit, kept) = match name {
+            b"type" => return self.set_text(0, |record| &mut record.kind, value, seen),
+            b"timestamp" => return self.set_text(1, |record| &mut record.timestamp, value, seen),
+            b"entrypoint" => return self.set_text(2, |record| &mut record.entrypoint, value, seen),
+            b"cwd" => (3, &mut self.cwd),
+            b"gitBranch" => (4, &mut self.git_branch),
             b"uuid" => (5, &mut self.uuid),
             b"sessionId" => (6, &mut self.session_id),
             b"customTitle" => (7, &mut self.custom_title),
             b"aiTitle" => (8, &mut self.ai_title),
             b"summary" => (9, &mut self.summary),
             b"relocatedCwd" => (10, &mut self.relocated_cwd),
-            b"message" => return is_first(11, seen, || self.message = value),
-            b"forkedFrom" => return is_first(12, seen, || self.forked_from = value),
+            b"message" => (11, &mut self.message),
+            b"forkedFrom" => (12, &mut self.forked_from),
             _ => {
                 let (bit, flag) = match name {
                     b"isSidechain" => (13, &mut self.is_sidechain),
@@ -122,10 +123,19 @@ impl<'a> Record<'a> {
                     b"isApiErrorMessage" => (17, &mut self.is_api_error_message),
                     _ => return true,
                 };
-                return is_first(bit, seen, || *flag = value.flag());
+                *flag = value.flag();
+                return is_first(bit, seen);
             }
         };
-        value.text().is_some_and(|value| is_first(bit, seen, || *text = value))
+        *kept = value;
+        is_first(bit, seen)
+    }
+
+    fn set_text(&mut self, bit: u32, field: fn(&mut Self) -> &mut Text<'a>, value: Raw<'a>, seen: &mut u32) -> bool {
+        let text = value.text();
+        let is_plain = text.is_some();
+        *field(self) = text.unwrap_or_default();
+        is_first(bit, seen) && is_plain
     }
 
     /// Counts the messages of a line without putting them in words; `None` where it takes a parser to know.
@@ -159,6 +169,9 @@ impl<'a> Record<'a> {
         if !is_typed {
             return None;
         }
+        if let Some(text) = self.message.text_in("content").get() {
+            return (!is_injected(text, INJECTED)).then(|| text.to_owned());
+        }
         let body = self.body();
         let blocks = blocks(body.content);
         if blocks.iter().any(|block| matches!(block, Block::ToolResult(_))) {
@@ -186,8 +199,8 @@ impl<'a> Record<'a> {
         }
         let body = self.body();
         let says_something = blocks(body.content).iter().any(Block::says_something);
-        let id = body.id.filled().or_else(|| self.uuid.filled()).unwrap_or_default();
-        says_something.then(|| id.to_owned())
+        let id = || body.id.filled().map(str::to_owned).or_else(|| self.uuid.filled()).unwrap_or_default();
+        says_something.then(id)
     }
 
     /// Returns the model that answered; the program's own made-up replies have none.
@@ -228,11 +241,10 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Sets a member that was not seen before; returns whether that is so.
-fn is_first(bit: u32, seen: &mut u32, set: impl FnOnce()) -> bool {
+/// Notes that a member was seen; returns whether it was not before.
+fn is_first(bit: u32, seen: &mut u32) -> bool {
     let is_first = *seen & 1 << bit == 0;
     *seen |= 1 << bit;
-    set();
     is_first
 }
 
@@ -275,7 +287,10 @@ mod tests {
         }
         let line = br#"{"cwd":"/w","message":{},"timestamp":1,"x":[],"type":"user","timestamp":"2026-02-01T10:00:00Z","gitBranch":"","entrypoint":"cli"}"#;
         let record = Record::without_content(line).expect("a record");
-        assert_eq!((record.cwd.get(), record.timestamp.get()), (Some("/w"), Some("2026-02-01T10:00:00Z")));
+        assert_eq!(
+            (record.cwd.filled().as_deref(), record.timestamp.get()),
+            (Some("/w"), Some("2026-02-01T10:00:00Z"))
+        );
         assert!(Record::without_content(br#"{"cwd":"/w","message":{},"timestamp":"2026-02-01T10:00:00Z"}"#).is_none());
     }
 

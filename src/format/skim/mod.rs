@@ -67,6 +67,16 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// Returns the text that it is, if it is one and not blank.
+    pub(crate) fn filled(self) -> Option<String> {
+        self.text()?.filled().map(str::to_owned)
+    }
+
+    /// Returns whether it is a text.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self.0, Some([b'"', ..]))
+    }
+
     /// Returns its bytes.
     pub(crate) fn bytes(self) -> Option<&'a [u8]> {
         self.0

@@ -16,9 +16,11 @@ pub(super) enum Texts {
 }
 
 /// Returns the name of a member, and where its value begins; `None` if the name is escaped.
+#[inline]
 pub(super) fn name(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let start = token(bytes, at, b'"')?;
-    let end = start + memchr2(b'"', b'\\', &bytes[start..])?;
+    // Names are too short for a search that looks at many bytes at once.
+    let end = start + bytes[start..].iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
     let value = blank(bytes, token(bytes, end + 1, b':').filter(|_| bytes[end] == b'"')?);
     Some((&bytes[start..end], value))
 }
@@ -42,6 +44,7 @@ fn behind_blanks(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Returns where a value ends.
+#[inline]
 pub(super) fn value(bytes: &[u8], at: usize, texts: Texts) -> Option<usize> {
     match bytes.get(at)? {
         b'"' => string(bytes, at, texts),
@@ -51,6 +54,7 @@ pub(super) fn value(bytes: &[u8], at: usize, texts: Texts) -> Option<usize> {
 }
 
 /// Returns where a string ends that begins there.
+#[inline]
 fn string(bytes: &[u8], start: usize, texts: Texts) -> Option<usize> {
     if texts == Texts::Sound {
         return sound_string(bytes, start);
@@ -79,6 +83,7 @@ fn sound_string(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// Returns where a string begins that ends there.
+#[inline]
 pub(super) fn string_before(bytes: &[u8], stop: usize) -> Option<usize> {
     let mut at = stop.checked_sub(1).filter(|at| bytes[*at] == b'"')?;
     loop {
@@ -90,19 +95,26 @@ pub(super) fn string_before(bytes: &[u8], stop: usize) -> Option<usize> {
 }
 
 /// Returns whether a quote stands for itself in a string.
+#[inline]
 fn is_escaped(bytes: &[u8], quote: usize) -> bool {
     bytes[..quote].last() == Some(&b'\\')
         && bytes[..quote].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
 /// Returns where a sign is that stands before there, blanks between or not.
+#[inline]
 pub(super) fn token_before(bytes: &[u8], stop: usize, sign: u8) -> Option<usize> {
     blank_before(bytes, stop).checked_sub(1).filter(|at| bytes[*at] == sign)
 }
 
 /// Returns where the blanks begin that end there.
+#[inline]
 pub(super) fn blank_before(bytes: &[u8], stop: usize) -> usize {
-    bytes[..stop].trim_ascii_end().len()
+    // Most often there are none.
+    match bytes[..stop].last() {
+        Some(byte) if *byte > b' ' => stop,
+        _ => bytes[..stop].trim_ascii_end().len(),
+    }
 }
 
 /// Returns where a number, `true`, `false` or `null` begins that ends there.
