@@ -89,6 +89,17 @@ pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> Fi
     Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
 }
 
+/// What is wanted of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// Its messages.
+    Messages,
+    /// How many messages it has.
+    Count,
+    /// Nothing.
+    Nothing,
+}
+
 /// What was said in a record.
 #[derive(Debug)]
 pub(crate) enum Said {
@@ -201,12 +212,12 @@ pub(crate) trait Agent: Listed + Sync {
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 
-    /// Shows the messages of a copy as [`Agent::messages`] does, but may only count those of records in whose bytes nothing
-    /// can be that is looked for.
+    /// Shows the messages of a copy as [`Agent::messages`] does, but may only count those of some records, or pass over
+    /// them, as is said of their bytes.
     fn messages_with(
         &self,
         copy: &Copy,
-        _may_have: &dyn Fn(&[u8]) -> bool,
+        _interest: &dyn Fn(&[u8]) -> Interest,
         see: &mut dyn FnMut(Said) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
         self.messages(copy, &mut |message| see(Said::Message(message)))

@@ -215,7 +215,8 @@ impl Search<'_> {
         let most = if args.sessions || args.count { 0 } else { args.matches };
         // What is counted is counted whole.
         let is_one_enough = args.sessions && Format::from(args.format) == Format::Table;
-        let wish = Wish { roles: &args.role, most, lines: args.context, is_one_enough };
+        let has_numbers = Format::from(args.format) != Format::Table;
+        let wish = Wish { roles: &args.role, most, lines: args.context, has_numbers, is_one_enough };
         search::look(copy, &self.pattern, wish)
     }
 }

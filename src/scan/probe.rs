@@ -7,6 +7,7 @@
 use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use memchr::{memchr3_iter, memmem};
 
@@ -19,6 +20,8 @@ const WINDOW: usize = 128 * 1024;
 const PIECE: usize = 3;
 /// How an escaped letter or digit begins; two more digits follow.
 const ESCAPE: &[u8] = b"\\u00";
+/// What finds that, made once and not for each record.
+static ESCAPES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(ESCAPE));
 /// The words that agents' readers put into messages themselves, where a record lacks a name.
 const OWN: &str = "tool";
 
@@ -144,7 +147,7 @@ fn is_own_argument(word: &[u8]) -> bool {
 
 /// Returns whether a letter, a digit or a blank may be escaped.
 fn has_escaped(bytes: &[u8]) -> bool {
-    memmem::find_iter(bytes, ESCAPE).any(|at| {
+    ESCAPES.find_iter(bytes).any(|at| {
         let digits = bytes.get(at + ESCAPE.len()..at + ESCAPE.len() + 2);
         let code = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
         code.is_some_and(|code| code.is_ascii_alphanumeric() || code == b' ')

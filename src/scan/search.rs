@@ -1,5 +1,6 @@
 //! Looking for a text in what was said in sessions.
 
+use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
 
 use jiff::Timestamp;
@@ -7,7 +8,7 @@ use memchr::{memchr2_iter, memmem};
 
 use super::pattern::Pattern;
 use super::probe::Probes;
-use crate::agent::{self, Agent, Said};
+use crate::agent::{self, Agent, Interest, Said};
 use crate::session::{Copy, Problem, Role};
 
 /// How many characters are shown before and after a match.
@@ -85,7 +86,7 @@ fn fold(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
 /// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Its place among the messages, from 1.
+    /// Its place among the messages, from 1, where numbers were asked for.
     pub number: u64,
     /// Who speaks.
     pub role: Role,
@@ -130,6 +131,8 @@ pub(crate) struct Wish<'a> {
     pub most: usize,
     /// How many lines are shown before and after a match; `None` for some words.
     pub lines: Option<usize>,
+    /// Whether each is shown with its number, for which all before it are counted.
+    pub has_numbers: bool,
     /// Whether it is enough to know that there is one.
     pub is_one_enough: bool,
 }
@@ -159,7 +162,9 @@ fn look_through(
     mut found: Found,
 ) -> Found {
     let mut number = 0;
-    let looked = agent.messages_with(copy, &|record| probes.may_be_in(record), &mut |said| {
+    // What comes behind the last one that is shown needs no number.
+    let counts = Cell::new(wish.has_numbers && wish.most > 0);
+    let looked = agent.messages_with(copy, &|record| interest(probes, record, counts.get()), &mut |said| {
         let message = match said {
             Said::Message(message) => message,
             Said::Uninteresting(count) => {
@@ -185,6 +190,7 @@ fn look_through(
                     after,
                     has_lines: wish.lines.is_some(),
                 });
+                counts.set(wish.has_numbers && found.hits.len() < wish.most);
             }
         }
         if wish.is_one_enough && found.messages > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -192,6 +198,15 @@ fn look_through(
     let path = &copy.place.path;
     found.problem = looked.err().map(|error| Problem { path: path.to_path_buf(), reason: error.reason() });
     found
+}
+
+/// Says what is wanted of a record.
+fn interest(probes: &Probes, record: &[u8], counts: bool) -> Interest {
+    match (probes.may_be_in(record), counts) {
+        (true, _) => Interest::Messages,
+        (false, true) => Interest::Count,
+        (false, false) => Interest::Nothing,
+    }
 }
 
 /// Looks through the messages of a copy as long as that is wanted; returns the first that is found, and how many are.
@@ -202,14 +217,16 @@ pub(crate) fn look_while(copy: &Copy, pattern: &Pattern, is_wanted: &dyn Fn() ->
         return None;
     }
     let (mut number, mut messages, mut hit) = (0, 0, None);
+    let counts = Cell::new(true);
     // What can be read of a damaged session is searched, and the rest is for others to report.
-    let _ = agent.messages_with(copy, &|record| probes.may_be_in(record), &mut |said| {
+    let _ = agent.messages_with(copy, &|record| interest(&probes, record, counts.get()), &mut |said| {
         match said {
             Said::Uninteresting(count) => number += count,
             Said::Message(message) => {
                 number += 1;
                 if let Some(place) = pattern.find(&message.text) {
                     messages += 1;
+                    counts.set(false);
                     hit.get_or_insert_with(|| {
                         let [before, found, after] = excerpt(&message.text, place);
                         Hit { number, role: message.role, at: message.at, before, found, after, has_lines: false }
@@ -317,12 +334,16 @@ mod tests {
             });
             for word in seen.iter().chain(words.iter().step_by(7)) {
                 let pattern = Pattern::of_texts(std::slice::from_ref(word), Case::Smart);
-                let wish = Wish { roles: &[], most: 1, lines: None, is_one_enough: false };
+                let wish = Wish { roles: &[], most: 1, lines: None, has_numbers: true, is_one_enough: false };
                 let (quick, whole) = (
                     look(copy, &pattern, wish),
                     look_through(agent, copy, &pattern, &Probes::default(), wish, Found::default()),
                 );
                 assert_eq!((quick.messages, &quick.hits), (whole.messages, &whole.hits), "{word} in {copy:?}");
+                let bare = look(copy, &pattern, Wish { has_numbers: false, ..wish });
+                let texts =
+                    |found: &Found| found.hits.iter().map(|hit| (hit.at, hit.after.clone())).collect::<Vec<_>>();
+                assert_eq!((bare.messages, texts(&bare)), (whole.messages, texts(&whole)), "{word} in {copy:?}");
                 passed_over += usize::from(!pattern.probes(agent, copy).may_be_in_file());
             }
             words.append(&mut seen);

@@ -23,8 +23,8 @@ use jiff::Timestamp;
 
 use super::upkeep::{CwdRecords, Link, Retention, Strays};
 use super::{
-    Agent, Beginnings, Command, FindBelongings, Found, LiveRecord, ReadContext, Said, StoreNotes, as_last_argument,
-    is_there, last_activity,
+    Agent, Beginnings, Command, FindBelongings, Found, Interest, LiveRecord, ReadContext, Said, StoreNotes,
+    as_last_argument, is_there, last_activity,
 };
 use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, DirMove, Relocation};
@@ -258,13 +258,17 @@ impl Agent for Claude {
     fn messages_with(
         &self,
         copy: &Copy,
-        may_have: &dyn Fn(&[u8]) -> bool,
+        interest: &dyn Fn(&[u8]) -> Interest,
         see: &mut dyn FnMut(Said) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         each_line(&copy.place.path, &mut |line| {
             let Some(line) = line else { return see(Said::Message(too_long())) };
-            let count = if may_have(line) { None } else { Record::count_messages(line, shows_sidechains) };
+            let count = match interest(line) {
+                Interest::Messages => None,
+                Interest::Count => Record::count_messages(line, shows_sidechains),
+                Interest::Nothing => Some(0),
+            };
             match count {
                 Some(count) => see(Said::Uninteresting(count)),
                 None => messages(line, shows_sidechains).into_iter().map(Said::Message).try_for_each(&mut *see),
