@@ -120,7 +120,7 @@ impl Sort {
 /// Counts the blocks of a message's content that [`Block::message`] puts in words, but for texts that are left out; `None`
 /// where it takes a parser to know. The message is one that a parser reads.
 pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -> bool>) -> Option<u64> {
-    let [content, id] = single_members(message.bytes()?, ["content", "id"])?;
+    let [content, id] = skim::single_members(message.bytes()?, ["content", "id"])?;
     id.text_or_null()?;
     let count_text = |text: Raw<'_>| {
         // Only a code may be none of a character's, so that the text is no text.
@@ -135,7 +135,7 @@ pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -
         b'"' => count_text(block),
         b'{' => {
             let [kind, text, name, ..] =
-                single_members(block.bytes()?, ["type", "text", "name", "input", "arguments", "content"])?;
+                skim::single_members(block.bytes()?, ["type", "text", "name", "input", "arguments", "content"])?;
             name.text_or_null()?;
             let count = count_text(text)?;
             match kind.text_or_null()?.get().map_or(Sort::Other, Sort::of) {
@@ -159,17 +159,6 @@ pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -
         }
         _ => Some(0),
     }
-}
-
-/// Finds members of an object; `None` if one is there twice.
-fn single_members<'a, const N: usize>(object: &'a [u8], names: [&str; N]) -> Option<[Raw<'a>; N]> {
-    let (mut found, mut is_plain) = ([Raw::default(); N], true);
-    skim::members(object, |name, value| {
-        if let Some(at) = names.iter().position(|known| known.as_bytes() == name) {
-            is_plain &= std::mem::replace(&mut found[at], value).bytes().is_none();
-        }
-    })?;
-    is_plain.then_some(found)
 }
 
 /// Returns all text of a content value, its blocks joined by newlines.

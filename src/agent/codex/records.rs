@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::agent::codex::meta::owned;
 use crate::format::content::{Block, blocks, is_injected, plain_text};
 use crate::format::json::{Text, record, texts_in};
+use crate::format::skim::{self, Raw};
 use crate::session::{Message, Role};
 
 /// A line of a rollout.
@@ -24,7 +24,7 @@ pub(crate) struct Record<'a> {
     #[serde(default, rename = "type")]
     kind: Text<'a>,
     #[serde(default)]
-    payload: Option<&'a RawValue>,
+    payload: Raw<'a>,
     /// Whether it is an item without an envelope, and so its own payload.
     #[serde(skip)]
     is_bare: bool,
@@ -36,21 +36,58 @@ pub(crate) struct Record<'a> {
 struct Payload<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
-    cwd: Text<'a>,
-    model: Text<'a>,
     role: Text<'a>,
-    content: Option<&'a RawValue>,
-    message: Text<'a>,
+    cwd: Raw<'a>,
+    model: Raw<'a>,
+    content: Raw<'a>,
+    message: Raw<'a>,
     /// What sort of user message it is; only some versions of 2025 tell.
     #[serde(rename = "kind")]
-    message_kind: Text<'a>,
-    item: Option<&'a RawValue>,
-    name: Text<'a>,
-    arguments: Text<'a>,
-    input: Text<'a>,
-    action: Option<&'a RawValue>,
-    output: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
+    message_kind: Raw<'a>,
+    item: Raw<'a>,
+    name: Raw<'a>,
+    arguments: Raw<'a>,
+    input: Raw<'a>,
+    action: Raw<'a>,
+    output: Raw<'a>,
+    error: Raw<'a>,
+}
+
+impl<'a> Payload<'a> {
+    /// Reads an object; whatever else is there has no fields.
+    fn of(raw: Raw<'a>) -> Self {
+        let bytes = raw.bytes().unwrap_or_default();
+        Self::skimmed(bytes).or_else(|| record(bytes)).unwrap_or_default()
+    }
+
+    /// Reads what is plainly an object; `None` if it takes a parser to know.
+    fn skimmed(bytes: &'a [u8]) -> Option<Self> {
+        let (mut payload, mut kind, mut role) = (Self::default(), Raw::default(), Raw::default());
+        let mut is_plain = true;
+        skim::members(bytes, |name, value| {
+            let field = match name {
+                b"type" => &mut kind,
+                b"role" => &mut role,
+                b"cwd" => &mut payload.cwd,
+                b"model" => &mut payload.model,
+                b"content" => &mut payload.content,
+                b"message" => &mut payload.message,
+                b"kind" => &mut payload.message_kind,
+                b"item" => &mut payload.item,
+                b"name" => &mut payload.name,
+                b"arguments" => &mut payload.arguments,
+                b"input" => &mut payload.input,
+                b"action" => &mut payload.action,
+                b"output" => &mut payload.output,
+                b"error" => &mut payload.error,
+                _ => return,
+            };
+            // A parser refuses what is there twice.
+            is_plain &= std::mem::replace(field, value).bytes().is_none();
+        })?;
+        (payload.kind, payload.role) = (kind.text()?, role.text()?);
+        is_plain.then_some(payload)
+    }
 }
 
 /// Something that a person typed, as a record holds it.
@@ -99,13 +136,23 @@ pub(crate) struct Turn {
 impl<'a> Record<'a> {
     /// Reads a line; `None` when it is not a JSON object.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        let line: &RawValue = serde_json::from_slice(line).ok()?;
-        let mut record: Self = object(line)?;
-        if record.payload.is_none() {
-            record.is_bare = true;
-            record.payload = Some(line);
+        Some(record::<Self>(line)?.or_bare(line))
+    }
+
+    /// Reads a line, most often without parsing what nobody asks for.
+    pub(crate) fn of_line(line: &'a [u8]) -> Option<Self> {
+        let skimmed = || {
+            let [timestamp, kind, payload] = skim::single_members(line, ["timestamp", "type", "payload"])?;
+            Some(Self { timestamp: timestamp.text()?, kind: kind.text()?, payload, is_bare: false }.or_bare(line))
+        };
+        skimmed().or_else(|| Self::parse(line))
+    }
+
+    fn or_bare(self, line: &'a [u8]) -> Self {
+        match self.payload.bytes() {
+            None | Some(b"null") => Self { is_bare: true, payload: line.into(), ..self },
+            Some(_) => self,
         }
-        Some(record)
     }
 
     fn kind(&self) -> Option<&str> {
@@ -128,20 +175,21 @@ impl<'a> Record<'a> {
             return None;
         }
         let payload = self.payload();
-        Some(Turn { cwd: owned(&payload.cwd), model: owned(&payload.model) })
+        Some(Turn { cwd: payload.cwd.filled(), model: payload.model.filled() })
     }
 
     /// Returns what a person typed, if this record tells of it.
     pub(crate) fn prompt(&self) -> Option<Prompt> {
+        let kind = self.kind().filter(|kind| matches!(*kind, "event_msg" | "response_item"))?;
         let payload = self.payload();
-        match (self.kind()?, payload.kind.get()?) {
+        match (kind, payload.kind.get()?) {
             ("event_msg", "user_message") => {
-                let is_typed = payload.message_kind.get().is_none_or(|kind| kind == "plain");
-                let text = payload.message.get().unwrap_or_default();
-                is_typed.then(|| Prompt::Typed(without_context(text).to_owned()))
+                let is_typed = payload.message_kind.lenient_text().get().is_none_or(|kind| kind == "plain");
+                let text = payload.message.lenient_text();
+                is_typed.then(|| Prompt::Typed(without_context(text.get().unwrap_or_default()).to_owned()))
             }
             ("event_msg", "item_completed") => {
-                let item: Payload<'_> = payload.item.and_then(object)?;
+                let item = Payload::of(payload.item);
                 let is_typed = item.kind.get() == Some("UserMessage");
                 is_typed.then(|| Prompt::Typed(without_context(&texts(item.content).concat()).to_owned()))
             }
@@ -156,14 +204,17 @@ impl<'a> Record<'a> {
 
     /// Returns whether the model says or calls something here; each such record is one reply.
     pub(crate) fn is_reply(&self) -> bool {
+        if self.kind() != Some("response_item") {
+            return false;
+        }
         let payload = self.payload();
-        match (self.kind(), payload.kind.get()) {
-            (Some("response_item"), Some("message")) => {
+        match payload.kind.get() {
+            Some("message") => {
                 payload.role.get() == Some("assistant")
                     && texts(payload.content).iter().any(|text| !text.trim().is_empty())
             }
-            (Some("response_item"), Some(kind)) => kind.ends_with("_call"),
-            _ => false,
+            Some(kind) => kind.ends_with("_call"),
+            None => false,
         }
     }
 
@@ -188,24 +239,24 @@ impl<'a> Record<'a> {
         let message = |role, text: String| Some(Message { role, text, at });
         match (self.kind()?, payload.kind.get().unwrap_or_default()) {
             ("compacted", _) => {
-                let summary = payload.message.filled().unwrap_or("the conversation was compacted");
-                message(Role::System, summary.to_owned())
+                let summary = payload.message.filled().unwrap_or_else(|| "the conversation was compacted".to_owned());
+                message(Role::System, summary)
             }
             ("event_msg", "task_complete") => {
-                let error: Payload<'_> = payload.error.and_then(object)?;
-                message(Role::System, format!("error: {}", error.message.filled()?))
+                message(Role::System, format!("error: {}", Payload::of(payload.error).message.filled()?))
             }
             ("response_item", "message") if payload.role.get() == Some("assistant") => {
                 message(Role::Assistant, texts(payload.content).join("\n")).filter(|message| !message.text.is_empty())
             }
             ("response_item", kind) if kind.ends_with("_call") => {
-                let given = payload.arguments.get().or(payload.input.get());
-                let given = given.or(payload.action.map(RawValue::get)).unwrap_or_default();
-                let name = payload.name.get().unwrap_or(kind);
-                message(Role::Tool, format!("{name} {given}").trim_end().to_owned())
+                let (arguments, input) = (payload.arguments.lenient_text(), payload.input.lenient_text());
+                let action = || payload.action.value().map(RawValue::get);
+                let given = arguments.get().or(input.get()).or_else(action).unwrap_or_default();
+                let name = payload.name.lenient_text();
+                message(Role::Tool, format!("{} {given}", name.get().unwrap_or(kind)).trim_end().to_owned())
             }
             ("response_item", kind) if kind.ends_with("_call_output") => {
-                let output = payload.output.map(|raw| match plain_text(Some(raw)) {
+                let output = payload.output.value().map(|raw| match plain_text(Some(raw)) {
                     text if text.is_empty() => raw.get().to_owned(),
                     text => text,
                 });
@@ -215,17 +266,13 @@ impl<'a> Record<'a> {
         }
     }
 
-    fn payload(&self) -> Payload<'_> {
-        self.payload.and_then(object).unwrap_or_default()
+    fn payload(&self) -> Payload<'a> {
+        Payload::of(self.payload)
     }
 }
 
-fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
-    record(raw.get().as_bytes())
-}
-
-fn texts(content: Option<&RawValue>) -> Vec<Cow<'_, str>> {
-    let texts = blocks(content).into_iter().filter_map(|block| match block {
+fn texts(content: Raw<'_>) -> Vec<Cow<'_, str>> {
+    let texts = blocks(content.value()).into_iter().filter_map(|block| match block {
         Block::Text(text) => Some(text),
         _ => None,
     });
@@ -261,7 +308,9 @@ mod tests {
     use super::*;
 
     fn record(line: &str) -> Record<'_> {
-        Record::parse(line.as_bytes()).expect("a record")
+        let (parsed, skimmed) = (Record::parse(line.as_bytes()), Record::of_line(line.as_bytes()));
+        assert_eq!(format!("{skimmed:?}"), format!("{parsed:?}"), "{line}");
+        skimmed.expect("a record")
     }
 
     #[test]
@@ -297,6 +346,13 @@ mod tests {
         ] {
             assert_eq!(record(line).prompt(), None, "{line}");
         }
+    }
+
+    #[test]
+    fn what_is_there_twice_is_refused_as_a_parser_does() {
+        assert!(Record::of_line(br#"{"type":"event_msg","type":"event_msg","payload":{}}"#).is_none());
+        let twice = r#"{"type":"response_item","payload":{"type":"function_call","name":"a","name":"b"}}"#;
+        assert!(!record(twice).is_reply());
     }
 
     #[test]

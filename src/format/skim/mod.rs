@@ -67,6 +67,11 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// Returns the text that it is; whatever else is there, or wrong with it, is none.
+    pub(crate) fn lenient_text(self) -> Text<'a> {
+        self.text().unwrap_or_default()
+    }
+
     /// Returns the text that it is, if it is one and not blank.
     pub(crate) fn filled(self) -> Option<String> {
         self.text()?.filled().map(str::to_owned)
@@ -75,6 +80,11 @@ impl<'a> Raw<'a> {
     /// Returns whether it is a text.
     pub(crate) fn is_text(self) -> bool {
         matches!(self.0, Some([b'"', ..]))
+    }
+
+    /// Returns it as a parser keeps it; nothing where it is `null`.
+    pub(crate) fn value(self) -> Option<&'a RawValue> {
+        self.read()
     }
 
     /// Returns its bytes.
@@ -88,6 +98,12 @@ impl<'a> Raw<'a> {
     }
 }
 
+impl<'a> From<&'a [u8]> for Raw<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self(Some(bytes))
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
@@ -98,6 +114,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 /// Shows each member of an object; `None` if the bytes are not plainly one, or if a name is escaped.
 pub(crate) fn members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
     members_with(bytes, Texts::Ends, see)
+}
+
+/// Finds members of an object; `None` as with [`members`], and if one is there twice.
+pub(crate) fn single_members<'a, const N: usize>(bytes: &'a [u8], names: [&str; N]) -> Option<[Raw<'a>; N]> {
+    let (mut found, mut is_plain) = ([Raw::default(); N], true);
+    members(bytes, |name, value| {
+        if let Some(at) = names.iter().position(|known| known.as_bytes() == name) {
+            is_plain &= std::mem::replace(&mut found[at], value).0.is_none();
+        }
+    })?;
+    is_plain.then_some(found)
 }
 
 /// Shows each member of an object in which a parser finds nothing wrong that passes over all values; `None` where it takes
