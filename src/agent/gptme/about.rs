@@ -4,7 +4,8 @@ use crate::agent::about::About;
 
 pub(crate) const ABOUT: About = About {
     title: "gptme",
-    sessions: "`~/.local/share/gptme/logs/<id>/`; the same below `$XDG_DATA_HOME` and in `$GPTME_LOGS_HOME`",
+    sessions: "`~/.local/share/gptme/logs/<id>/` (macOS: `~/Library/Application Support/gptme/logs/<id>/` too); the same below \
+        `$XDG_DATA_HOME` and in `$GPTME_LOGS_HOME`",
     launch_dir: "`workspace` of `config.toml`; a fork that was not resumed yet has none, so the directory that its first \
         records name",
     elsewhere: "works, and goes to the workspace by itself; where that is gone it adds an error to the conversation and ends; \
@@ -16,5 +17,5 @@ pub(crate) const ABOUT: About = About {
         means maybe",
     deletes: "nothing",
     writes: "nothing",
-    facts: "measured on 0.35.1; sub-agents and local times by its code",
+    facts: "measured on 0.35.1; sub-agents, local times and the place on macOS by its code",
 };

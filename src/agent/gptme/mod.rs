@@ -34,10 +34,25 @@ const MAX_LOCK: u64 = 64;
 /// The agent.
 pub(super) struct Gptme;
 
+/// Returns its stores where [`VARIABLE`] leads it nowhere. On a Mac it takes the directory of other systems only if that is
+/// there (its `dirs.py`, 01607bbb), and then no longer sees what it wrote before.
+fn usual_stores(env: &Env, is_mac: bool) -> Vec<Store> {
+    let mut stores = database::stores(AgentKind::Gptme, "gptme/logs", env);
+    if is_mac {
+        let root = env.home.join("Library/Application Support/gptme/logs");
+        if is_there(&env.home.join(".local/share/gptme")) {
+            stores.push(Store { is_default: false, ..Store::named(AgentKind::Gptme, &root, VARIABLE, &root) });
+        } else if let Some(usual) = stores.last_mut() {
+            usual.root = root;
+        }
+    }
+    stores
+}
+
 impl Agent for Gptme {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = database::stores(AgentKind::Gptme, "gptme/logs", env);
-        stores.iter_mut().for_each(|store| store.unset.push(VARIABLE));
+        let mut stores = usual_stores(env, cfg!(target_os = "macos"));
+        stores.iter_mut().filter(|store| store.set.is_empty()).for_each(|store| store.unset.push(VARIABLE));
         if let Some(root) = env.agent_variable(VARIABLE).map(|root| env.absolute(Path::new(root))) {
             stores.retain(|store| store.root != root);
             stores.iter_mut().for_each(|store| store.is_default = false);
@@ -196,5 +211,31 @@ fn liveness(lock: Lock, path: &Path) -> Liveness {
     match pid.and_then(|pid| pid.trim().parse().ok()).filter(|pid| process::exists(*pid)) {
         Some(pid) => Liveness::Live { pid },
         None => Liveness::Maybe { why: "its lock is held by a process that rejoin cannot see".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::env::tests::fixed;
+
+    #[test]
+    fn on_a_mac_the_directory_of_other_systems_counts_only_if_it_is_there() {
+        let home = tempfile::tempdir().expect("a directory");
+        let mut env = fixed();
+        env.home = home.path().to_owned();
+        let roots = |env: &Env, is_mac| -> Vec<(String, bool, bool)> {
+            let below = |root: &Path| root.strip_prefix(home.path()).expect("below").display().to_string();
+            let stores = usual_stores(env, is_mac);
+            stores
+                .iter()
+                .map(|store| (below(&store.root), store.is_default, store.set.contains_key(VARIABLE)))
+                .collect()
+        };
+        let (linux, mac) = (".local/share/gptme/logs", "Library/Application Support/gptme/logs");
+        assert_eq!(roots(&env, false), [(linux.to_owned(), true, false)]);
+        assert_eq!(roots(&env, true), [(mac.to_owned(), true, false)]);
+        fsio::create_dirs(&home.path().join(".local/share/gptme")).expect("a directory");
+        assert_eq!(roots(&env, true), [(linux.to_owned(), true, false), (mac.to_owned(), false, true)]);
     }
 }
