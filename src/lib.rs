@@ -47,6 +47,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(exit) = commands::complete::answer(&args) {
         return exit;
     }
+    if let Some(exit) = commands::version::answer(&args) {
+        return exit;
+    }
     // The agent waits, and with a cold cache the definition of all commands alone takes longer than the event.
     if let Some(event) = commands::hook::plain_event(&args) {
         return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));

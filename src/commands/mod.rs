@@ -33,6 +33,7 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod trash;
 pub(crate) mod undo;
+pub(crate) mod version;
 mod via_agent;
 mod words;
 

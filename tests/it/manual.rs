@@ -133,3 +133,12 @@ fn every_topic_is_named_and_told() {
     }
     world.rejoin(["help", "nothing"]).code(2);
 }
+
+#[test]
+fn the_version_is_the_same_however_it_is_asked_for() {
+    let world = World::new();
+    let version = concat!("rejoin ", env!("CARGO_PKG_VERSION"), "\n");
+    for args in [&["--version"][..], &["-V"], &["--quiet", "--version"]] {
+        world.rejoin(args).code(0).stdout_eq(version).stderr_eq("");
+    }
+}
