@@ -9,6 +9,9 @@ const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 70.0;
 const ABOVE: f64 = 50.0;
 const BELOW: f64 = 80.0;
+/// The room between two panels, and right of the last one, where half of a number stands.
+const BETWEEN: f64 = 20.0;
+const RIGHT: f64 = 20.0;
 /// A colour for each line, as readable on white as on black.
 const COLOURS: [&str; 4] = ["#2563a8", "#b45309", "#6b7280", "#7c3aed"];
 
@@ -21,13 +24,13 @@ pub(crate) struct Line {
 
 /// Draws panels side by side, each with its title and its lines.
 pub(crate) fn draw(panels: &[(&str, Vec<Line>)]) -> String {
-    let (width, height) = (panels.len() as f64 * (LEFT + WIDTH + 20.0), ABOVE + HEIGHT + BELOW);
+    let (width, height) = (panels.len() as f64 * (LEFT + WIDTH + BETWEEN) + RIGHT, ABOVE + HEIGHT + BELOW);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" \
          font-size=\"13\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
     );
     for (at, (title, lines)) in panels.iter().enumerate() {
-        panel(&mut svg, at as f64 * (LEFT + WIDTH + 20.0) + LEFT, title, lines);
+        panel(&mut svg, at as f64 * (LEFT + WIDTH + BETWEEN) + LEFT, title, lines);
     }
     svg.push_str("</svg>\n");
     svg

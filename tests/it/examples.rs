@@ -378,6 +378,7 @@ docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/moving.md: rejoin move --detect > moves: the file is yours
 docs/moving.md: rejoin move --map /workspace=/home/ana/workspace --yes: it needs sessions from a container
 docs/performance.md: cargo bench --bench list                # homes of 1,000 and 10,000 sessions, about a minute: it takes minutes
+docs/performance.md: cargo install claudex-cli agf: it installs other programs
 docs/release.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
 docs/reliability.md: .ci/explore                # a million schedules: it builds, and plays for a minute
 docs/scheduling.md: systemctl --user daemon-reload: it changes the services of the user
