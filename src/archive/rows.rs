@@ -13,10 +13,10 @@ use super::Archive;
 use super::chunks::CHUNK_BYTES;
 use crate::agent::{self, Agent};
 use crate::error::PathError;
-use crate::format::sqlite::rows::{self, Captured, Owned, Owner, Part, Table, Tables};
+use crate::format::sqlite::rows::{self, Captured, Owner, Part, Table, Tables};
 use crate::format::sqlite::{self, QueryError};
 use crate::format::text::hex;
-use crate::session::{Copy, Located};
+use crate::session::{AgentKind, Copy, Located};
 
 /// What stands between a row's number and its values.
 const NUMBERED: &[u8] = b",\"row\":[";
@@ -74,23 +74,22 @@ pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
 
 /// Adds up the rows of those of some copies that are in databases; one that cannot be read is left out.
 pub(super) fn sizes(copies: &[&Copy]) -> Sizes {
-    let mut by_database: BTreeMap<&Arc<Path>, Vec<(&Copy, &Owned)>> = BTreeMap::new();
-    for copy in copies {
-        if let Some(keeper) = agent::by_kind(copy.place.agent()).and_then(|agent| agent.keeper(&copy.place)) {
-            by_database.entry(&copy.place.path).or_default().push((copy, &keeper.owned));
-        }
+    let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
+    for place in copies.iter().map(|copy| &copy.place) {
+        by_database.entry((&place.path, place.agent())).or_default().push(place);
     }
-    let parts: Vec<_> =
-        by_database.iter().flat_map(|(path, copies)| copies.chunks(AT_ONCE).map(|it| (*path, it))).collect();
-    let sizes = parts.into_par_iter().flat_map_iter(|(path, copies)| {
+    let parts = by_database.iter().filter_map(|((path, agent), places)| {
+        let keeper = agent::by_kind(*agent)?.keeper(places[0])?;
+        Some(places.chunks(AT_ONCE).map(|places| (*path, &keeper.owned, places)))
+    });
+    let parts = parts.flatten();
+    let sizes = parts.collect::<Vec<_>>().into_par_iter().flat_map_iter(|(path, owned, places)| {
         let read = sqlite::read(path, |db| {
-            let mut tables = Tables::of(db, copies[0].1)?;
-            copies.iter().map(|(copy, _)| size(&mut tables, &copy.place.id)).collect::<Result<Vec<_>, _>>()
+            let mut tables = Tables::of(db, owned)?;
+            places.iter().map(|place| size(&mut tables, &place.id)).collect::<Result<Vec<_>, _>>()
         });
-        let sizes = copies.iter().zip(read.unwrap_or_default());
-        sizes
-            .filter_map(|((copy, _), size)| Some(((Arc::clone(path), copy.place.id.clone()), size?)))
-            .collect::<Vec<_>>()
+        let sizes = places.iter().zip(read.unwrap_or_default());
+        sizes.filter_map(|(place, size)| Some(((Arc::clone(path), place.id.clone()), size?))).collect::<Vec<_>>()
     });
     sizes.collect()
 }
