@@ -170,9 +170,9 @@ pub(crate) trait Agent: Listed + Sync {
     /// Reads the whole of a copy's transcript to count prompts and replies and to find bad lines.
     fn count(&self, copy: &mut Copy) -> Result<(), PathError>;
 
-    /// Returns the file that holds a copy's conversation in lines, if there is one to compare.
+    /// Returns the file that holds a copy's conversation in lines, if there is one to compare; a database does not.
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
+        self.keeper(place).is_none().then(|| place.path.to_path_buf())
     }
 
     /// Returns what two copies of one session have in common; `None` where they cannot be compared.
@@ -192,7 +192,12 @@ pub(crate) trait Agent: Listed + Sync {
 
     /// Returns every path that belongs to a copy and exists, itself included, or why its agent alone can remove it:
     /// then the text names the agent's own command.
-    fn belongings(&self, place: &Located) -> Result<Belongings, String>;
+    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
+        match self.keeper(place) {
+            Some(keeper) => Err(keeper.removes_alone(place)),
+            None => Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() }),
+        }
+    }
 
     /// Returns a function that does the same for many copies in these stores; it reads shared directories once.
     fn belongings_in<'a>(&'a self, _roots: &BTreeSet<&Path>) -> FindBelongings<'a> {

@@ -26,7 +26,7 @@ use crate::error::PathError;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
@@ -167,10 +167,6 @@ impl Agent for Amplifier {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         ["transcript.jsonl", "events.jsonl"].map(|name| place.path.join(name)).to_vec()
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -20,8 +20,7 @@ use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::evidence;
 use crate::session::{
-    AgentKind, Belongings, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind,
-    Store,
+    AgentKind, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind, Store,
 };
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -132,10 +131,6 @@ impl Agent for Cline {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![messages_path(place), meta_path(place)]
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

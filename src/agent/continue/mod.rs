@@ -17,7 +17,7 @@ use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::shell;
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Health, Located, Message, Store};
+use crate::session::{AgentKind, Comparison, Copy, Fact, Health, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{DOCUMENT, made_at, title};
@@ -117,10 +117,6 @@ impl Agent for Continue {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![place.path.to_path_buf()]
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

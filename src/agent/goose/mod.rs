@@ -20,7 +20,7 @@ use crate::format::json::local_instant;
 use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
-use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 
 /// The newest schema whose meaning is known.
@@ -144,14 +144,6 @@ impl Agent for Goose {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         database::count(&Sessions, copy)
-    }
-
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Err(KEEPER.removes_alone(place))
     }
 
     fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {

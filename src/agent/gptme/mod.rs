@@ -20,7 +20,7 @@ use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::mapping::Mapping;
-use crate::session::{AgentKind, Belongings, Copy, Liveness, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::{self, Lock, Locks};
@@ -109,10 +109,6 @@ impl Agent for Gptme {
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(reader::conversation(&place.path))
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -19,7 +19,7 @@ use crate::format::shell;
 use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
-use crate::session::{AgentKind, Belongings, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{Columns, Origin};
@@ -151,14 +151,6 @@ impl Agent for Hermes {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         database::count(&Sessions, copy)
-    }
-
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Err(KEEPER.removes_alone(place))
     }
 
     fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {

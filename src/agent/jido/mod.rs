@@ -24,7 +24,7 @@ use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::session::mapping::Mapping;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
@@ -115,10 +115,6 @@ impl Agent for Jido {
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         Ok(())
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -6,7 +6,7 @@
 pub(super) mod about;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
@@ -16,7 +16,7 @@ use crate::error::PathError;
 use crate::session::mapping::Mapping;
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Belongings, Copy, Located, Message, Store};
+use crate::session::{AgentKind, Copy, Located, Message, Store};
 use crate::system::env::Env;
 
 const PROGRAM: Program =
@@ -55,14 +55,6 @@ impl Agent for Kilo {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         Program::count(copy)
-    }
-
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Err(KEEPER.removes_alone(place))
     }
 
     fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {

@@ -17,7 +17,7 @@ use crate::error::PathError;
 use crate::format::edit::json_string;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::mapping::Mapping;
-use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{Record, State, is_id};
@@ -74,10 +74,6 @@ impl Agent for KimiCode {
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(log(&place.path))
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

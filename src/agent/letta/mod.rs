@@ -20,7 +20,7 @@ use crate::error::PathError;
 use crate::format::json::record;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::{Conversation, DIRECTORY, Line, Manifest, Start};
@@ -121,10 +121,6 @@ impl Agent for Letta {
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(messages_path(place))
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

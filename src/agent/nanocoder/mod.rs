@@ -18,7 +18,7 @@ use crate::agent::upkeep::Retention;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::session::evidence;
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Located, Message, Store};
+use crate::session::{AgentKind, Comparison, Copy, Fact, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use records::DOCUMENT;
@@ -117,10 +117,6 @@ impl Agent for Nanocoder {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![place.path.to_path_buf()]
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

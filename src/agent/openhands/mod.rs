@@ -18,7 +18,7 @@ use super::{Agent, Command, Found, ReadContext};
 use crate::agent::command::as_option;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Comparison, Copy, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use records::is_id;
 
@@ -97,10 +97,6 @@ impl Agent for OpenHands {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![reader::state_of(&place.path)]
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -24,7 +24,7 @@ use crate::format::json::text_in;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Belongings, Copy, Health, Located, Message, Store};
+use crate::session::{AgentKind, Copy, Health, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
@@ -83,10 +83,6 @@ impl Agent for Pi {
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
         reader::count(copy, &DIALECT)
-    }
-
-    fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        Ok(Belongings { own: vec![place.path.to_path_buf()], shared: Vec::new() })
     }
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
