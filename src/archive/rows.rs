@@ -16,7 +16,7 @@ use crate::error::PathError;
 use crate::format::sqlite::rows::{self, Captured, Owner, Part, Table, Tables};
 use crate::format::sqlite::{self, QueryError};
 use crate::format::text::hex;
-use crate::session::{AgentKind, Copy, Located};
+use crate::session::{AgentKind, Located};
 
 /// What stands between a row's number and its values.
 const NUMBERED: &[u8] = b",\"row\":[";
@@ -72,17 +72,20 @@ pub(super) fn of(
 /// How many bytes the rows of sessions take, by their databases and ids.
 pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
 
-/// Adds up the rows of those of some copies that are in databases; one that cannot be read is left out.
-pub(super) fn sizes(copies: &[&Copy]) -> Sizes {
+/// Adds up the rows of those of some places that are in databases, and of which an archive has nothing; one that cannot be
+/// read is left out.
+pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Archive) -> Sizes {
+    let keeper = |place: &Located| agent::by_kind(place.agent())?.keeper(place);
     let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
-    for place in copies.iter().map(|copy| &copy.place) {
-        by_database.entry((&place.path, place.agent())).or_default().push(place);
+    for place in places.filter(|place| keeper(place).is_some()) {
+        if archive.session_dir(place.agent(), &place.id).symlink_metadata().is_err() {
+            by_database.entry((&place.path, place.agent())).or_default().push(place);
+        }
     }
-    let parts = by_database.iter().filter_map(|((path, agent), places)| {
-        let keeper = agent::by_kind(*agent)?.keeper(places[0])?;
-        Some(places.chunks(AT_ONCE).map(|places| (*path, &keeper.owned, places)))
+    let parts = by_database.iter().flat_map(|((path, _), places)| {
+        let owned = keeper(places[0]).map(|keeper| &keeper.owned);
+        places.chunks(AT_ONCE).filter_map(move |places| Some((*path, owned?, places)))
     });
-    let parts = parts.flatten();
     let sizes = parts.collect::<Vec<_>>().into_par_iter().flat_map_iter(|(path, owned, places)| {
         let read = sqlite::read(path, |db| {
             let mut tables = Tables::of(db, owned)?;

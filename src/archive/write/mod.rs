@@ -119,7 +119,8 @@ pub(crate) fn archive<'a>(
         let copies = sessions.iter().flat_map(|session| &session.copies);
         let find = agent::belongings_of(copies.map(|copy| &copy.place));
         for part in sessions.chunks(PART) {
-            let sizes = rows::sizes(&part.iter().flat_map(|session| &session.copies).collect::<Vec<_>>());
+            let places = part.iter().flat_map(|session| &session.copies).map(|copy| &copy.place);
+            let sizes = rows::sizes(places, archive);
             let plan = |session| {
                 Writer::new(archive, &System::default(), options).with_sizes(&sizes).item(session, env, &find)
             };
