@@ -72,8 +72,7 @@ pub(super) fn of(
 /// How many bytes the rows of sessions take, by their databases and ids.
 pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
 
-/// Adds up the rows of those of some places that are in databases, and of which an archive has nothing; one that cannot be
-/// read is left out.
+/// Adds up the rows of those places that are in databases and not in the archive; one that cannot be read is left out.
 pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Archive) -> Sizes {
     let keeper = |place: &Located| agent::by_kind(place.agent())?.keeper(place);
     let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
