@@ -66,17 +66,11 @@ struct RawBlock<'a> {
 }
 
 /// Splits a content value into its blocks; what cannot be read counts as nothing.
-pub(crate) fn blocks(content: Option<&RawValue>) -> Vec<Block<'_>> {
-    let Some(raw) = content.map(RawValue::get) else { return Vec::new() };
-    match raw.as_bytes().first() {
-        Some(b'"') => {
-            let text: Text<'_> = serde_json::from_str(raw).unwrap_or_default();
-            text.into_inner().map(Block::Text).into_iter().collect()
-        }
-        Some(b'[') => {
-            let list: Vec<&RawValue> = serde_json::from_str(raw).unwrap_or_default();
-            list.into_iter().map(block).collect()
-        }
+pub(crate) fn blocks<'a>(content: impl Into<Raw<'a>>) -> Vec<Block<'a>> {
+    let content = content.into();
+    match content.bytes().and_then(<[u8]>::first) {
+        Some(b'"') => content.lenient_text().into_inner().map(Block::Text).into_iter().collect(),
+        Some(b'[') => content.read::<Vec<&RawValue>>().into_iter().map(block).collect(),
         _ => Vec::new(),
     }
 }
@@ -217,13 +211,13 @@ mod tests {
 
     #[test]
     fn content_may_be_a_string_a_list_null_or_missing() {
-        assert_eq!(blocks(Some(&raw(r#""a\nb""#))), [Block::Text("a\nb".into())]);
+        assert_eq!(blocks(Some(&*raw(r#""a\nb""#))), [Block::Text("a\nb".into())]);
         assert_eq!(
-            blocks(Some(&raw(r#"[{"type":"text","text":"a"},"b"]"#))),
+            blocks(Some(&*raw(r#"[{"type":"text","text":"a"},"b"]"#))),
             [Block::Text("a".into()), Block::Text("b".into())]
         );
-        assert_eq!(blocks(Some(&raw("null"))), []);
-        assert_eq!(blocks(Some(&raw("{}"))), []);
+        assert_eq!(blocks(Some(&*raw("null"))), []);
+        assert_eq!(blocks(Some(&*raw("{}"))), []);
         assert_eq!(blocks(None), []);
     }
 
@@ -234,7 +228,7 @@ mod tests {
                 {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},
                 {"type":"thinking","thinking":"hm"},{"type":7},null]"#);
         assert_eq!(
-            blocks(Some(&list)),
+            blocks(Some(&*list)),
             [
                 Block::ToolCall { name: "Bash".to_owned(), arguments: r#"{"command":"ls"}"#.to_owned() },
                 Block::ToolResult("a.txt".to_owned()),

@@ -4,7 +4,6 @@
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::format::content::{Block, blocks, count_blocks, is_injected};
 use crate::format::json::{Flag, Text};
@@ -51,8 +50,8 @@ pub(crate) struct Record<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Body<'a> {
-    id: Text<'a>,
-    content: Option<&'a RawValue>,
+    id: Raw<'a>,
+    content: Raw<'a>,
 }
 
 /// How texts begin that the program put in, not a person (measured on 2.1.330; the rest is in the SDK's list).
@@ -169,11 +168,7 @@ impl<'a> Record<'a> {
         if !is_typed {
             return None;
         }
-        if let Some(text) = self.message.text_in("content").get() {
-            return (!is_injected(text, INJECTED)).then(|| text.to_owned());
-        }
-        let body = self.body();
-        let blocks = blocks(body.content);
+        let blocks = blocks(self.body().content);
         if blocks.iter().any(|block| matches!(block, Block::ToolResult(_))) {
             return None;
         }
@@ -199,7 +194,7 @@ impl<'a> Record<'a> {
         }
         let body = self.body();
         let says_something = blocks(body.content).iter().any(Block::says_something);
-        let id = || body.id.filled().map(str::to_owned).or_else(|| self.uuid.filled()).unwrap_or_default();
+        let id = || body.id.filled().or_else(|| self.uuid.filled()).unwrap_or_default();
         says_something.then(id)
     }
 
@@ -237,7 +232,8 @@ impl<'a> Record<'a> {
     }
 
     fn body(&self) -> Body<'a> {
-        self.message.read()
+        let skimmed = self.message.bytes().and_then(|bytes| skim::single_members(bytes, ["id", "content"]));
+        skimmed.map_or_else(|| self.message.read(), |[id, content]| Body { id, content })
     }
 }
 

@@ -272,7 +272,7 @@ impl<'a> Record<'a> {
 }
 
 fn texts(content: Raw<'_>) -> Vec<Cow<'_, str>> {
-    let texts = blocks(content.value()).into_iter().filter_map(|block| match block {
+    let texts = blocks(content).into_iter().filter_map(|block| match block {
         Block::Text(text) => Some(text),
         _ => None,
     });

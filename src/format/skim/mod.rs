@@ -104,6 +104,12 @@ impl<'a> From<&'a [u8]> for Raw<'a> {
     }
 }
 
+impl<'a> From<Option<&'a RawValue>> for Raw<'a> {
+    fn from(raw: Option<&'a RawValue>) -> Self {
+        Self(raw.map(|raw| raw.get().as_bytes()))
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
