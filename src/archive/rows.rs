@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
 use sha2::{Digest as _, Sha256};
 
 use super::Archive;

@@ -209,8 +209,8 @@ fn is_bulk(line: &[u8]) -> bool {
 /// Tells a record that may name or move the session by its first bytes, without parsing it.
 fn is_title(line: &[u8]) -> bool {
     const WORDS: [&[u8]; 3] = [b"itle", b"summary", b"relocated"];
-    if line.starts_with(br#"{"parentUuid""#) {
-        // Most are part of the conversation, and begin with what they follow.
+    if line.starts_with(br#"{"parentUuid":""#) {
+        // Most are part of the conversation, and begin with the id of what they follow.
         return false;
     }
     let start = &line[..line.len().min(48)];
