@@ -265,6 +265,10 @@ fn what_is_there_costs_nothing_and_a_longer_transcript_what_is_new() {
 
     let second: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((second.items[0].result, second.stored_bytes), (ArchiveResult::Unchanged, 0));
+    for (args, verb) in [(&["archive"][..], "archived"), (&["archive", "--dry-run"], "to archive")] {
+        let said = format!("0 {verb}, 1 unchanged. Nothing new in ~/.local/share/rejoin/archive.\n");
+        world.rejoin([args, &[&*id(1)]].concat()).code(0).stdout_eq(&*said);
+    }
     assert_eq!(archive_bytes(&dir), before);
     assert!(differences(&kept, &picture(&dir.join("blobs"))).is_empty());
 

@@ -190,8 +190,12 @@ fn sentence(env: &Env, report: &Report<'_>, is_dry_run: bool) -> String {
     }
     let dir = env.tilde(&report.dir);
     // What other sessions have in common, and compression, are known when it is written.
-    let most = if is_dry_run { "At most " } else { "" };
-    format!("{line}. {most}{} new in {}.", text::size(stored_bytes), text::one_line(&dir))
+    let new = match stored_bytes {
+        0 => "Nothing".to_owned(),
+        bytes if is_dry_run => format!("At most {}", text::size(bytes)),
+        bytes => text::size(bytes),
+    };
+    format!("{line}. {new} new in {}.", text::one_line(&dir))
 }
 
 /// Writes one line for a run that no one is watching, if something happened.
