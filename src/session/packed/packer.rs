@@ -1,6 +1,6 @@
 //! Packs places and sessions one after the other.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ pub(crate) struct Packer {
     packed: Packed,
     /// Where each shared word is.
     known: HashMap<Box<[u8]>, u32>,
-    /// The last few, which are most often meant again: sessions of a project come one after the other.
-    recent: VecDeque<u32>,
+    /// Those of the session before in their order, which are most often meant again: sessions of a project come one after
+    /// the other.
+    before: Vec<u32>,
+    /// How many words the session that is being packed has so far.
+    words: usize,
 }
-
-/// How many words a session has, and some more.
-const RECENT: usize = 16;
 
 impl Packer {
     /// Packs a place; it is the next one in its order. What holds places holds no sessions.
@@ -34,6 +34,7 @@ impl Packer {
     fn begin(&mut self) {
         let start = u32::try_from(self.packed.bytes.len()).unwrap_or(u32::MAX);
         self.packed.starts.push(start);
+        self.words = 0;
     }
 
     /// Packs a session; it is the next one in its order.
@@ -250,9 +251,11 @@ impl Packer {
 
     fn shared_word(&mut self, word: &[u8]) {
         let shared = &self.packed.shared;
-        let is_it = |at: &&u32| usize::try_from(**at).is_ok_and(|at| shared.word(at) == word);
-        if let Some(at) = self.recent.iter().find(is_it) {
-            return self.number(u64::from(*at));
+        let place = self.words;
+        self.words += 1;
+        let is_it = |at: u32| usize::try_from(at).is_ok_and(|at| shared.word(at) == word);
+        if let Some(at) = self.before.get(place).copied().filter(|at| is_it(*at)) {
+            return self.number(at.into());
         }
         let at = match self.known.get(word) {
             Some(at) => *at,
@@ -265,8 +268,10 @@ impl Packer {
                 at
             }
         };
-        self.recent.truncate(RECENT - 1);
-        self.recent.push_front(at);
+        match self.before.get_mut(place) {
+            Some(before) => *before = at,
+            None => self.before.push(at),
+        }
         self.number(at.into());
     }
 
