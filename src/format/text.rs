@@ -59,9 +59,9 @@ pub(crate) fn is_only_shown(bytes: &[u8]) -> bool {
 /// Returns how many bytes are printable ASCII, lines or tabs before the first that is not.
 fn plain(bytes: &[u8]) -> usize {
     let is_plain = |byte: &u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
-    let mut words = bytes.chunks_exact(8);
+    let (words, _) = bytes.as_chunks();
     let mut at = 0;
-    for word in &mut words {
+    for word in words {
         if !is_printable(word) && !word.iter().all(is_plain) {
             break;
         }
@@ -71,10 +71,10 @@ fn plain(bytes: &[u8]) -> usize {
 }
 
 /// Returns whether eight bytes are printable ASCII, by looking at all of them at once.
-fn is_printable(bytes: &[u8]) -> bool {
+fn is_printable(bytes: &[u8; 8]) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHEST: u64 = ONES << 7;
-    let Ok(word) = bytes.try_into().map(u64::from_ne_bytes) else { return false };
+    let word = u64::from_ne_bytes(*bytes);
     // A borrow from a byte that is less, or equal, reaches its highest bit; only one that is found may disturb the next.
     let is_below_blank = word.wrapping_sub(ONES * 0x20) & !word;
     let without_delete = word ^ (ONES * 0x7f);
@@ -84,6 +84,12 @@ fn is_printable(bytes: &[u8]) -> bool {
 
 /// Writes text as one field of a line: tabs, newlines and backslashes escaped, so that nothing is lost.
 pub(crate) fn field(text: &str) -> Cow<'_, str> {
+    // Nearly all text is plain.
+    let (words, rest) = text.as_bytes().as_chunks();
+    let is_printable = words.iter().all(is_printable) && rest.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_printable && !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
     escape(text, |c| c == '\\' || is_hostile(c))
 }
 
