@@ -9,7 +9,7 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::json::{Text, list, member, texts_in};
+use super::json::{list, member, texts_in};
 use super::skim::{self, Raw};
 use crate::session::{Message, Role};
 
@@ -31,7 +31,11 @@ pub(crate) enum Block<'a> {
     Other,
 }
 
-impl Block<'_> {
+impl<'a> Block<'a> {
+    fn of_text(text: Raw<'a>) -> Self {
+        text.lenient_text().into_inner().map_or(Self::Other, Self::Text)
+    }
+
     /// Returns whether the block says or calls something.
     pub(crate) fn says_something(&self) -> bool {
         match self {
@@ -57,35 +61,53 @@ impl Block<'_> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawBlock<'a> {
     #[serde(rename = "type")]
-    kind: Text<'a>,
-    text: Text<'a>,
-    name: Text<'a>,
-    input: Option<&'a RawValue>,
-    arguments: Option<&'a RawValue>,
-    content: Option<&'a RawValue>,
+    kind: Raw<'a>,
+    text: Raw<'a>,
+    name: Raw<'a>,
+    input: Raw<'a>,
+    arguments: Raw<'a>,
+    content: Raw<'a>,
+}
+
+/// The members of a block that are read.
+const OF_BLOCK: [&str; 6] = ["type", "text", "name", "input", "arguments", "content"];
+
+impl<'a> RawBlock<'a> {
+    fn of(raw: Raw<'a>) -> Self {
+        let skimmed = raw.bytes().and_then(|bytes| skim::single_members(bytes, OF_BLOCK));
+        skimmed.map_or_else(
+            || raw.read(),
+            |[kind, text, name, input, arguments, content]| Self { kind, text, name, input, arguments, content },
+        )
+    }
 }
 
 /// Splits a content value into its blocks; what cannot be read counts as nothing.
 pub(crate) fn blocks<'a>(content: impl Into<Raw<'a>>) -> Vec<Block<'a>> {
     let content = content.into();
-    match content.bytes().and_then(<[u8]>::first) {
-        Some(b'"') => content.lenient_text().into_inner().map(Block::Text).into_iter().collect(),
-        Some(b'[') => content.read::<Vec<&RawValue>>().into_iter().map(block).collect(),
+    match content.bytes() {
+        Some([b'"', ..]) => content.lenient_text().into_inner().map(Block::Text).into_iter().collect(),
+        Some(list @ [b'[', ..]) => {
+            let mut blocks = Vec::new();
+            match skim::elements(list, |raw| blocks.push(block(raw))) {
+                Some(()) => blocks,
+                None => content.read::<Vec<Raw<'_>>>().into_iter().map(block).collect(),
+            }
+        }
         _ => Vec::new(),
     }
 }
 
-fn block(raw: &RawValue) -> Block<'_> {
-    if raw.get().starts_with('"') {
-        let text: Text<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
-        return text.into_inner().map_or(Block::Other, Block::Text);
+fn block(raw: Raw<'_>) -> Block<'_> {
+    if raw.is_text() {
+        return Block::of_text(raw);
     }
-    let Ok(block) = serde_json::from_str::<RawBlock<'_>>(raw.get()) else { return Block::Other };
-    match block.kind.get().map_or(Sort::Other, Sort::of) {
-        Sort::Text => block.text.into_inner().map_or(Block::Other, Block::Text),
+    let block = RawBlock::of(raw);
+    match block.kind.lenient_text().get().map_or(Sort::Other, Sort::of) {
+        Sort::Text => Block::of_text(block.text),
         Sort::ToolCall => Block::ToolCall {
-            name: block.name.get().unwrap_or("tool").to_owned(),
-            arguments: block.input.or(block.arguments).map(|input| input.get().to_owned()).unwrap_or_default(),
+            name: block.name.lenient_text().get().unwrap_or("tool").to_owned(),
+            arguments: block.input.source().or_else(|| block.arguments.source()).unwrap_or_default().into_owned(),
         },
         Sort::ToolResult => Block::ToolResult(plain_text(block.content)),
         Sort::Other => Block::Other,
@@ -128,8 +150,7 @@ pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -
     let count_block = |block: Raw<'_>| match block.bytes()?.first()? {
         b'"' => count_text(block),
         b'{' => {
-            let [kind, text, name, ..] =
-                skim::single_members(block.bytes()?, ["type", "text", "name", "input", "arguments", "content"])?;
+            let [kind, text, name, ..] = skim::single_members(block.bytes()?, OF_BLOCK)?;
             name.text_or_null()?;
             let count = count_text(text)?;
             match kind.text_or_null()?.get().map_or(Sort::Other, Sort::of) {
@@ -156,7 +177,7 @@ pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -
 }
 
 /// Returns all text of a content value, its blocks joined by newlines.
-pub(crate) fn plain_text(content: Option<&RawValue>) -> String {
+pub(crate) fn plain_text<'a>(content: impl Into<Raw<'a>>) -> String {
     let mut text = String::new();
     for block in blocks(content) {
         if let Block::Text(part) = block {

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use memchr::memchr3_iter;
+use memchr::memchr2_iter;
 
 use super::is_exec;
+use super::trailer::Trailer;
 use crate::agent::claude::records::Record;
 use crate::format::skim::Raw;
 use crate::session::{Copy, Fact, Health, SessionKind};
@@ -18,6 +19,8 @@ pub(super) const TAIL: usize = 96 * 1024;
 const LAST_RECORDS: u32 = 6;
 /// A line of more bytes names and moves nothing, so that what is in the midst of it is not looked at.
 const LONG: usize = 512;
+/// How long a time is in the style of the client, `"2026-02-01T10:00:00.123Z"` with its quotes.
+const USUAL_TIME: usize = 26;
 /// How many records near the end are searched for the model.
 const MAX_RECORDS: u32 = 40;
 
@@ -34,13 +37,15 @@ pub(super) struct Ends {
     pub(super) is_whole: bool,
     pub(super) is_exec: bool,
     pub(super) is_interactive: bool,
-    newest: Option<Timestamp>,
+    newest: Latest,
     last_cwd: Option<String>,
     branch: Option<String>,
     model: Option<String>,
     is_torn: bool,
     records_from_end: u32,
     bytes_from_end: usize,
+    /// How the last record ended that was read without its content.
+    trailer: Trailer,
     pub(super) early: Titles,
     pub(super) late: Titles,
 }
@@ -98,6 +103,31 @@ impl Titles {
     }
 }
 
+/// The latest of several times. In the style of the client they are in the same order as texts, so most need not be read.
+#[derive(Default)]
+struct Latest {
+    at: Option<Timestamp>,
+    text: Vec<u8>,
+}
+
+impl Latest {
+    fn note(&mut self, time: Raw<'_>) {
+        let text = time.bytes().unwrap_or_default();
+        let is_usual = text.len() == USUAL_TIME && text[11] == b'T' && text.ends_with(b"Z\"");
+        if is_usual && text <= &*self.text {
+            return;
+        }
+        let at = time.text().and_then(|text| text.instant());
+        if at > self.at {
+            self.at = at;
+            self.text.clear();
+            if is_usual {
+                self.text.extend_from_slice(text);
+            }
+        }
+    }
+}
+
 impl Ends {
     pub(super) fn see_from_start(&mut self, line: &[u8]) {
         if is_bulk(line) {
@@ -128,25 +158,39 @@ impl Ends {
         if is_bulk(line) || (self.knows_end() && !is_title(line)) {
             return;
         }
-        // Only the model is in the content of a long record, and the last reply tells it.
-        let is_enough = |record: &Record<'_>| self.model.is_some() || record.kind.get() != Some("assistant");
-        let without_content =
-            Some(line).filter(|line| is_ended && line.len() > LONG).and_then(Record::without_content).filter(is_enough);
+        let is_long = is_ended && line.len() > LONG;
+        if is_long
+            && let Some(before) = self.trailer.before(line)
+            && (self.model.is_some() || !before.kind.is("assistant"))
+        {
+            self.records_from_end += 1;
+            self.newest.note(before.timestamp);
+            return;
+        }
+        let is_enough = |record: &Record<'_>| self.model.is_some() || record.knows_model();
+        let without_content = Some(line).filter(|_| is_long).and_then(Record::without_content).filter(is_enough);
+        if let Some(record) = &without_content {
+            self.trailer.note(line, record.entrypoint);
+        }
         let Some(record) = without_content.or_else(|| Record::of_line(line)) else {
             self.is_torn |= !is_ended;
             return;
         };
+        self.take_from_end(&record);
+    }
+
+    fn take_from_end(&mut self, record: &Record<'_>) {
         self.records_from_end += 1;
-        self.newest = self.newest.max(record.at());
-        self.note_entrypoint(&record);
+        self.newest.note(record.timestamp);
+        self.note_entrypoint(record);
         self.last_cwd = self.last_cwd.take().or_else(|| record.cwd.filled());
         self.branch = self.branch.take().or_else(|| record.git_branch.filled());
         self.model = self.model.take().or_else(|| record.model());
-        self.late.see_earlier(&record);
+        self.late.see_earlier(record);
     }
 
     fn knows_end(&self) -> bool {
-        let has_all = self.newest.is_some() && self.last_cwd.is_some();
+        let has_all = self.newest.at.is_some() && self.last_cwd.is_some();
         // A session that was never answered has no model to find.
         has_all
             && self.records_from_end >= LAST_RECORDS
@@ -158,7 +202,7 @@ impl Ends {
     }
 
     pub(super) fn note_entrypoint(&mut self, record: &Record<'_>) {
-        match record.entrypoint.get() {
+        match record.entrypoint.lenient_text().get() {
             Some(entrypoint) if is_exec(entrypoint) => self.is_exec = true,
             Some(_) => self.is_interactive = true,
             None => {}
@@ -194,7 +238,7 @@ impl Ends {
         copy.last_dir =
             self.last_cwd.map(|dir| Fact::new(PathBuf::from(dir), "transcript")).or_else(|| copy.start_dir.clone());
         copy.created_at = self.created_at.map(|at| Fact::new(at, "transcript"));
-        copy.active_at = self.newest.map(|at| Fact::new(at, "transcript"));
+        copy.active_at = self.newest.at.map(|at| Fact::new(at, "transcript"));
         copy.git_branch = self.branch.filter(|branch| branch != "HEAD").map(|branch| Fact::new(branch, "transcript"));
         copy.model = self.model.map(|model| Fact::new(model, "transcript"));
         titles.relocated
@@ -214,5 +258,57 @@ fn is_title(line: &[u8]) -> bool {
         return false;
     }
     let start = &line[..line.len().min(48)];
-    memchr3_iter(b'i', b's', b'r', start).any(|at| WORDS.iter().any(|word| start[at..].starts_with(word)))
+    // Each has one of these letters in the third place.
+    let mut thirds = memchr2_iter(b'l', b'm', start).filter_map(|at| start.get(at.checked_sub(2)?..));
+    thirds.any(|rest| WORDS.iter().any(|word| rest.starts_with(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A record with a text of 600 bytes, so that it is a long one.
+    fn record() -> impl Strategy<Value = String> {
+        let sort = prop_oneof![
+            Just(("user", r#""role":"user""#)),
+            Just(("assistant", r#""model":"<synthetic>""#)),
+            Just(("assistant", r#""model":"large-1","role":"assistant""#)),
+            Just(("attachment", r#""id":"m\\""#)),
+        ];
+        let form = ("[0-2]", 0..3_usize, any::<bool>(), any::<bool>(), "cli|sdk-cli", "/w|/w/\\{a|/v", "main|");
+        (sort, form).prop_map(|((kind, head), (minute, style, is_kind_last, is_mixed, entrypoint, cwd, branch))| {
+            let text = "x".repeat(600);
+            let message = format!(r#""message":{{{head},"content":[{{"type":"text","cwd":"/n","text":"{text}"}}]}}"#);
+            let time = ["2026-01-01T10:0@:00.000Z", "2026-01-01T12:0@:00.000+01:59", "none@"][style];
+            let at = format!(r#""uuid":"u","timestamp":"{}""#, time.replace('@', &minute));
+            let kind = format!(r#""type":"{kind}""#);
+            let (before, behind) = if is_kind_last { (message, kind) } else { (kind, message) };
+            let late = if is_mixed { r#""rendered":[{"entrypoint":"x"}],"# } else { "" };
+            let end = format!(r#""entrypoint":"{entrypoint}","cwd":"{cwd}","sessionId":"s","gitBranch":"{branch}""#);
+            format!(r#"{{"isSidechain":false,{before},{behind},{at},{late}{end}}}"#)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_read_again_is_what_a_whole_look_would_find(lines in prop::collection::vec(record(), 1..12)) {
+            let (mut quick, mut whole) = (Ends::default(), Ends::default());
+            for line in &lines {
+                quick.see_from_end(line.as_bytes(), true);
+                if !whole.knows_end() {
+                    whole.take_from_end(&Record::of_line(line.as_bytes()).expect("a record"));
+                }
+            }
+            let told = |ends: &Ends| (
+                ends.newest.at,
+                ends.last_cwd.clone(),
+                ends.branch.clone(),
+                ends.model.clone(),
+                (ends.is_exec, ends.is_interactive, ends.records_from_end, ends.is_torn),
+            );
+            prop_assert_eq!(told(&quick), told(&whole));
+        }
+    }
 }

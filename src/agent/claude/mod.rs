@@ -9,6 +9,7 @@ mod ends;
 mod relocation;
 pub(crate) mod slug;
 mod title;
+mod trailer;
 mod upkeep;
 mod usage;
 

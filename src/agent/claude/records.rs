@@ -16,15 +16,15 @@ use crate::session::{Message, Role};
 pub(crate) struct Record<'a> {
     /// What sort of record it is.
     #[serde(rename = "type")]
-    pub kind: Text<'a>,
+    pub kind: Raw<'a>,
     /// When it was written.
-    pub timestamp: Text<'a>,
+    pub timestamp: Raw<'a>,
     /// The directory at that time; it follows `cd`.
     pub cwd: Raw<'a>,
     /// The branch; `HEAD` outside a repository.
     pub git_branch: Raw<'a>,
     /// How the program was started: `cli`, `sdk-cli`, …
-    pub entrypoint: Text<'a>,
+    pub entrypoint: Raw<'a>,
     /// The record's own id.
     pub uuid: Raw<'a>,
     /// The session that a sub-agent's record belongs to.
@@ -36,6 +36,9 @@ pub(crate) struct Record<'a> {
     is_visible_in_transcript_only: Flag,
     is_api_error_message: Flag,
     message: Raw<'a>,
+    /// The model that a message names before its content, where no more of it was looked at.
+    #[serde(skip)]
+    model: Raw<'a>,
     forked_from: Raw<'a>,
     /// The title that a person gave.
     pub custom_title: Raw<'a>,
@@ -84,10 +87,12 @@ impl<'a> Record<'a> {
     /// written, and by what.
     pub(crate) fn without_content(line: &'a [u8]) -> Option<Self> {
         let (mut record, mut is_plain, mut seen) = (Self::default(), true, 0);
-        skim::ends(line, |name, value| is_plain &= record.set(name, value, &mut seen))?;
-        let known = [&record.kind, &record.timestamp, &record.entrypoint].map(|text| text.get().is_some());
-        let has_all = known == [true; 3] && record.cwd.is_text() && record.git_branch.is_text();
-        (is_plain && has_all).then_some(record)
+        let (name, rest) = skim::ends(line, |name, value| is_plain &= record.set(name, value, &mut seen))?;
+        if name == b"message" {
+            record.model = skim::member_near_start(rest, "model");
+        }
+        let texts = [record.kind, record.timestamp, record.entrypoint, record.cwd, record.git_branch];
+        (is_plain && texts.into_iter().all(Raw::is_text)).then_some(record)
     }
 
     /// Reads a line that is plainly an object; `None` if it takes a parser to know.
@@ -100,9 +105,9 @@ impl<'a> Record<'a> {
     /// Takes a member; returns whether that was possible without a parser, which refuses what was seen before.
     fn set(&mut self, name: &[u8], value: Raw<'a>, seen: &mut u32) -> bool {
         let (bit, kept) = match name {
-            b"type" => return self.set_text(0, |record| &mut record.kind, value, seen),
-            b"timestamp" => return self.set_text(1, |record| &mut record.timestamp, value, seen),
-            b"entrypoint" => return self.set_text(2, |record| &mut record.entrypoint, value, seen),
+            b"type" => (0, &mut self.kind),
+            b"timestamp" => (1, &mut self.timestamp),
+            b"entrypoint" => (2, &mut self.entrypoint),
             b"cwd" => (3, &mut self.cwd),
             b"gitBranch" => (4, &mut self.git_branch),
             b"uuid" => (5, &mut self.uuid),
@@ -130,13 +135,6 @@ impl<'a> Record<'a> {
         is_first(bit, seen)
     }
 
-    fn set_text(&mut self, bit: u32, field: fn(&mut Self) -> &mut Text<'a>, value: Raw<'a>, seen: &mut u32) -> bool {
-        let text = value.text();
-        let is_plain = text.is_some();
-        *field(self) = text.unwrap_or_default();
-        is_first(bit, seen) && is_plain
-    }
-
     /// Counts the messages of a line without putting them in words; `None` where it takes a parser to know.
     pub(crate) fn count_messages(line: &'a [u8], shows_sidechains: bool) -> Option<u64> {
         if !line.is_ascii() {
@@ -156,12 +154,12 @@ impl<'a> Record<'a> {
 
     /// Returns when the record was written.
     pub(crate) fn at(&self) -> Option<Timestamp> {
-        self.timestamp.instant()
+        self.timestamp.text()?.instant()
     }
 
     /// Returns the text that a person typed, if this is one; an image alone is an empty text.
     pub(crate) fn prompt(&self) -> Option<String> {
-        let is_typed = self.kind.get() == Some("user")
+        let is_typed = self.kind.is("user")
             && !self.is_meta.0
             && !self.is_compact_summary.0
             && !self.is_visible_in_transcript_only.0;
@@ -189,7 +187,7 @@ impl<'a> Record<'a> {
 
     /// Returns what makes a reply count once: its message's id. One message is several records.
     pub(crate) fn reply_id(&self) -> Option<String> {
-        if self.kind.get() != Some("assistant") || self.is_api_error_message.0 {
+        if !self.kind.is("assistant") || self.is_api_error_message.0 {
             return None;
         }
         let body = self.body();
@@ -198,12 +196,19 @@ impl<'a> Record<'a> {
         says_something.then(id)
     }
 
+    /// Returns whether it tells the model, if it is one that does: all but the last reply need not.
+    pub(crate) fn knows_model(&self) -> bool {
+        self.model.is_text() || self.message.bytes().is_some() || !self.kind.is("assistant")
+    }
+
     /// Returns the model that answered; the program's own made-up replies have none.
     pub(crate) fn model(&self) -> Option<String> {
-        if self.kind.get() != Some("assistant") {
+        if !self.kind.is("assistant") {
             return None;
         }
-        self.message.text_near_ends("model").filled().filter(|model| *model != "<synthetic>").map(str::to_owned)
+        let near_start = Some(self.model).filter(|model| model.is_text());
+        let model = near_start.map_or_else(|| self.message.text_near_ends("model"), Raw::lenient_text);
+        model.filled().filter(|model| *model != "<synthetic>").map(str::to_owned)
     }
 
     /// Returns the session that `/branch` copied this record from.
@@ -222,7 +227,7 @@ impl<'a> Record<'a> {
 
     /// Returns who speaks, if the record is part of the conversation.
     fn role(&self) -> Option<Role> {
-        match self.kind.get() {
+        match self.kind.lenient_text().get() {
             Some("user") if self.is_meta.0 => None,
             Some("user") if self.is_compact_summary.0 => Some(Role::System),
             Some("user") => Some(Role::User),
@@ -274,7 +279,7 @@ mod tests {
             "customTitle":"c","aiTitle":"a","summary":"s","relocatedCwd":"/w","other":[{"x":"}"}],"none":null} "#;
         let parsed: Record<'_> = serde_json::from_slice(line).expect("a record");
         assert_eq!(format!("{:?}", Record::skimmed(line).expect("a record")), format!("{parsed:?}"));
-        assert!(format!("{parsed:?}").matches("None").count() == 0, "every field is filled: {parsed:?}");
+        assert!(format!("{parsed:?}").matches("None").count() == 1, "every field but the model is filled: {parsed:?}");
         assert!(Record::of_line(br#"{"type":"user","timest"#).is_none());
         for line in
             [&br#"{"cwd":"/a","cwd":"/b"}"#[..], br#"{"isMeta":true,"isMeta":true}"#, br#"{"message":{"a":1 2}}"#]
@@ -284,7 +289,7 @@ mod tests {
         let line = br#"{"cwd":"/w","message":{},"timestamp":1,"x":[],"type":"user","timestamp":"2026-02-01T10:00:00Z","gitBranch":"","entrypoint":"cli"}"#;
         let record = Record::without_content(line).expect("a record");
         assert_eq!(
-            (record.cwd.filled().as_deref(), record.timestamp.get()),
+            (record.cwd.filled().as_deref(), record.timestamp.filled().as_deref()),
             (Some("/w"), Some("2026-02-01T10:00:00Z"))
         );
         assert!(Record::without_content(br#"{"cwd":"/w","message":{},"timestamp":"2026-02-01T10:00:00Z"}"#).is_none());

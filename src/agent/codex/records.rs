@@ -8,7 +8,6 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::format::content::{Block, blocks, is_injected, plain_text};
 use crate::format::json::{Text, record, texts_in};
@@ -250,17 +249,17 @@ impl<'a> Record<'a> {
             }
             ("response_item", kind) if kind.ends_with("_call") => {
                 let (arguments, input) = (payload.arguments.lenient_text(), payload.input.lenient_text());
-                let action = || payload.action.value().map(RawValue::get);
-                let given = arguments.get().or(input.get()).or_else(action).unwrap_or_default();
+                let given = arguments.get().or(input.get()).map(Cow::Borrowed);
+                let given = given.or_else(|| payload.action.source()).unwrap_or_default();
                 let name = payload.name.lenient_text();
                 message(Role::Tool, format!("{} {given}", name.get().unwrap_or(kind)).trim_end().to_owned())
             }
             ("response_item", kind) if kind.ends_with("_call_output") => {
-                let output = payload.output.value().map(|raw| match plain_text(Some(raw)) {
-                    text if text.is_empty() => raw.get().to_owned(),
-                    text => text,
-                });
-                message(Role::Tool, format!("→ {}", output.unwrap_or_default()))
+                let output = match plain_text(payload.output) {
+                    text if text.is_empty() => payload.output.source().unwrap_or_default(),
+                    text => Cow::Owned(text),
+                };
+                message(Role::Tool, format!("→ {output}"))
             }
             _ => None,
         }

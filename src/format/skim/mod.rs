@@ -6,6 +6,9 @@
 
 mod values;
 
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
 use memchr::memchr;
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -74,7 +77,17 @@ impl<'a> Raw<'a> {
 
     /// Returns the text that it is, if it is one and not blank.
     pub(crate) fn filled(self) -> Option<String> {
+        self.0?;
         self.text()?.filled().map(str::to_owned)
+    }
+
+    /// Returns whether it is this text.
+    pub(crate) fn is(self, text: &str) -> bool {
+        match self.0 {
+            Some([b'"', inner @ .., b'"']) if inner == text.as_bytes() => true,
+            Some([b'"', inner @ .., b'"']) if inner.contains(&b'\\') => self.lenient_text().get() == Some(text),
+            _ => false,
+        }
     }
 
     /// Returns whether it is a text.
@@ -82,14 +95,20 @@ impl<'a> Raw<'a> {
         matches!(self.0, Some([b'"', ..]))
     }
 
-    /// Returns it as a parser keeps it; nothing where it is `null`.
-    pub(crate) fn value(self) -> Option<&'a RawValue> {
-        self.read()
+    /// Returns it as it was written; nothing where it is `null`.
+    pub(crate) fn source(self) -> Option<Cow<'a, str>> {
+        self.0.filter(|bytes| *bytes != b"null").map(String::from_utf8_lossy)
     }
 
     /// Returns its bytes.
     pub(crate) fn bytes(self) -> Option<&'a [u8]> {
         self.0
+    }
+
+    /// Returns where it begins in the line that it was found in.
+    pub(crate) fn offset_in(self, line: &[u8]) -> Option<usize> {
+        let at = self.0?.as_ptr().addr().checked_sub(line.as_ptr().addr())?;
+        (at < line.len()).then_some(at)
     }
 
     /// Returns whether it is `true`.
@@ -187,20 +206,25 @@ pub(crate) fn elements<'a>(bytes: &'a [u8], mut see: impl FnMut(Raw<'a>)) -> Opt
 }
 
 /// Shows the members of an object before the first list or object in it, and those behind the last, so that most of a long
-/// record is not even passed over; `None` if the bytes are not plainly an object with one in it.
-pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
-    let mut at = token(bytes, 0, b'{')?;
-    loop {
-        let (name, start) = name(bytes, at)?;
-        if matches!(bytes.get(start), Some(b'{' | b'[')) {
-            at = start;
-            break;
-        }
-        let end = value(bytes, start, Texts::Ends)?;
-        see(name, Raw(Some(&bytes[start..end])));
-        at = token(bytes, end, b',')?;
-    }
-    let mut stop = token_before(bytes, bytes.len(), b'}')?;
+/// record is not even passed over; returns the name of the first of these, and the bytes from there on. `None` if the bytes
+/// are not plainly an object with one in it.
+pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<(&'a [u8], &'a [u8])> {
+    let (name, rest) = start(bytes, &mut see)?;
+    let stop = token_before(rest, rest.len(), b'}')?;
+    last_members(&rest[..stop], |name, value| {
+        see(name, value);
+        ControlFlow::Continue(())
+    })?;
+    Some((name, rest))
+}
+
+/// Shows the last members of an object whose end is left out, the last one first, as far as the last list or object, or
+/// until `see` breaks; `None` if these are not plainly members.
+pub(crate) fn last_members<'a>(
+    bytes: &'a [u8],
+    mut see: impl FnMut(&'a [u8], Raw<'a>) -> ControlFlow<()>,
+) -> Option<()> {
+    let mut stop = bytes.len();
     loop {
         stop = blank_before(bytes, stop);
         let start = match bytes[..stop].last()? {
@@ -209,9 +233,36 @@ pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) 
             _ => plain_before(bytes, stop)?,
         };
         let name_stop = blank_before(bytes, token_before(bytes, start, b':')?);
-        let name_start = string_before(bytes, name_stop).filter(|start| *start > at)?;
-        see(&bytes[name_start + 1..name_stop - 1], Raw(Some(&bytes[start..stop])));
+        let name_start = string_before(bytes, name_stop)?;
+        if see(&bytes[name_start + 1..name_stop - 1], Raw(Some(&bytes[start..stop]))).is_break() {
+            return Some(());
+        }
         stop = token_before(bytes, name_start, b',')?;
+    }
+}
+
+/// Returns a member of an object that stands before the first list or object in it; the bytes may go on behind it.
+pub(crate) fn member_near_start<'a>(bytes: &'a [u8], name: &str) -> Raw<'a> {
+    let mut found = Raw::default();
+    start(bytes, &mut |key, value| {
+        if key == name.as_bytes() {
+            found = value;
+        }
+    });
+    found
+}
+
+/// Shows the members of an object before the first list or object in it; returns the name of that, and the bytes from there on.
+fn start<'a>(bytes: &'a [u8], see: &mut impl FnMut(&'a [u8], Raw<'a>)) -> Option<(&'a [u8], &'a [u8])> {
+    let mut at = token(bytes, 0, b'{')?;
+    loop {
+        let (name, start) = name(bytes, at)?;
+        if matches!(bytes.get(start), Some(b'{' | b'[')) {
+            return Some((name, &bytes[start..]));
+        }
+        let end = value(bytes, start, Texts::Ends)?;
+        see(name, Raw(Some(&bytes[start..end])));
+        at = token(bytes, end, b',')?;
     }
 }
 

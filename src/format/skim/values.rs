@@ -6,6 +6,10 @@ use serde::de::IgnoredAny;
 /// How deep lists and objects may lie in each other, a bit each.
 const MAX_DEPTH: u32 = 64;
 
+/// So many words of eight bytes are searched one by one before a search begins that looks at many bytes at once: most
+/// strings are ids, times and short names.
+const SHORT: usize = 6;
+
 /// How closely texts are looked at that are passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texts {
@@ -19,8 +23,8 @@ pub(super) enum Texts {
 #[inline]
 pub(super) fn name(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let start = token(bytes, at, b'"')?;
-    // Names are too short for a search that looks at many bytes at once.
-    let end = start + bytes[start..].iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+    let marks = |word| each_byte(word, b'"') | each_byte(word, b'\\');
+    let end = first(bytes, start, marks, |rest| memchr2(b'"', b'\\', rest))?;
     let value = blank(bytes, token(bytes, end + 1, b':').filter(|_| bytes[end] == b'"')?);
     Some((&bytes[start..end], value))
 }
@@ -61,11 +65,54 @@ fn string(bytes: &[u8], start: usize, texts: Texts) -> Option<usize> {
     }
     let mut at = start + 1;
     loop {
-        at += memchr(b'"', bytes.get(at..)?)? + 1;
+        at = quote(bytes, at)? + 1;
         if !is_escaped(bytes, at - 1) {
             return Some(at);
         }
     }
+}
+
+/// Returns where the next quote is.
+#[inline]
+fn quote(bytes: &[u8], at: usize) -> Option<usize> {
+    first(bytes, at, |word| each_byte(word, b'"'), |rest| memchr(b'"', rest))
+}
+
+/// Returns where the first byte is that is marked in its word, or else the first that is found in the rest.
+#[inline(always)]
+fn first(bytes: &[u8], at: usize, marks: impl Fn(u64) -> u64, find: impl Fn(&[u8]) -> Option<usize>) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let (words, _) = rest.as_chunks();
+    for (number, word) in words.iter().take(SHORT).enumerate() {
+        let marks = marks(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return Some(at + number * 8 + marks.trailing_zeros() as usize / 8);
+        }
+    }
+    let passed = words.len().min(SHORT) * 8;
+    Some(at + passed + find(&rest[passed..])?)
+}
+
+/// Returns where the last quote is before there.
+#[inline]
+fn quote_before(bytes: &[u8], stop: usize) -> Option<usize> {
+    let (_, words) = bytes[..stop].as_rchunks();
+    for (number, word) in words.iter().rev().take(SHORT).enumerate() {
+        let quotes = each_byte(u64::from_le_bytes(*word), b'"');
+        if quotes != 0 {
+            return Some(stop - number * 8 - quotes.leading_zeros() as usize / 8 - 1);
+        }
+    }
+    memrchr(b'"', &bytes[..stop - words.len().min(SHORT) * 8])
+}
+
+/// Sets the highest bit of each byte that is this one, and no other bit.
+#[inline(always)]
+fn each_byte(word: u64, byte: u8) -> u64 {
+    const EACH: u64 = u64::from_ne_bytes([1; 8]);
+    const REST: u64 = EACH * 0x7f;
+    let differences = word ^ (EACH * u64::from(byte));
+    !(((differences & REST) + REST) | differences | REST)
 }
 
 /// Does the same where each escape in it is one that a parser passes over.
@@ -87,7 +134,7 @@ fn sound_string(bytes: &[u8], start: usize) -> Option<usize> {
 pub(super) fn string_before(bytes: &[u8], stop: usize) -> Option<usize> {
     let mut at = stop.checked_sub(1).filter(|at| bytes[*at] == b'"')?;
     loop {
-        at = memrchr(b'"', &bytes[..at])?;
+        at = quote_before(bytes, at)?;
         if !is_escaped(bytes, at) {
             return Some(at);
         }
