@@ -1,8 +1,7 @@
 //! `rejoin search`
 
 use std::borrow::Cow;
-
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use std::ops::ControlFlow;
 
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
@@ -19,11 +18,12 @@ use crate::scan::{self, Wanted};
 use crate::session::select::{self, ShortIds, SortKey};
 use crate::session::{Copy, InOrder, Problem, Session};
 use crate::system::env::Env;
+use crate::system::in_order::in_order;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Summary};
 use crate::view::ui::Ui;
 
-/// How many sessions are searched before matches are shown: the newest come at once.
+/// So many sessions are searched, or a multiple, before it ends at a limit: whether there are more is told of these.
 const PART: usize = 64;
 
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -124,9 +124,9 @@ struct Search<'a> {
 impl Search<'_> {
     /// Looks through these sessions, newest activity first, and shows what is found as it is found; `hidden` others are
     /// not searched.
-    fn all(
-        &self,
-        sessions: &dyn InOrder,
+    fn all<'s>(
+        &'s self,
+        sessions: &'s dyn InOrder,
         hidden: usize,
         mut problems: Vec<Problem>,
         ui: &mut Ui,
@@ -142,40 +142,38 @@ impl Search<'_> {
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
         watcher.begin(sessions.count());
-        for start in (0..sessions.count()).step_by(PART) {
-            if count >= limit {
-                break;
+        let work = |at| self.one(sessions.at(at));
+        let take = |looked: Result<Match<'s>, Problem>| -> anyhow::Result<ControlFlow<()>> {
+            if count >= limit && searched % PART == 0 {
+                return Ok(ControlFlow::Break(()));
             }
-            let part = start..sessions.count().min(start + PART);
-            searched = part.end;
-            let looked = part.into_par_iter().map(|at| self.one(sessions.at(at))).inspect(|_| watcher.done(1));
-            let looked: Vec<Result<Match<'_>, Problem>> = looked.collect();
-            showing.clear();
+            searched += 1;
             let known = problems.len();
-            for mut one in looked {
-                let problem = one.as_mut().ok().and_then(|one| one.found.problem.take());
-                match one {
-                    Ok(one) if !one.found.is_any() => {}
-                    Ok(_) if count >= limit => beyond += 1,
-                    Ok(one) => {
-                        count += 1;
-                        match (format, short) {
-                            (Format::Json, _) => matches.push(one),
-                            (Format::Ndjson, _) => render::ndjson(ui.data(), &one)?,
-                            (Format::Table, Some(short)) => {
-                                render::text(ui.data(), env, &styles, short.get(&one.session), &one, form)?;
-                            }
-                            (Format::Table, None) if args.sessions => render::name(ui.data(), &one)?,
-                            (Format::Table, None) => render::lines(ui.data(), &one, form)?,
-                        }
-                    }
-                    Err(problem) => problems.push(problem),
-                }
-                problems.extend(problem);
+            let mut looked = looked.map_err(|problem| problems.push(problem)).ok();
+            problems.extend(looked.as_mut().and_then(|one| one.found.problem.take()));
+            let found = looked.filter(|one| one.found.is_any());
+            beyond += usize::from(found.is_some() && count >= limit);
+            let shown = found.filter(|_| count < limit);
+            if shown.is_some() || problems.len() > known {
+                showing.clear();
             }
-            ui.flush()?;
+            if let Some(one) = shown {
+                count += 1;
+                match (format, short) {
+                    (Format::Json, _) => matches.push(one),
+                    (Format::Ndjson, _) => render::ndjson(ui.data(), &one)?,
+                    (Format::Table, Some(short)) => {
+                        render::text(ui.data(), env, &styles, short.get(&one.session), &one, form)?;
+                    }
+                    (Format::Table, None) if args.sessions => render::name(ui.data(), &one)?,
+                    (Format::Table, None) => render::lines(ui.data(), &one, form)?,
+                }
+                ui.flush()?;
+            }
             super::warn_of_problems(ui, &problems[known..]);
-        }
+            Ok(ControlFlow::Continue(()))
+        };
+        in_order(sessions.count(), work, || watcher.done(1), take)?;
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.count();
         let summary = Summary { searched, hidden, is_limited, problems: &problems };
@@ -213,10 +211,11 @@ impl Search<'_> {
     fn look(&self, copy: &Copy) -> Found {
         let args = self.args;
         let most = if args.sessions || args.count { 0 } else { args.matches };
-        // What is counted is counted whole.
-        let is_one_enough = args.sessions && Format::from(args.format) == Format::Table;
-        let has_numbers = Format::from(args.format) != Format::Table;
-        let wish = Wish { roles: &args.role, most, lines: args.context, has_numbers, is_one_enough };
+        let is_table = Format::from(args.format) == Format::Table;
+        // A person is told how many more there are; a line for a script says nothing of others.
+        let says_how_many = !is_table || args.count || (self.short.is_some() && !args.sessions);
+        let enough = (!says_how_many).then_some(most.max(1) as u64);
+        let wish = Wish { roles: &args.role, most, lines: args.context, has_numbers: !is_table, enough };
         search::look(copy, &self.pattern, wish)
     }
 }

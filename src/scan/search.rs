@@ -133,8 +133,8 @@ pub(crate) struct Wish<'a> {
     pub lines: Option<usize>,
     /// Whether each is shown with its number, for which all before it are counted.
     pub has_numbers: bool,
-    /// Whether it is enough to know that there is one.
-    pub is_one_enough: bool,
+    /// How many are enough to know of; the rest is not searched. All are counted where none is named.
+    pub enough: Option<u64>,
 }
 
 /// Looks through every message of a copy that can be read, streamed.
@@ -142,7 +142,9 @@ pub(crate) fn look(copy: &Copy, pattern: &Pattern, wish: Wish<'_>) -> Found {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);
     let found = Found { in_title, ..Found::default() };
     let agent = agent::by_kind(copy.place.agent());
-    let Some(agent) = agent.filter(|_| !(in_title && wish.is_one_enough)) else { return found };
+    // Who is shown no message knows enough.
+    let is_enough = in_title && wish.most == 0 && wish.enough.is_some();
+    let Some(agent) = agent.filter(|_| !is_enough) else { return found };
     let probes = pattern.probes(agent, copy);
     if probes.may_be_in_file() { look_through(agent, copy, pattern, &probes, wish, found) } else { found }
 }
@@ -193,7 +195,8 @@ fn look_through(
                 counts.set(wish.has_numbers && found.hits.len() < wish.most);
             }
         }
-        if wish.is_one_enough && found.messages > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_enough = wish.enough.is_some_and(|enough| found.messages >= enough);
+        if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let path = &copy.place.path;
     found.problem = looked.err().map(|error| Problem { path: path.to_path_buf(), reason: error.reason() });
@@ -334,7 +337,7 @@ mod tests {
             });
             for word in seen.iter().chain(words.iter().step_by(7)) {
                 let pattern = Pattern::of_texts(std::slice::from_ref(word), Case::Smart);
-                let wish = Wish { roles: &[], most: 1, lines: None, has_numbers: true, is_one_enough: false };
+                let wish = Wish { roles: &[], most: 1, lines: None, has_numbers: true, enough: None };
                 let (quick, whole) = (
                     look(copy, &pattern, wish),
                     look_through(agent, copy, &pattern, &Probes::default(), wish, Found::default()),
@@ -344,6 +347,8 @@ mod tests {
                 let texts =
                     |found: &Found| found.hits.iter().map(|hit| (hit.at, hit.after.clone())).collect::<Vec<_>>();
                 assert_eq!((bare.messages, texts(&bare)), (whole.messages, texts(&whole)), "{word} in {copy:?}");
+                let first = look(copy, &pattern, Wish { enough: Some(1), ..wish });
+                assert_eq!((first.messages, &first.hits), (whole.messages.min(1), &whole.hits), "{word} in {copy:?}");
                 passed_over += usize::from(!pattern.probes(agent, copy).may_be_in_file());
             }
             words.append(&mut seen);

@@ -1,0 +1,130 @@
+//! Work on many things in all threads, whose results are taken one by one in the order of the things.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+
+/// How far the work may be ahead of the result that is waited for: what lies between takes memory.
+const AHEAD: usize = 256;
+
+/// Where the work is.
+#[derive(Debug, Default)]
+struct Place {
+    /// What nobody works on yet.
+    next: usize,
+    /// How many results were taken.
+    taken: usize,
+    /// Whether nothing more is wanted.
+    is_over: bool,
+}
+
+/// Does the work on so many things, and has each result taken as soon as those before it were, until `take` breaks or fails;
+/// `arrived` is told of each result, in whatever order they come.
+///
+/// A thing that takes long keeps nobody from work: the other threads go on with what comes behind it. The caller waits for
+/// them, so it is none of them.
+pub(crate) fn in_order<T: Send, E>(
+    count: usize,
+    work: impl Fn(usize) -> T + Sync,
+    mut arrived: impl FnMut(),
+    mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
+) -> Result<(), E> {
+    debug_assert_eq!(rayon::current_thread_index(), None);
+    if count <= 1 {
+        return (0..count).try_for_each(|at| {
+            let result = work(at);
+            arrived();
+            take(result).map(drop)
+        });
+    }
+    let (place, changed) = (Mutex::new(Place::default()), Condvar::new());
+    let lock = || place.lock().unwrap_or_else(PoisonError::into_inner);
+    let next = || {
+        let waits = |place: &mut Place| !place.is_over && place.next < count && place.next >= place.taken + AHEAD;
+        let mut place = changed.wait_while(lock(), waits).unwrap_or_else(PoisonError::into_inner);
+        let next = Some(place.next).filter(|next| !place.is_over && *next < count)?;
+        place.next += 1;
+        Some(next)
+    };
+    let (sender, receiver) = mpsc::channel();
+    rayon::in_place_scope(|scope| {
+        for _ in 0..rayon::current_num_threads().min(count) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move |_| {
+                while let Some(at) = next() {
+                    if sender.send((at, work(at))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut waiting = BTreeMap::new();
+        let mut taken = Ok(ControlFlow::Continue(()));
+        for (at, result) in receiver {
+            arrived();
+            waiting.insert(at, result);
+            while let (Ok(ControlFlow::Continue(())), Some(first)) = (&taken, waiting.first_entry()) {
+                let mut place = lock();
+                if *first.key() != place.taken {
+                    break;
+                }
+                place.taken += 1;
+                drop(place);
+                changed.notify_all();
+                taken = take(first.remove());
+            }
+            if !matches!(taken, Ok(ControlFlow::Continue(()))) {
+                break;
+            }
+        }
+        lock().is_over = true;
+        changed.notify_all();
+        taken.map(drop)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn every_result_is_taken_once_and_in_order_however_long_each_takes() {
+        for count in [0, 1, 2, AHEAD, 5 * AHEAD + 1] {
+            let (mut taken, mut arrived) = (Vec::new(), 0);
+            let work = |at: usize| {
+                // The first is the last to be done, as far as the others may be ahead of it.
+                let turns = if at == 0 { 200_000 } else { at % 7 * 100 };
+                (0..turns).fold(at, |sum, turn| std::hint::black_box(sum + turn) - turn)
+            };
+            let take = |at| {
+                taken.push(at);
+                Ok::<_, Infallible>(ControlFlow::Continue(()))
+            };
+            assert_eq!(in_order(count, work, || arrived += 1, take), Ok(()));
+            assert_eq!((taken, arrived), ((0..count).collect(), count));
+        }
+    }
+
+    #[test]
+    fn nothing_is_begun_once_no_more_is_wanted_and_little_before() {
+        for outcome in [Ok(ControlFlow::Break(())), Err("full")] {
+            let begun = AtomicUsize::new(0);
+            let mut taken = 0;
+            let take = |at| {
+                taken += 1;
+                if at == 9 { outcome } else { Ok(ControlFlow::Continue(())) }
+            };
+            let work = |at| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                at
+            };
+            let done = in_order(10_000, work, || (), take);
+            assert_eq!((done, taken), (outcome.map(drop), 10));
+            assert!(begun.into_inner() <= AHEAD + 10);
+        }
+    }
+}
