@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
@@ -13,6 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::cli::Format;
 use crate::format::json_writer::Harmless;
 use crate::system::env::Env;
+use crate::system::in_order::in_order;
 use crate::view::ui::{Styles, Ui};
 
 /// The version of the JSON contract (docs/json.md). Additive change is a minor version.
@@ -149,7 +150,7 @@ pub(crate) fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Re
     writeln!(out)
 }
 
-/// The items of an answer, which all threads put in words; a part at a time, so that many need little memory.
+/// The items of an answer, which all threads put in words, and which are written as they come, so that many need little memory.
 pub(crate) struct List<'a, T> {
     count: usize,
     item: Box<dyn Fn(usize) -> T + Sync + 'a>,
@@ -169,19 +170,26 @@ impl<'a, T> List<'a, T> {
 
 impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        /// How many are held at once; fewer are not worth a thread.
-        const PART: usize = 1024;
-        const FEW: usize = 64;
-        if self.count <= FEW {
+        /// How many one thread puts in words at a time; fewer are not worth another one.
+        const CHUNK: usize = 32;
+        if self.count <= CHUNK {
             return to.collect_seq((0..self.count).map(&self.item));
         }
         let mut list = to.serialize_seq(Some(self.count))?;
-        for start in (0..self.count).step_by(PART) {
-            let part = start..self.count.min(start + PART);
-            let part: Vec<serde_json::Result<Box<RawValue>>> =
-                part.into_par_iter().map(|at| to_raw_value(&(self.item)(at))).collect();
-            part.into_iter().try_for_each(|item| list.serialize_element(&item.map_err(S::Error::custom)?))?;
-        }
+        let items = |chunk: usize| -> Vec<serde_json::Result<Box<RawValue>>> {
+            let start = chunk * CHUNK;
+            (start..self.count.min(start + CHUNK)).map(|at| to_raw_value(&(self.item)(at))).collect()
+        };
+        in_order(
+            self.count.div_ceil(CHUNK),
+            items,
+            || (),
+            |items| {
+                let mut items = items.into_iter();
+                items.try_for_each(|item| list.serialize_element(&item.map_err(S::Error::custom)?))?;
+                Ok::<_, S::Error>(ControlFlow::Continue(()))
+            },
+        )?;
         list.end()
     }
 }

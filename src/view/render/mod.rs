@@ -30,41 +30,33 @@ pub(crate) mod trash;
 pub(crate) mod undo;
 
 use std::io::{self, Write};
-use std::ops::Range;
+use std::ops::ControlFlow;
 
+use crate::system::env::Env;
+use crate::system::in_order::in_order;
 use jiff::Timestamp;
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
-use crate::system::env::Env;
 
 /// Returns a time in the user's zone, to the second.
 fn local(at: Timestamp, env: &Env) -> String {
     strtime::format("%Y-%m-%d %H:%M:%S", &at.to_zoned(TimeZone::clone(&env.zone))).unwrap_or_else(|_| at.to_string())
 }
 
-/// Writes many lines in order, which all threads put in words; a part at a time, so that they need little memory.
+/// Writes many lines in order, which all threads put in words.
 pub(crate) fn write_lines(
     out: &mut impl Write,
     count: usize,
     line: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
-    /// How many lines are held at once.
-    const PART: usize = 2048;
     /// How many lines one thread formats at a time.
-    const CHUNK: usize = 128;
-    let lines = |range: Range<usize>| {
-        let mut text = Vec::new();
-        range.into_iter().try_for_each(|at| line(at, &mut text)).map(|()| text)
+    const CHUNK: usize = 64;
+    let lines = |chunk: usize| {
+        let (mut text, start) = (Vec::new(), chunk * CHUNK);
+        (start..count.min(start + CHUNK)).try_for_each(|at| line(at, &mut text)).map(|()| text)
     };
-    for start in (0..count).step_by(PART) {
-        let end = count.min(start + PART);
-        let chunks: Vec<Range<usize>> = (start..end).step_by(CHUNK).map(|at| at..end.min(at + CHUNK)).collect();
-        let chunks: Vec<io::Result<Vec<u8>>> = chunks.into_par_iter().map(lines).collect();
-        chunks.into_iter().try_for_each(|text| out.write_all(&text?))?;
-    }
-    Ok(())
+    let write = |text: io::Result<Vec<u8>>| out.write_all(&text?).map(ControlFlow::Continue);
+    in_order(count.div_ceil(CHUNK), lines, || (), write)
 }
 
 #[cfg(test)]
