@@ -1,0 +1,288 @@
+//! Line-wise JSON files, read in windows from both ends or streamed whole, in bounded memory.
+//!
+//! A transcript can be 10 GB and one of its lines 200 MB. `list` needs a few fields near the two
+//! ends, so it looks through windows that grow until the fields are seen. Lines end at `\n`
+//! bytes only: transcripts hold U+2028 and its like raw inside strings.
+//!
+//! A file whose name ends in `.zst` is unpacked on the way (Codex packs cold sessions). It can only be read from its
+//! start, so what lies between its two ends is unpacked too, but not kept.
+
+mod lines;
+#[cfg(test)]
+mod tests;
+mod unpacked;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use memchr::{memchr, memmem, memrchr};
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+
+use crate::error::PathError;
+use crate::system::fsio;
+pub(crate) use lines::{Line, Lines, each_line, each_line_with, each_message, too_long};
+use unpacked::{Source, Unpacked};
+
+/// The first look from either end, unless more of the end is wanted.
+const FIRST_WINDOW: usize = 8 * 1024;
+/// How far a window grows at most; what is not seen in it is not known.
+const LAST_WINDOW: usize = 1024 * 1024;
+/// How much a window grows at a time.
+const GROWTH: usize = 8;
+/// The longest line that is read when a file is streamed.
+pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
+/// How the name of a packed file ends.
+pub(crate) const PACKED: &str = "zst";
+
+/// A line-wise file that is open for reading.
+#[derive(Debug)]
+pub(crate) struct Jsonl {
+    path: PathBuf,
+    file: File,
+    /// What was unpacked of a packed file.
+    unpacked: Option<Unpacked>,
+    /// The size on disk.
+    len: u64,
+    /// Where the content ends, which is further for a packed file.
+    end: u64,
+    modified: Option<Timestamp>,
+    changed: Option<Timestamp>,
+    head: Vec<u8>,
+    tail: usize,
+}
+
+impl Jsonl {
+    /// Opens a regular file, never a link, a FIFO or a device.
+    pub(crate) fn open(path: &Path) -> Result<Self, PathError> {
+        let (file, metadata) = fsio::open_regular(path)?;
+        let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+        let changed = fsio::last_change(&metadata);
+        let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
+        if path.extension().is_some_and(|extension| extension == PACKED) {
+            let ends = Unpacked::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
+            end = ends.len;
+            unpacked = Some(ends);
+        }
+        let path = path.to_owned();
+        Ok(Self { path, file, unpacked, len, end, modified, changed, head: Vec::new(), tail: FIRST_WINDOW })
+    }
+
+    /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
+    pub(crate) fn open_if_present(path: &Path) -> Result<Option<Self>, PathError> {
+        match Self::open(path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says how much of the end will be looked at in any case: it is then read at once, and with it the
+    /// whole of a file that is no larger.
+    pub(crate) fn with_tail(self, tail: usize) -> Self {
+        Self { tail, ..self }
+    }
+
+    /// Returns the size on disk in bytes at the time of opening.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Returns whether the file has no bytes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns what [`Jsonl::from_start`] has looked at: lines, and most often the beginning of another one.
+    pub(crate) fn beginning(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Returns the modification time.
+    pub(crate) fn modified(&self) -> Option<Timestamp> {
+        self.modified
+    }
+
+    /// Returns when it was last changed, so that nothing in it can be later.
+    pub(crate) fn changed(&self) -> Option<Timestamp> {
+        self.changed
+    }
+
+    /// Reads the whole file at once, for one that is known to be small.
+    pub(crate) fn whole(&mut self) -> Result<&[u8], PathError> {
+        let wanted = self.in_memory(self.end)?;
+        if self.head.len() < wanted {
+            self.grow_head(wanted)?;
+        }
+        Ok(&self.head)
+    }
+
+    /// Shows lines from the start until `see` returns `true` or the window is at its limit.
+    ///
+    /// Returns whether every line of the file was shown.
+    pub(crate) fn lines_forward(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
+        let mut start = 0;
+        loop {
+            while let Some(length) = memchr(b'\n', &self.head[start..]) {
+                let line = &self.head[start..start + length];
+                start += length + 1;
+                if !line.is_empty() && see(line) {
+                    return Ok(false);
+                }
+            }
+            if self.head.len() as u64 >= self.end {
+                let rest = &self.head[start..];
+                return Ok(rest.is_empty() || !see(rest));
+            }
+            if self.head.len() >= LAST_WINDOW {
+                return Ok(false);
+            }
+            let wanted = match self.head.len() {
+                0 if self.end <= self.tail as u64 => self.tail,
+                0 => FIRST_WINDOW,
+                length => (length * GROWTH).min(LAST_WINDOW),
+            };
+            self.grow_head(wanted)?;
+        }
+    }
+
+    /// Shows lines from the end backwards until `see` returns `true` or the window is at its limit.
+    ///
+    /// The second argument of `see` is whether the line ends with a newline.
+    pub(crate) fn lines_backward(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> Result<(), PathError> {
+        if self.is_cut() {
+            return Ok(());
+        }
+        let (mut window, mut start) = if self.head.len() as u64 >= self.end {
+            (std::mem::take(&mut self.head), 0)
+        } else {
+            let start = self.end.saturating_sub(self.tail as u64);
+            (self.read_range(start, self.end)?, start)
+        };
+        let mut width = self.tail;
+        let mut is_ended = window.last() == Some(&b'\n');
+        if is_ended {
+            window.pop();
+        }
+        loop {
+            while let Some(newline) = memrchr(b'\n', &window) {
+                let line = &window[newline + 1..];
+                if !line.is_empty() && see(line, is_ended) {
+                    return Ok(());
+                }
+                window.truncate(newline);
+                is_ended = true;
+            }
+            if start == 0 {
+                if !window.is_empty() {
+                    see(&window, is_ended);
+                }
+                return Ok(());
+            }
+            if width >= LAST_WINDOW {
+                return Ok(());
+            }
+            // Only the line that the old window cut is kept; what was shown is not held on to.
+            width = (width * GROWTH).min(LAST_WINDOW);
+            let earlier = start.saturating_sub(width as u64);
+            let mut longer = self.read_range(earlier, start)?;
+            longer.append(&mut window);
+            (window, start) = (longer, earlier);
+        }
+    }
+
+    /// Returns the last line that holds some bytes, where the windows from the end did not reach it: it looks at no
+    /// more than `limit` bytes of the end, and finds no line of more than 128 KiB.
+    pub(crate) fn last_line_with(&self, bytes: &[u8], limit: u64) -> Result<Option<Vec<u8>>, PathError> {
+        let (lowest, reach) = (self.end.saturating_sub(limit), 64 * 1024);
+        let mut start = self.end;
+        while start > lowest && self.unpacked.is_none() {
+            // Windows overlap, so that bytes across an edge are found too.
+            let end = (start + bytes.len() as u64).min(self.end);
+            start = start.saturating_sub(LAST_WINDOW as u64).max(lowest);
+            let Some(found) = memmem::rfind(&self.read_range(start, end)?, bytes) else { continue };
+            let found = start + found as u64;
+            let from = found.saturating_sub(reach);
+            let around = self.read_range(from, (found + reach).min(self.end))?;
+            let (before, after) = around.split_at(self.in_memory(found - from)?);
+            let line_start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+            let line_end = before.len() + memchr(b'\n', after).unwrap_or(after.len());
+            return Ok(Some(around[line_start..line_end].to_vec()));
+        }
+        Ok(None)
+    }
+
+    /// Turns to reading the whole file from its start, line by line.
+    pub(crate) fn into_lines(self) -> Result<Lines, PathError> {
+        self.lines_within(u64::MAX)
+    }
+
+    /// Reads the file from its start, line by line, but no more bytes than `limit`.
+    pub(crate) fn lines_within(&self, limit: u64) -> Result<Lines, PathError> {
+        let source = Source::of(&self.file, self.unpacked.is_some()).map_err(|error| self.fail(error))?;
+        Ok(Lines::new(self.path.clone(), source, limit))
+    }
+
+    fn fail(&self, error: io::Error) -> PathError {
+        PathError::new("read", &self.path, error)
+    }
+
+    fn in_memory(&self, length: u64) -> Result<usize, PathError> {
+        usize::try_from(length).map_err(|error| self.fail(io::Error::other(error)))
+    }
+
+    /// Returns the bytes of a line that [`Lines`] showed before; fewer when the file shrank since.
+    pub(crate) fn again(&self, start: u64, length: usize) -> Result<Vec<u8>, PathError> {
+        self.read_range(start, start.saturating_add(length as u64))
+    }
+
+    fn is_cut(&self) -> bool {
+        self.unpacked.as_ref().is_some_and(|unpacked| unpacked.is_cut)
+    }
+
+    fn grow_head(&mut self, wanted: usize) -> Result<(), PathError> {
+        let end = (wanted as u64).min(self.end);
+        let mut head = std::mem::take(&mut self.head);
+        let before = head.len();
+        let read = self.read_onto(&mut head, before as u64, end);
+        self.head = head;
+        read?;
+        if self.head.len() == before {
+            // The file shrank while it was read: what is there is all there is.
+            self.end = before as u64;
+        }
+        Ok(())
+    }
+
+    fn read_range(&self, start: u64, end: u64) -> Result<Vec<u8>, PathError> {
+        let mut bytes = Vec::new();
+        self.read_onto(&mut bytes, start, end)?;
+        Ok(bytes)
+    }
+
+    /// Adds a range to what is there; fewer bytes when the file shrank.
+    fn read_onto(&self, bytes: &mut Vec<u8>, start: u64, end: u64) -> Result<(), PathError> {
+        if let Some(unpacked) = &self.unpacked {
+            bytes.extend_from_slice(unpacked.range(start, end));
+            return Ok(());
+        }
+        let length = self.in_memory(end.saturating_sub(start))?;
+        let (before, wanted) = (bytes.len(), bytes.len() + length);
+        bytes.reserve_exact(length);
+        while bytes.len() < wanted {
+            let at = start + (bytes.len() - before) as u64;
+            // Memory that is about to be filled need not be cleared first.
+            match rustix::io::pread(&self.file, spare_capacity(bytes), at) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(self.fail(error.into())),
+            }
+        }
+        // There may be room for more than was asked for.
+        bytes.truncate(wanted);
+        Ok(())
+    }
+}

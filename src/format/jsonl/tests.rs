@@ -1,0 +1,220 @@
+//! Both ends of a file show the same lines, plain or packed, however long they are.
+
+#![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use super::unpacked::MAX_UNPACKED;
+use super::*;
+
+fn file(contents: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("x.jsonl");
+    std::fs::write(&path, contents).expect("a file");
+    (dir, path)
+}
+
+fn all_from_start(path: &Path) -> Vec<String> {
+    let mut seen = Vec::new();
+    let complete = Jsonl::open(path)
+        .expect("a file")
+        .lines_forward(|line| {
+            seen.push(String::from_utf8_lossy(line).into_owned());
+            false
+        })
+        .expect("lines");
+    assert!(complete);
+    seen
+}
+
+fn all_from_end(path: &Path) -> Vec<(String, bool)> {
+    let mut seen = Vec::new();
+    let see = |line: &[u8], is_ended| {
+        seen.push((String::from_utf8_lossy(line).into_owned(), is_ended));
+        false
+    };
+    Jsonl::open(path).expect("a file").lines_backward(see).expect("lines");
+    seen
+}
+
+#[test]
+fn both_ends_see_the_same_lines() {
+    let text: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
+    let (_dir, path) = file(text.as_bytes());
+    let forward = all_from_start(&path);
+    let mut backward: Vec<String> = all_from_end(&path).into_iter().map(|(line, _)| line).collect();
+    backward.reverse();
+    assert_eq!(forward.len(), 20_000);
+    assert_eq!(forward, backward);
+}
+
+#[test]
+fn lines_across_the_edges_of_windows_are_whole() {
+    for length in [FIRST_WINDOW - 1, FIRST_WINDOW, FIRST_WINDOW + 1, FIRST_WINDOW * GROWTH + 3] {
+        let text = format!("first\n{}\nlast\n", "x".repeat(length));
+        let (_dir, path) = file(text.as_bytes());
+        assert_eq!(all_from_start(&path).len(), 3, "{length}");
+        let backward = all_from_end(&path);
+        assert_eq!(backward.len(), 3, "{length}");
+        assert_eq!(backward[1].0.len(), length);
+        assert_eq!(backward[2].0, "first");
+    }
+}
+
+#[test]
+fn how_much_of_the_end_is_read_at_once_changes_nothing_in_what_is_shown() {
+    let text: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
+    for length in [10, 1000, 5000, text.len()] {
+        let (_dir, path) = file(&text.as_bytes()[..length]);
+        for tail in [1, 999, 1000, 1001, 96 * 1024] {
+            let mut file = Jsonl::open(&path).expect("a file").with_tail(tail);
+            let (mut forward, mut backward) = (Vec::new(), Vec::new());
+            let from_start = |line: &[u8]| {
+                forward.push(line.to_vec());
+                false
+            };
+            assert!(file.lines_forward(from_start).expect("lines"));
+            let from_end = |line: &[u8], _| {
+                backward.push(line.to_vec());
+                false
+            };
+            file.lines_backward(from_end).expect("lines");
+            backward.reverse();
+            assert_eq!(forward.concat().len() + forward.len(), length + usize::from(!text[..length].ends_with('\n')));
+            assert_eq!(forward, backward, "{length} bytes, {tail} of the end");
+        }
+    }
+}
+
+#[test]
+fn an_unterminated_last_line_is_shown_as_such() {
+    let (_dir, path) = file(b"one\n\ntwo");
+    assert_eq!(all_from_start(&path), ["one", "two"]);
+    assert_eq!(all_from_end(&path), [("two".to_owned(), false), ("one".to_owned(), true)]);
+}
+
+#[test]
+fn unicode_line_separators_do_not_end_a_line() {
+    let (_dir, path) = file("a\u{2028}b\u{85}c\n".as_bytes());
+    assert_eq!(all_from_start(&path), ["a\u{2028}b\u{85}c"]);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
+    let mut text = b"one\n".to_vec();
+    text.resize(text.len() + MAX_LINE + 1, b'x');
+    text.extend_from_slice(b"\nthree");
+    let (_dir, path) = file(&text);
+    let mut lines = Jsonl::open(&path).map(|file| file.into_lines().expect("lines")).expect("a file");
+    let one = lines.next_line().expect("a line").expect("a line");
+    assert_eq!((one.number, one.bytes, one.is_ended), (1, Some(b"one".as_slice()), true));
+    let two = lines.next_line().expect("a line").expect("a line");
+    assert_eq!((two.number, two.bytes), (2, None));
+    let three = lines.next_line().expect("a line").expect("a line");
+    assert_eq!((three.number, three.bytes, three.is_ended), (3, Some(b"three".as_slice()), false));
+    let start = three.start;
+    assert_eq!(lines.next_line().expect("an end"), None);
+    let file = Jsonl::open(&path).expect("a file");
+    assert_eq!(file.again(start, 5).expect("the line once more"), b"three");
+    assert_eq!(file.again(start + 3, 5).expect("what is left"), b"ee");
+}
+
+#[test]
+fn a_packed_file_shows_the_same_lines_as_a_plain_one() {
+    let text: String = (0..400_000).map(|number| format!("line {number}\n")).collect();
+    for length in [0, 10, 5000, 1_500_000, text.len()] {
+        let text = &text.as_bytes()[..length];
+        let (dir, path) = file(text);
+        let packed = dir.path().join("x.jsonl.zst");
+        std::fs::write(&packed, zstd::encode_all(text, 3).expect("a packed file")).expect("a file");
+        for tail in [1, 96 * 1024] {
+            let from_start = |path| {
+                let (mut file, mut seen) = (Jsonl::open(path).expect("a file").with_tail(tail), Vec::new());
+                let see = |line: &[u8]| {
+                    seen.push(line.to_vec());
+                    false
+                };
+                (file.lines_forward(see).expect("lines"), seen)
+            };
+            assert_eq!(from_start(&packed), from_start(&path), "{length}");
+        }
+        assert_eq!(all_from_end(&packed), all_from_end(&path), "{length}");
+        let streamed = |path| {
+            let (mut lines, mut seen) = (Jsonl::open(path).expect("a file").into_lines().expect("lines"), Vec::new());
+            while let Some(line) = lines.next_line().expect("a line") {
+                seen.push((line.bytes.map(<[u8]>::to_vec), line.is_ended));
+            }
+            seen
+        };
+        assert_eq!(streamed(&packed), streamed(&path), "{length}");
+    }
+}
+
+#[test]
+fn a_packed_file_that_was_cut_off_ends_where_it_can_be_unpacked() {
+    // Numbers without a pattern, so that packing makes more than one block of them.
+    let text: String =
+        (0_u64..300_000).map(|number| format!("{:016x}\n", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let packed = zstd::encode_all(text.as_bytes(), 3).expect("a packed file");
+    let (dir, _) = file(b"");
+    let path = dir.path().join("x.jsonl.zst");
+    std::fs::write(&path, &packed[..packed.len() / 2]).expect("a file");
+    let shown = all_from_end(&path);
+    assert!(!shown.is_empty() && shown.len() < 300_000);
+    std::fs::write(&path, b"not packed").expect("a file");
+    assert!(Jsonl::open(&path).expect_err("an error").to_string().starts_with("cannot unpack"));
+}
+
+#[test]
+fn the_end_of_a_packed_file_is_not_looked_for_without_limit() {
+    let (dir, _) = file(b"");
+    let path = dir.path().join("x.jsonl.zst");
+    let lines = io::repeat(b'x').take(MAX_UNPACKED).chain(&b"\nlast\n"[..]);
+    let lines = (&b"first\n"[..]).chain(lines);
+    std::fs::write(&path, zstd::encode_all(lines, 1).expect("a packed file")).expect("a file");
+    let mut file = Jsonl::open(&path).expect("a file");
+    let mut seen = Vec::new();
+    let is_whole = file.lines_forward(|line| {
+        seen.push(line.to_vec());
+        false
+    });
+    assert!(!is_whole.expect("lines"));
+    assert_eq!(seen, [b"first"]);
+    assert_eq!(all_from_end(&path), []);
+}
+
+#[test]
+fn a_line_that_the_windows_do_not_reach_is_found_by_what_it_holds() {
+    for filling in [0, 10, LAST_WINDOW - 12, LAST_WINDOW - 6, LAST_WINDOW, 3 * LAST_WINDOW + 5] {
+        let text = format!("first wanted\n{{a wanted one}}\n{}\n", "x".repeat(filling));
+        let (_dir, path) = file(text.as_bytes());
+        let find = |limit| {
+            let line = Jsonl::open(&path).expect("a file").last_line_with(b"wanted", limit).expect("a look");
+            line.map(|line| String::from_utf8(line).expect("text"))
+        };
+        assert_eq!(find(u64::MAX).as_deref(), Some("{a wanted one}"), "{filling}");
+        assert_eq!(find(filling as u64), None, "{filling}");
+    }
+    let (_dir, path) = file(b"wanted");
+    let found = Jsonl::open(&path).expect("a file").last_line_with(b"wanted", 100).expect("a look");
+    assert_eq!(found.as_deref(), Some(b"wanted".as_slice()));
+}
+
+#[test]
+fn what_lies_beyond_the_widest_window_is_not_looked_at() {
+    let mut text = vec![b'x'; 3 * LAST_WINDOW];
+    text.extend_from_slice(b"\nlast\n");
+    let (_dir, path) = file(&text);
+    let mut seen = 0;
+    let complete = Jsonl::open(&path)
+        .expect("a file")
+        .lines_forward(|_| {
+            seen += 1;
+            false
+        })
+        .expect("lines");
+    assert!(!complete);
+    assert_eq!(seen, 0);
+    assert_eq!(all_from_end(&path), [("last".to_owned(), true)]);
+}

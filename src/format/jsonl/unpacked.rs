@@ -1,0 +1,106 @@
+//! A packed file, of which both ends are kept: it can only be read from its start.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek as _};
+
+use zstd::Decoder;
+
+use super::LAST_WINDOW;
+
+/// How far a packed file is unpacked for a look at its end; the end of a larger one is not known.
+pub(super) const MAX_UNPACKED: u64 = 64 * 1024 * 1024;
+/// What is kept of the end of a packed file: no series of windows reaches further back.
+const KEPT_END: usize = 2 * LAST_WINDOW;
+
+/// The two ends of a packed file.
+#[derive(Debug, Default)]
+pub(super) struct Unpacked {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    /// How long all of it is that was unpacked.
+    pub(super) len: u64,
+    /// Whether more follows that was not unpacked.
+    pub(super) is_cut: bool,
+}
+
+impl Unpacked {
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        let mut source = Decoder::new(file)?.take(MAX_UNPACKED + 1);
+        let (mut unpacked, mut part) = (Self::default(), vec![0; 64 * 1024]);
+        loop {
+            let count = match source.read(&mut part) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // A packed file that was cut off is as a plain one that was: what is there is all there is.
+                Err(_) if unpacked.len > 0 => 0,
+                Err(error) => return Err(error),
+            };
+            if count == 0 {
+                break;
+            }
+            unpacked.add(&part[..count]);
+        }
+        unpacked.is_cut = unpacked.len > MAX_UNPACKED;
+        Ok(unpacked)
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        let wanted = part.len().min(LAST_WINDOW - self.first.len());
+        self.first.extend_from_slice(&part[..wanted]);
+        if self.last.len() >= 2 * KEPT_END {
+            self.last.drain(..self.last.len() - KEPT_END);
+        }
+        self.last.extend_from_slice(part);
+        self.len += part.len() as u64;
+    }
+
+    /// Returns a range that lies near the start, or else near the end.
+    pub(super) fn range(&self, start: u64, end: u64) -> &[u8] {
+        let of = |bytes: &'_ [u8], offset: u64| -> Option<(usize, usize)> {
+            let at = |position: u64| usize::try_from(position.checked_sub(offset)?).ok();
+            Some((at(start)?, at(end)?)).filter(|(start, end)| start <= end && *end <= bytes.len())
+        };
+        let kept_from = self.len - self.last.len() as u64;
+        match (of(&self.first, 0), of(&self.last, kept_from)) {
+            (Some((start, end)), _) => &self.first[start..end],
+            (None, Some((start, end))) => &self.last[start..end],
+            (None, None) => &[],
+        }
+    }
+}
+
+/// Where lines are streamed from.
+pub(super) enum Source {
+    Plain(File),
+    Packed(Decoder<'static, BufReader<File>>),
+}
+
+impl Source {
+    /// Reads a file from its start.
+    pub(super) fn of(file: &File, is_packed: bool) -> io::Result<Self> {
+        let mut file = file.try_clone()?;
+        file.rewind()?;
+        Ok(if is_packed { Self::Packed(Decoder::new(file)?) } else { Self::Plain(file) })
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(buffer),
+            Self::Packed(file) => match file.read(buffer) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => Ok(0),
+                read => read,
+            },
+        }
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Plain",
+            Self::Packed(_) => "Packed",
+        })
+    }
+}
