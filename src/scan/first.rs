@@ -9,7 +9,9 @@ use jiff::Timestamp;
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use rayon::slice::ParallelSliceMut as _;
 
-use super::{Notes, Places, Scan, Shelf, Wanted, asked_dirs, group, is_asked_for, read, read_copies};
+use super::outside::asked_dirs;
+use super::reader::{Notes, read_copies};
+use super::{Places, Scan, Shelf, Wanted, group, is_asked_for, read};
 use crate::agent::{self, Agent, Found};
 use crate::session::select::{Filter, Rank, SortKey};
 use crate::session::{AgentKind, Located, Problem, Session};

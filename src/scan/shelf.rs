@@ -11,10 +11,9 @@ use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
 
-use super::{
-    Notes, Places, Reader, Scan, Wanted, add_hashed_evidence, add_project_evidence, group, look_at_launch_dirs,
-    read_copies,
-};
+use super::reader::{Notes, Reader, read_copies};
+use super::siblings::{add_hashed_evidence, add_project_evidence};
+use super::{Places, Scan, Wanted, group, look_at_launch_dirs};
 use crate::session::packed::{Packed, Packer};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session};

@@ -1,4 +1,4 @@
-//! A packed file, of which both ends are kept: it can only be read from its start.
+//! A packed file. It can only be read from its start, so what is kept of it are both ends.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _};

@@ -1,0 +1,140 @@
+//! What lies outside of the agents' stores: sessions inside the directories that they worked in, and pointers to sessions.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::reader::{Notes, read_copies};
+use super::shelf::Shelf;
+use super::{Scan, Wanted, group, is_asked_for, locate, look_at_launch_dirs};
+use crate::agent;
+use crate::session::select::Filter;
+use crate::session::{Evidence, Pointer, Session};
+use crate::system::env::Env;
+use crate::system::watch::Watcher;
+
+/// Ties a pointer to the session that it names; a directory that it records is evidence, and the strongest.
+pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
+    if let (Some(cwd), Some(agent)) = (&pointer.cwd, agent::by_kind(session.agent)) {
+        for copy in &mut session.copies {
+            let counts = copy.place.project.as_deref().is_some_and(|project| agent.is_filed_under(project, cwd));
+            let detail = pointer.path.display().to_string();
+            copy.evidence.insert(0, Evidence { dir: cwd.clone(), source: "pointer", detail, counts });
+            agent.decide_launch_dir(copy);
+        }
+        look_at_launch_dirs(std::slice::from_mut(session));
+    }
+    session.pointers.push(pointer);
+}
+
+impl Scan {
+    /// Adds the sessions that lie in no store but inside the directories that `filter` asks about, the caller's own,
+    /// and those in which the sessions that are known worked; `watcher` receives how many of them were read.
+    pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted, watcher: &Watcher) {
+        self.add_in_dirs(env, filter, wanted, watcher, &mut Shelf::<()>::default());
+    }
+
+    /// Does the same where most of the sessions are on a shelf; those that may have other copies are taken from it.
+    pub(super) fn add_in_dirs<T: Send>(
+        &mut self,
+        env: &Env,
+        filter: &Filter,
+        wanted: Wanted,
+        watcher: &Watcher,
+        shelf: &mut Shelf<T>,
+    ) {
+        let asked = asked_dirs(env, filter);
+        for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
+            let (others, shelved);
+            let worked_in: HashSet<&OsStr> = match (agent.lies_anywhere(env), filter.agents.is_empty()) {
+                (false, _) => HashSet::new(),
+                (true, true) => {
+                    shelved = shelf.dirs();
+                    let mut dirs = dirs_of(&self.sessions);
+                    dirs.extend(shelved.iter().map(OsString::as_os_str));
+                    dirs
+                }
+                // Only the agents that were asked for were read.
+                (true, false) => {
+                    others = locate(env, &[]).watched(watcher.clone()).read_all(env, Wanted::GLANCE).sessions;
+                    dirs_of(&others)
+                }
+            };
+            let mut found = agent.locate_in(&asked, &worked_in, env);
+            self.problems.append(&mut found.problems);
+            if found.places.is_empty() {
+                continue;
+            }
+            self.sessions.extend(shelf.take_all(agent.kind()));
+            let known = self.sessions.iter().filter(|session| session.agent == agent.kind());
+            let known: HashSet<&Path> =
+                known.flat_map(|session| &session.copies).map(|copy| &*copy.place.path).collect();
+            found.places.retain(|place| !known.contains(&*place.path));
+            if found.places.is_empty() {
+                continue;
+            }
+            watcher.begin(found.places.len());
+            let notes = Notes::of(env, &found.places, &[], wanted.counts, &mut self.problems);
+            let mut copies = read_copies(env, found.places, &notes, wanted, &mut self.problems, watcher);
+            let (of_agent, rest): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());
+            copies.extend(of_agent.into_iter().flat_map(|session| session.copies));
+            let mut sessions = group(copies, wanted);
+            look_at_launch_dirs(&mut sessions);
+            self.sessions = rest;
+            self.sessions.append(&mut sessions);
+            self.sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
+        }
+        self.problems.sort();
+        self.problems.dedup();
+    }
+
+    /// Finds the pointers to sessions and ties them to those that they name.
+    ///
+    /// Pointers whose session cannot be found are kept aside.
+    pub(crate) fn add_pointers(&mut self, env: &Env) {
+        self.add_pointers_also_to(env, &mut Shelf::<()>::default());
+    }
+
+    /// Does the same where most of the sessions are on a shelf; those that a pointer names are taken from it.
+    pub(super) fn add_pointers_also_to<T>(&mut self, env: &Env, shelf: &mut Shelf<T>) {
+        for writer in agent::pointer_writers() {
+            let owner = writer.kind().session_owner();
+            let mut known: HashSet<&OsStr> = self
+                .sessions
+                .iter()
+                .filter(|session| session.agent == owner && session.launch_dir_exists == Some(true))
+                .flat_map(|session| session.copy().directories().map(Path::as_os_str))
+                .collect();
+            known.extend(shelf.pointed_dirs.iter().map(OsString::as_os_str));
+            let (pointers, mut found) = writer.pointers(env, &mut known.into_iter().map(Path::new));
+            self.problems.append(&mut found.problems);
+            for pointer in pointers {
+                self.tie(pointer, shelf);
+            }
+        }
+    }
+
+    fn tie<T>(&mut self, pointer: Pointer, shelf: &mut Shelf<T>) {
+        let id = pointer.session_id.clone().unwrap_or_default();
+        let owner = pointer.agent.session_owner();
+        self.sessions.extend(shelf.take(owner, &id));
+        let named = self.sessions.iter_mut().find(|session| session.agent == owner && session.id == id);
+        match named {
+            Some(session) => tie(session, pointer),
+            None => self.dangling.push(pointer),
+        }
+    }
+}
+
+/// Returns the directories that `filter` asks about, and the caller's own.
+pub(super) fn asked_dirs<'a>(env: &'a Env, filter: &'a Filter) -> Vec<&'a Path> {
+    // The home may be another machine's, where the caller's directory means nothing.
+    let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
+    filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect()
+}
+
+/// Returns every directory that sessions record, as bytes, which compare faster than paths.
+pub(super) fn dirs_of(sessions: &[Session]) -> HashSet<&OsStr> {
+    sessions.iter().flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect()
+}
