@@ -32,7 +32,7 @@ pub use agent::jido::signature as jido_signature;
 pub use error::Exit;
 pub use save::write::session_info::{read_working_dir, write_session_info};
 
-use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, ListForm, former};
+use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, ListForm, add_tips, former};
 use error::{Refusal, is_closed_pipe};
 use format::text;
 use system::env::Env;
@@ -77,7 +77,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                 // The words of the error hold the arguments.
                 let shown: Vec<String> =
                     args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
-                let error = Cli::command().try_get_matches_from(shown).err().unwrap_or(error);
+                let mut error = Cli::command().try_get_matches_from(shown).err().unwrap_or(error);
+                add_tips(&mut error, &command, &words);
                 Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
                 return Exit::Usage;
             }
