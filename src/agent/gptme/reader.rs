@@ -97,7 +97,7 @@ fn read_ends(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
         // What the program begins with is written after the first prompt was typed.
         created = created.into_iter().chain(record.at(&env.zone)).min();
         dir = dir.take().or_else(|| record.dir());
-        prompt = record.prompt();
+        prompt = record.prompt().map(str::to_owned);
         has_reply |= record.is_reply();
         prompt.is_some()
     })?;

@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use crate::format::json::{Flag, Text, local_instant, record};
-use crate::format::skim::Raw;
 use crate::format::toml::Settings;
 use crate::session::{Message, Role};
 
@@ -23,7 +22,7 @@ const INJECTED: &str = "<system>";
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
     role: Text<'a>,
-    content: Raw<'a>,
+    content: Text<'a>,
     timestamp: Text<'a>,
     call_id: Text<'a>,
     hide: Flag,
@@ -36,7 +35,7 @@ impl<'a> Record<'a> {
     }
 
     /// Returns what a person typed.
-    pub(super) fn prompt(&self) -> Option<String> {
+    pub(super) fn prompt(&self) -> Option<&str> {
         self.said_by("user").filter(|text| !text.starts_with(INJECTED))
     }
 
@@ -45,8 +44,8 @@ impl<'a> Record<'a> {
         self.said_by("assistant").is_some()
     }
 
-    fn said_by(&self, role: &str) -> Option<String> {
-        Some(self.content).filter(|_| self.role.get() == Some(role))?.filled()
+    fn said_by(&self, role: &str) -> Option<&str> {
+        self.content.filled().filter(|_| self.role.get() == Some(role))
     }
 
     /// Returns when it was written: a time without a zone is a local one.
@@ -65,10 +64,10 @@ impl<'a> Record<'a> {
     pub(super) fn message(&self) -> Option<Message> {
         let content = self.content.filled().filter(|_| !self.hide.0)?;
         let (role, text) = match self.role.get()? {
-            "user" if !content.starts_with(INJECTED) => (Role::User, content),
-            "assistant" => (Role::Assistant, content),
+            "user" if self.prompt().is_some() => (Role::User, content.to_owned()),
+            "assistant" => (Role::Assistant, content.to_owned()),
             "system" if self.call_id.filled().is_some() => (Role::Tool, format!("→ {content}")),
-            _ => (Role::System, content),
+            _ => (Role::System, content.to_owned()),
         };
         Some(Message { role, text, at: None })
     }
