@@ -25,6 +25,8 @@ use crate::view::ui::Ui;
 
 /// So many sessions are searched, or a multiple, before it ends at a limit: whether there are more is told of these.
 const PART: usize = 64;
+/// How many sessions are searched behind one that takes long.
+const AHEAD: usize = 256;
 
 pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.pick {
@@ -173,7 +175,7 @@ impl Search<'_> {
             super::warn_of_problems(ui, &problems[known..]);
             Ok(ControlFlow::Continue(()))
         };
-        in_order(sessions.count(), work, || watcher.done(1), take)?;
+        in_order(sessions.count(), AHEAD, work, || watcher.done(1), take)?;
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.count();
         let summary = Summary { searched, hidden, is_limited, problems: &problems };

@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 
-/// How far the work may be ahead of the result that is waited for: what lies between takes memory.
-const AHEAD: usize = 256;
-
 /// Where the work is.
 #[derive(Debug, Default)]
 struct Place {
@@ -19,12 +16,14 @@ struct Place {
 }
 
 /// Does the work on so many things, and has each result taken as soon as those before it were, until `take` breaks or fails;
-/// `arrived` is told of each result, in whatever order they come.
+/// `arrived` is told of each result, in whatever order they come. The work is at most `ahead` things before what is taken,
+/// because results that wait take memory.
 ///
 /// A thing that takes long keeps nobody from work: the other threads go on with what comes behind it. The caller waits for
 /// them, so it is none of them.
 pub(crate) fn in_order<T: Send, E>(
     count: usize,
+    ahead: usize,
     work: impl Fn(usize) -> T + Sync,
     mut arrived: impl FnMut(),
     mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
@@ -40,7 +39,7 @@ pub(crate) fn in_order<T: Send, E>(
     let (place, changed) = (Mutex::new(Place::default()), Condvar::new());
     let lock = || place.lock().unwrap_or_else(PoisonError::into_inner);
     let next = || {
-        let waits = |place: &mut Place| !place.is_over && place.next < count && place.next >= place.taken + AHEAD;
+        let waits = |place: &mut Place| !place.is_over && place.next < count && place.next >= place.taken + ahead;
         let mut place = changed.wait_while(lock(), waits).unwrap_or_else(PoisonError::into_inner);
         let next = Some(place.next).filter(|next| !place.is_over && *next < count)?;
         place.next += 1;
@@ -91,6 +90,8 @@ mod tests {
 
     use super::*;
 
+    const AHEAD: usize = 32;
+
     #[test]
     fn every_result_is_taken_once_and_in_order_however_long_each_takes() {
         for count in [0, 1, 2, AHEAD, 5 * AHEAD + 1] {
@@ -104,7 +105,7 @@ mod tests {
                 taken.push(at);
                 Ok::<_, Infallible>(ControlFlow::Continue(()))
             };
-            assert_eq!(in_order(count, work, || arrived += 1, take), Ok(()));
+            assert_eq!(in_order(count, AHEAD, work, || arrived += 1, take), Ok(()));
             assert_eq!((taken, arrived), ((0..count).collect(), count));
         }
     }
@@ -122,7 +123,7 @@ mod tests {
                 begun.fetch_add(1, Ordering::Relaxed);
                 at
             };
-            let done = in_order(10_000, work, || (), take);
+            let done = in_order(10_000, AHEAD, work, || (), take);
             assert_eq!((done, taken), (outcome.map(drop), 10));
             assert!(begun.into_inner() <= AHEAD + 10);
         }

@@ -172,6 +172,8 @@ impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         /// How many one thread puts in words at a time; fewer are not worth another one.
         const CHUNK: usize = 32;
+        /// How many of these may wait to be written.
+        const AHEAD: usize = 16;
         if self.count <= CHUNK {
             return to.collect_seq((0..self.count).map(&self.item));
         }
@@ -182,6 +184,7 @@ impl<T: Serialize> Serialize for List<'_, T> {
         };
         in_order(
             self.count.div_ceil(CHUNK),
+            AHEAD,
             items,
             || (),
             |items| {

@@ -51,12 +51,14 @@ pub(crate) fn write_lines(
 ) -> io::Result<()> {
     /// How many lines one thread formats at a time.
     const CHUNK: usize = 64;
+    /// How many chunks may wait to be written.
+    const AHEAD: usize = 16;
     let lines = |chunk: usize| {
         let (mut text, start) = (Vec::new(), chunk * CHUNK);
         (start..count.min(start + CHUNK)).try_for_each(|at| line(at, &mut text)).map(|()| text)
     };
     let write = |text: io::Result<Vec<u8>>| out.write_all(&text?).map(ControlFlow::Continue);
-    in_order(count.div_ceil(CHUNK), lines, || (), write)
+    in_order(count.div_ceil(CHUNK), AHEAD, lines, || (), write)
 }
 
 #[cfg(test)]
