@@ -77,8 +77,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                 // The words of the error hold the arguments.
                 let shown: Vec<String> =
                     args.iter().map(|arg| text::unbroken(&arg.to_string_lossy()).into_owned()).collect();
-                let mut error = Cli::command().try_get_matches_from(shown).err().unwrap_or(error);
-                add_tips(&mut error, &command, &words);
+                let mut error = Cli::command().try_get_matches_from(&shown).err().unwrap_or(error);
+                add_tips(&mut error, &command, &shown);
                 Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
                 return Exit::Usage;
             }

@@ -4,12 +4,14 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
-/// What can be missing, the command where that matters, and what shows what there is of it.
-const SHOWN_BY: &[(&str, Option<&str>, &str)] = &[
-    ("<SESSION>", Some("restore"), "'rejoin list --archived' shows the sessions in the archive"),
-    ("<SESSION>", None, "'rejoin list' shows the sessions"),
-    ("<RUN>", None, "'rejoin undo --list' shows the runs"),
-    ("<ENTRY>", None, "'rejoin trash list' shows the entries"),
+use crate::format::shell;
+
+/// What can be missing, the command where that matters, what shows what there is of it, and what that is.
+const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
+    ("<SESSION>", Some("restore"), "list --archived", "the sessions in the archive"),
+    ("<SESSION>", None, "list", "the sessions"),
+    ("<RUN>", None, "undo --list", "the runs"),
+    ("<ENTRY>", None, "trash list", "the entries"),
 ];
 
 /// Adds to an error of a missing argument where to find one, and that there is an option for all of them.
@@ -17,15 +19,25 @@ pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
     let meant = words.iter().fold(command, |command, word| command.find_subcommand(word).unwrap_or(command));
     let is_missing = |name: &str| missing.iter().any(|missing| missing.starts_with(name));
-    let is_it = |(name, of, _): &&(&str, Option<&str>, &str)| {
-        is_missing(name) && of.is_none_or(|command| command == meant.get_name())
-    };
-    let shown_by = SHOWN_BY.iter().find(is_it).filter(|_| error.kind() == ErrorKind::MissingRequiredArgument);
-    let Some((_, _, list)) = shown_by else { return };
+    let shown_by = SHOWN_BY
+        .iter()
+        .filter(|_| error.kind() == ErrorKind::MissingRequiredArgument)
+        .find(|(name, of, ..)| is_missing(name) && of.is_none_or(|command| command == meant.get_name()));
+    let Some((_, _, list, what)) = shown_by else { return };
+    let shows = format!("`rejoin {list}{}` shows {what}", home(words));
     let takes_all = meant.get_arguments().any(|argument| argument.get_long() == Some("every"));
-    let tips = [Some(*list), takes_all.then_some("'--every' takes all of them")];
+    let tips = [Some(shows), takes_all.then(|| "`--every` takes all of them".to_owned())];
     let tips = tips.into_iter().flatten().map(StyledStr::from).collect();
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+}
+
+/// Returns the option that names the home, if there is one among the words, so that the command looks there too.
+fn home(words: &[String]) -> String {
+    let mut values = words.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix("--home")? {
+        "" => words.get(at + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    });
+    values.next().map(|home| format!(" --home {}", shell::word(home))).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -38,11 +50,13 @@ mod tests {
     #[test]
     fn who_names_nothing_is_told_what_there_is() {
         for (line, expected) in [
-            ("archive", &["'rejoin list' shows the sessions", "'--every' takes all of them"][..]),
-            ("delete", &["'rejoin list' shows the sessions"]),
-            ("restore", &["'rejoin list --archived' shows the sessions in the archive"]),
-            ("trash restore", &["'rejoin trash list' shows the entries"]),
-            ("trash purge", &["'rejoin undo --list' shows the runs", "'--every' takes all of them"]),
+            ("archive", &["`rejoin list` shows the sessions", "`--every` takes all of them"][..]),
+            ("delete", &["`rejoin list` shows the sessions"]),
+            ("restore", &["`rejoin list --archived` shows the sessions in the archive"]),
+            ("trash restore", &["`rejoin trash list` shows the entries"]),
+            ("trash purge", &["`rejoin undo --list` shows the runs", "`--every` takes all of them"]),
+            ("--home=/a delete", &["`rejoin list --home /a` shows the sessions"]),
+            ("delete --home $x", &["`rejoin list --home '$x'` shows the sessions"]),
             ("search", &[]),
             ("delete --nonsense", &[]),
         ] {
