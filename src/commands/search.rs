@@ -23,7 +23,7 @@ use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Summary};
 use crate::view::ui::Ui;
 
-/// So many sessions are searched, or a multiple, before it ends at a limit: whether there are more is told of these.
+/// How many sessions are searched before matches are shown: the newest come at once.
 const PART: usize = 64;
 /// How many sessions are searched behind one that takes long.
 const AHEAD: usize = 256;
@@ -144,38 +144,48 @@ impl Search<'_> {
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
         watcher.begin(sessions.count());
-        let work = |at| self.one(sessions.at(at));
-        let take = |looked: Result<Match<'s>, Problem>| -> anyhow::Result<ControlFlow<()>> {
-            if count >= limit && searched % PART == 0 {
-                return Ok(ControlFlow::Break(()));
-            }
-            searched += 1;
+        let mut show = |part: &mut Vec<Result<Match<'s>, Problem>>| -> anyhow::Result<ControlFlow<()>> {
+            searched += part.len();
+            showing.clear();
             let known = problems.len();
-            let mut looked = looked.map_err(|problem| problems.push(problem)).ok();
-            problems.extend(looked.as_mut().and_then(|one| one.found.problem.take()));
-            let found = looked.filter(|one| one.found.is_any());
-            beyond += usize::from(found.is_some() && count >= limit);
-            let shown = found.filter(|_| count < limit);
-            if shown.is_some() || problems.len() > known {
-                showing.clear();
-            }
-            if let Some(one) = shown {
-                count += 1;
-                match (format, short) {
-                    (Format::Json, _) => matches.push(one),
-                    (Format::Ndjson, _) => render::ndjson(ui.data(), &one)?,
-                    (Format::Table, Some(short)) => {
-                        render::text(ui.data(), env, &styles, short.get(&one.session), &one, form)?;
+            for looked in part.drain(..) {
+                let mut looked = looked.map_err(|problem| problems.push(problem)).ok();
+                problems.extend(looked.as_mut().and_then(|one| one.found.problem.take()));
+                match looked.filter(|one| one.found.is_any()) {
+                    None => {}
+                    Some(_) if count >= limit => beyond += 1,
+                    Some(one) => {
+                        count += 1;
+                        match (format, short) {
+                            (Format::Json, _) => matches.push(one),
+                            (Format::Ndjson, _) => render::ndjson(ui.data(), &one)?,
+                            (Format::Table, Some(short)) => {
+                                render::text(ui.data(), env, &styles, short.get(&one.session), &one, form)?;
+                            }
+                            (Format::Table, None) if args.sessions => render::name(ui.data(), &one)?,
+                            (Format::Table, None) => render::lines(ui.data(), &one, form)?,
+                        }
                     }
-                    (Format::Table, None) if args.sessions => render::name(ui.data(), &one)?,
-                    (Format::Table, None) => render::lines(ui.data(), &one, form)?,
                 }
-                ui.flush()?;
             }
+            ui.flush()?;
             super::warn_of_problems(ui, &problems[known..]);
-            Ok(ControlFlow::Continue(()))
+            Ok(if count >= limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        in_order(sessions.count(), AHEAD, work, || watcher.done(1), take)?;
+        let mut part = Vec::with_capacity(PART);
+        let work = |at| self.one(sessions.at(at));
+        let wanted = if limit > 0 { sessions.count() } else { 0 };
+        in_order(
+            wanted,
+            AHEAD,
+            work,
+            || watcher.done(1),
+            |looked| {
+                part.push(looked);
+                if part.len() < PART { Ok(ControlFlow::Continue(())) } else { show(&mut part) }
+            },
+        )?;
+        let _ = show(&mut part)?;
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.count();
         let summary = Summary { searched, hidden, is_limited, problems: &problems };
