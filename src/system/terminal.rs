@@ -174,12 +174,14 @@ impl Screen {
         size.map_or(DEFAULT_SIZE, |size| Size { columns: size.ws_col.into(), rows: size.ws_row.into() })
     }
 
-    /// Sends a frame to the screen.
+    /// Sends a frame to the screen. A terminal that is gone takes none, and the next wait tells of that.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
     pub(crate) fn draw(&mut self, frame: &str) -> io::Result<()> {
         let mut err = io::stderr().lock();
-        err.write_all(frame.as_bytes())?;
-        err.flush()
+        match err.write_all(frame.as_bytes()).and_then(|()| err.flush()) {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => Ok(()),
+            outcome => outcome,
+        }
     }
 
     /// Waits until something happens, or for a time.
