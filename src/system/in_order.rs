@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 /// Where the work is.
 #[derive(Debug, Default)]
@@ -11,8 +11,52 @@ struct Place {
     next: usize,
     /// How many results were taken.
     taken: usize,
-    /// Whether nothing more is wanted.
+    /// Whether nothing more is begun.
     is_over: bool,
+}
+
+/// What is to be done, for all who do it.
+#[derive(Debug)]
+struct Queue {
+    count: usize,
+    ahead: usize,
+    place: Mutex<Place>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what to do next, as soon as it is near enough to what is taken.
+    fn next(&self) -> Option<usize> {
+        let is_left = |place: &Place| !place.is_over && place.next < self.count;
+        let waits = |place: &mut Place| is_left(place) && place.next >= place.taken + self.ahead;
+        let mut place = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
+        let next = Some(place.next).filter(|_| is_left(&place))?;
+        place.next += 1;
+        Some(next)
+    }
+
+    /// Returns whether a result is the next to be taken, and counts it as taken then.
+    fn takes(&self, at: usize) -> bool {
+        let mut place = self.lock();
+        let is_next = place.taken == at;
+        place.taken += usize::from(is_next);
+        self.changed.notify_all();
+        is_next
+    }
+}
+
+/// Has nobody begin anything more when it goes. Nothing is left then, or somebody panicked for whom others would wait.
+struct End<'a>(&'a Queue);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_over = true;
+        self.0.changed.notify_all();
+    }
 }
 
 /// Does the work on so many things, and has each result taken as soon as those before it were, until `take` breaks or fails;
@@ -36,21 +80,14 @@ pub(crate) fn in_order<T: Send, E>(
             take(result).map(drop)
         });
     }
-    let (place, changed) = (Mutex::new(Place::default()), Condvar::new());
-    let lock = || place.lock().unwrap_or_else(PoisonError::into_inner);
-    let next = || {
-        let waits = |place: &mut Place| !place.is_over && place.next < count && place.next >= place.taken + ahead;
-        let mut place = changed.wait_while(lock(), waits).unwrap_or_else(PoisonError::into_inner);
-        let next = Some(place.next).filter(|next| !place.is_over && *next < count)?;
-        place.next += 1;
-        Some(next)
-    };
+    let queue = Queue { count, ahead, place: Mutex::default(), changed: Condvar::new() };
     let (sender, receiver) = mpsc::channel();
     rayon::in_place_scope(|scope| {
         for _ in 0..rayon::current_num_threads().min(count) {
-            let (sender, next, work) = (sender.clone(), &next, &work);
+            let (sender, queue, work) = (sender.clone(), &queue, &work);
             scope.spawn(move |_| {
-                while let Some(at) = next() {
+                let _end = End(queue);
+                while let Some(at) = queue.next() {
                     if sender.send((at, work(at))).is_err() {
                         break;
                     }
@@ -58,27 +95,22 @@ pub(crate) fn in_order<T: Send, E>(
             });
         }
         drop(sender);
+        let _end = End(&queue);
         let mut waiting = BTreeMap::new();
         let mut taken = Ok(ControlFlow::Continue(()));
         for (at, result) in receiver {
             arrived();
             waiting.insert(at, result);
             while let (Ok(ControlFlow::Continue(())), Some(first)) = (&taken, waiting.first_entry()) {
-                let mut place = lock();
-                if *first.key() != place.taken {
+                if !queue.takes(*first.key()) {
                     break;
                 }
-                place.taken += 1;
-                drop(place);
-                changed.notify_all();
                 taken = take(first.remove());
             }
             if !matches!(taken, Ok(ControlFlow::Continue(()))) {
                 break;
             }
         }
-        lock().is_over = true;
-        changed.notify_all();
         taken.map(drop)
     })
 }
@@ -86,6 +118,7 @@ pub(crate) fn in_order<T: Send, E>(
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
@@ -126,6 +159,22 @@ mod tests {
             let done = in_order(10_000, AHEAD, work, || (), take);
             assert_eq!((done, taken), (outcome.map(drop), 10));
             assert!(begun.into_inner() <= AHEAD + 10);
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_who_panicked() {
+        for panics in ["work", "take"] {
+            let work = |at| {
+                assert!(at != 3 || panics != "work", "a bug");
+                at
+            };
+            let take = |at: usize| {
+                assert!(at != 3 || panics != "take", "a bug");
+                Ok::<_, Infallible>(ControlFlow::Continue(()))
+            };
+            let run = AssertUnwindSafe(|| in_order(10_000, AHEAD, work, || (), take));
+            assert!(catch_unwind(run).is_err(), "{panics}");
         }
     }
 }
