@@ -10,7 +10,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 use rayon::slice::ParallelSliceMut as _;
 
 use super::outside::asked_dirs;
-use super::reader::{Notes, read_copies};
+use super::reader::{Notes, Reader};
 use super::{Places, Scan, Shelf, Wanted, group, is_asked_for, read};
 use crate::agent::{self, Agent, Found};
 use crate::session::select::{Filter, Rank, SortKey};
@@ -126,7 +126,8 @@ impl Places {
         let places: Vec<Located> =
             self.places.par_iter().filter(|place| names.contains(&name(place))).cloned().collect();
         let notes = Notes::of(env, &places, &[], wanted.counts, problems);
-        let sessions = group(read_copies(env, places, &notes, wanted, problems, &self.watcher), wanted);
+        let reader = Reader { env, notes: &notes, wanted };
+        let sessions = group(reader.copies(places, problems, &self.watcher), wanted);
         let is_open =
             |session: &Session| session.copies.len() > 1 && session.copies.iter().any(|copy| copy.launch_dir.is_none());
         Some(sessions).filter(|sessions| !sessions.iter().any(is_open))

@@ -30,7 +30,7 @@ use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
 pub(crate) use outside::tie;
-use reader::{Notes, read_copies, read_each};
+use reader::{Notes, Reader};
 pub(crate) use shelf::{Card, Shelf};
 use siblings::{add_hashed_evidence, add_project_evidence};
 
@@ -140,12 +140,12 @@ impl Places {
         // Notes hold every copy of a database whole, so these come first and do not stay to the end.
         places.sort_by_cached_key(|place| notes.hold(place));
         let held = places.split_off(places.partition_point(|place| !notes.hold(place)));
-        digests.extend(read_each(env, held, &notes, wanted, &mut problems, &watcher, &digest));
+        digests.extend(Reader { env, notes: &notes, wanted }.digests(held, &mut problems, &watcher, &digest));
         notes.forget_copies();
         while !places.is_empty() {
             let part = places.split_off(places.len().saturating_sub(PART));
             places.shrink_to_fit();
-            digests.extend(read_each(env, part, &notes, wanted, &mut problems, &watcher, &digest));
+            digests.extend(Reader { env, notes: &notes, wanted }.digests(part, &mut problems, &watcher, &digest));
         }
         problems.sort();
         problems.dedup();
@@ -170,7 +170,7 @@ fn read(
     // Before the notes, for which databases are read whole.
     watcher.begin(places.len());
     let notes = Notes::of(env, &places, others, wanted.counts, &mut problems);
-    let mut copies = read_copies(env, places, &notes, wanted, &mut problems, watcher);
+    let mut copies = Reader { env, notes: &notes, wanted }.copies(places, &mut problems, watcher);
     add_project_evidence(env, &mut copies, &[], others, &notes, wanted, watcher);
     add_hashed_evidence(env, &mut copies, &[], watcher);
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::reader::{Notes, read_copies};
+use super::reader::{Notes, Reader};
 use super::shelf::Shelf;
 use super::{Scan, Wanted, group, is_asked_for, locate, look_at_launch_dirs};
 use crate::agent;
@@ -75,7 +75,8 @@ impl Scan {
             }
             watcher.begin(found.places.len());
             let notes = Notes::of(env, &found.places, &[], wanted.counts, &mut self.problems);
-            let mut copies = read_copies(env, found.places, &notes, wanted, &mut self.problems, watcher);
+            let reader = Reader { env, notes: &notes, wanted };
+            let mut copies = reader.copies(found.places, &mut self.problems, watcher);
             let (of_agent, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());
             copies.extend(of_agent.into_iter().flat_map(|session| session.copies));

@@ -71,35 +71,6 @@ impl Notes {
     }
 }
 
-pub(super) fn read_copies(
-    env: &Env,
-    places: Vec<Located>,
-    notes: &Notes,
-    wanted: Wanted,
-    problems: &mut Vec<Problem>,
-    watcher: &Watcher,
-) -> Vec<Copy> {
-    read_each(env, places, notes, wanted, problems, watcher, |copy| copy)
-}
-
-/// Reads copies and reports each. The caller announces how many there are.
-pub(super) fn read_each<T: Send>(
-    env: &Env,
-    places: Vec<Located>,
-    notes: &Notes,
-    wanted: Wanted,
-    problems: &mut Vec<Problem>,
-    watcher: &Watcher,
-    digest: impl Fn(Copy) -> T + Sync,
-) -> Vec<T> {
-    let reader = Reader { env, notes, wanted };
-    // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
-    let read = |place| reader.copy(place).map(&digest);
-    let results: Vec<Result<T, Problem>> =
-        places.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();
-    results.into_iter().filter_map(|result| result.map_err(|problem| problems.push(problem)).ok()).collect()
-}
-
 /// What it takes to read a copy.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -109,6 +80,26 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Reads copies and reports each. The caller announces how many there are.
+    pub(super) fn copies(&self, places: Vec<Located>, problems: &mut Vec<Problem>, watcher: &Watcher) -> Vec<Copy> {
+        self.digests(places, problems, watcher, |copy| copy)
+    }
+
+    /// Does the same, and keeps of each copy only what `digest` makes of it.
+    pub(super) fn digests<T: Send>(
+        &self,
+        places: Vec<Located>,
+        problems: &mut Vec<Problem>,
+        watcher: &Watcher,
+        digest: impl Fn(Copy) -> T + Sync,
+    ) -> Vec<T> {
+        // Agents differ in what a session costs, so long runs of one would leave threads idle at the end.
+        let read = |place| self.copy(place).map(&digest);
+        let results: Vec<Result<T, Problem>> =
+            places.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();
+        results.into_iter().filter_map(|result| result.map_err(|problem| problems.push(problem)).ok()).collect()
+    }
+
     pub(super) fn copy(&self, place: Located) -> Result<Copy, Problem> {
         let Self { env, notes, wanted } = self;
         let path = Arc::clone(&place.path);

@@ -11,7 +11,7 @@ use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
 
-use super::reader::{Notes, Reader, read_copies};
+use super::reader::{Notes, Reader};
 use super::siblings::{add_hashed_evidence, add_project_evidence};
 use super::{Places, Scan, Wanted, group, look_at_launch_dirs};
 use crate::session::packed::{Packed, Packer};
@@ -99,7 +99,8 @@ impl Places {
             places = others;
             shelf.read(held, env, &notes, wanted, &watcher, &mut loose, &say);
         }
-        loose.extend(read_copies(env, rest, &notes, wanted, &mut shelf.problems, &watcher));
+        let reader = Reader { env, notes: &notes, wanted };
+        loose.extend(reader.copies(rest, &mut shelf.problems, &watcher));
         notes.forget_copies();
         shelf.read(places, env, &notes, wanted, &watcher, &mut loose, &say);
         add_project_evidence(env, &mut loose, &shelf.packed, &[], &notes, wanted, &watcher);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
 
-use super::reader::{Notes, read_copies};
+use super::reader::{Notes, Reader};
 use super::{Wanted, locate, shelf};
 use crate::agent::{self, Depth};
 use crate::session::evidence::ProjectDirs;
@@ -49,7 +49,7 @@ pub(super) fn add_project_evidence(
         .collect();
     watcher.begin(siblings.len());
     // A sibling that cannot be read gives no evidence; that is all it means here.
-    let siblings = read_copies(env, siblings, notes, Wanted::GLANCE, &mut Vec::new(), watcher);
+    let siblings = Reader { env, notes, wanted: Wanted::GLANCE }.copies(siblings, &mut Vec::new(), watcher);
     siblings.iter().for_each(|copy| dirs.note(copy));
 
     copies.par_iter_mut().filter(|copy| lacks(copy)).for_each(|copy| {
@@ -81,7 +81,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Copy], packed: &[Pack
     watcher.begin(others.len());
     let notes = Notes::of(env, &others, &[], false, &mut Vec::new());
     // What cannot be read names no directory; that is all it means here.
-    let others = read_copies(env, others, &notes, Wanted::GLANCE, &mut Vec::new(), watcher);
+    let others = Reader { env, notes: &notes, wanted: Wanted::GLANCE }.copies(others, &mut Vec::new(), watcher);
     // Another session may have worked further down.
     let recorded = copies.iter().chain(&others).flat_map(Copy::directories);
     let packed = shelf::dirs_of(packed);
