@@ -1,6 +1,7 @@
 //! `rejoin search`
 
 use std::borrow::Cow;
+use std::io;
 use std::ops::ControlFlow;
 
 use crate::archive::Archive;
@@ -134,8 +135,7 @@ impl Search<'_> {
         ui: &mut Ui,
     ) -> anyhow::Result<Exit> {
         let Self { args, pattern, short, env, .. } = self;
-        let form = if args.count { Form::Counts } else { Form::Messages };
-        let (format, styles) = (Format::from(args.format), ui.styles);
+        let format = Format::from(args.format);
         let limit = args.limit.unwrap_or(usize::MAX);
         let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
         if format == Format::Ndjson {
@@ -156,15 +156,8 @@ impl Search<'_> {
                     Some(_) if count >= limit => beyond += 1,
                     Some(one) => {
                         count += 1;
-                        match (format, short) {
-                            (Format::Json, _) => matches.push(one),
-                            (Format::Ndjson, _) => render::ndjson(ui.data(), &one)?,
-                            (Format::Table, Some(short)) => {
-                                render::text(ui.data(), env, &styles, short.get(&one.session), &one, form)?;
-                            }
-                            (Format::Table, None) if args.sessions => render::name(ui.data(), &one)?,
-                            (Format::Table, None) => render::lines(ui.data(), &one, form)?,
-                        }
+                        self.print(&one, ui)?;
+                        matches.extend(Some(one).filter(|_| format == Format::Json));
                     }
                 }
             }
@@ -202,6 +195,21 @@ impl Search<'_> {
             }
         }
         Ok(Exit::Ok)
+    }
+
+    /// Prints what was found in one session, where it is not part of one document.
+    fn print(&self, one: &Match<'_>, ui: &mut Ui) -> io::Result<()> {
+        let form = if self.args.count { Form::Counts } else { Form::Messages };
+        let styles = ui.styles;
+        match (Format::from(self.args.format), &self.short) {
+            (Format::Json, _) => Ok(()),
+            (Format::Ndjson, _) => render::ndjson(ui.data(), one),
+            (Format::Table, Some(short)) => {
+                render::text(ui.data(), self.env, &styles, short.get(&one.session), one, form)
+            }
+            (Format::Table, None) if self.args.sessions => render::name(ui.data(), one),
+            (Format::Table, None) => render::lines(ui.data(), one, form),
+        }
     }
 
     fn one<'s>(&self, session: Cow<'s, Session>) -> Result<Match<'s>, Problem> {
