@@ -196,9 +196,9 @@ impl<'a> Record<'a> {
         says_something.then(id)
     }
 
-    /// Returns whether it tells the model, if it is one that does: all but the last reply need not.
+    /// Returns whether it tells the model, if it is of a sort that does.
     pub(crate) fn knows_model(&self) -> bool {
-        self.model.is_text() || self.message.bytes().is_some() || !self.kind.is("assistant")
+        self.model.is_text() || !self.kind.is("assistant")
     }
 
     /// Returns the model that answered; the program's own made-up replies have none.
