@@ -4,7 +4,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
-use crate::format::shell;
+use crate::format::command_line;
 
 /// What can be missing, the command where that matters, what shows what there is of it, and what that is.
 const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
@@ -24,20 +24,11 @@ pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
         .filter(|_| error.kind() == ErrorKind::MissingRequiredArgument)
         .find(|(name, of, ..)| is_missing(name) && of.is_none_or(|command| command == meant.get_name()));
     let Some((_, _, list, what)) = shown_by else { return };
-    let shows = format!("`rejoin {list}{}` shows {what}", home(words));
+    let shows = command_line::all_in_home_of(&format!("`rejoin {list}` shows {what}"), words);
     let takes_all = meant.get_arguments().any(|argument| argument.get_long() == Some("every"));
     let tips = [Some(shows), takes_all.then(|| "`--every` takes all of them".to_owned())];
     let tips = tips.into_iter().flatten().map(StyledStr::from).collect();
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
-}
-
-/// Returns the option that names the home, if there is one among the words, so that the command looks there too.
-fn home(words: &[String]) -> String {
-    let mut values = words.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix("--home")? {
-        "" => words.get(at + 1).map(String::as_str),
-        rest => rest.strip_prefix('='),
-    });
-    values.next().map(|home| format!(" --home {}", shell::word(home))).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -55,8 +46,7 @@ mod tests {
             ("restore", &["`rejoin list --archived` shows the sessions in the archive"]),
             ("trash restore", &["`rejoin trash list` shows the entries"]),
             ("trash purge", &["`rejoin undo --list` shows the runs", "`--every` takes all of them"]),
-            ("--home=/a delete", &["`rejoin list --home /a` shows the sessions"]),
-            ("delete --home $x", &["`rejoin list --home '$x'` shows the sessions"]),
+            ("delete --home /a", &["`rejoin --home /a list` shows the sessions"]),
             ("search", &[]),
             ("delete --nonsense", &[]),
         ] {

@@ -1,6 +1,9 @@
 //! Commands for what a person types next: this very one once more, and all of them where this run looks.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use crate::format::shell;
 use crate::system::env::{Elsewhere, Env};
@@ -54,6 +57,22 @@ pub(crate) fn all_in_home<'t>(text: &'t str, elsewhere: &Elsewhere) -> Cow<'t, s
     Cow::Owned(parts.join("`"))
 }
 
+/// Does the same for a run of which only the words are known.
+pub(crate) fn all_in_home_of(text: &str, words: &[String]) -> String {
+    let value = |option| value_of(words, option).map(OsStr::to_owned);
+    let host = value("--host").map(|host| host.to_string_lossy().into_owned());
+    all_in_home(text, &Elsewhere { home: value("--home").map(PathBuf::from), host }).into_owned()
+}
+
+/// Returns the value of an option among the words of a command, whether it stands behind it or in the same word.
+pub(crate) fn value_of<'w>(words: &'w [impl AsRef<OsStr>], option: &str) -> Option<&'w OsStr> {
+    words.iter().enumerate().find_map(|(at, word)| match word.as_ref().as_bytes().strip_prefix(option.as_bytes())? {
+        [] => words.get(at + 1).map(AsRef::as_ref),
+        [b'=', value @ ..] => Some(OsStr::from_bytes(value)),
+        _ => None,
+    })
+}
+
 /// Has a command act where this run looks: one of this program on the host that is asked, and in the home that was named,
 /// unless it names one; another one in a shell of that host.
 pub(crate) fn in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, str> {
@@ -95,6 +114,21 @@ mod tests {
         assert_eq!(again(&env, &["--json"], &[]), "rejoin resume --prompt --json a");
         env.words = ["delete", "a", "--apply=7"].map(str::to_owned).to_vec();
         assert_eq!(again(&env, &["--apply="], &["--dry-run"]), "rejoin delete a --dry-run");
+    }
+
+    #[test]
+    fn commands_are_for_the_home_and_the_host_that_the_words_name() {
+        for (line, expected) in [
+            ("delete", "`rejoin list`"),
+            ("delete --homes /a", "`rejoin list`"),
+            ("delete --home", "`rejoin list`"),
+            ("--home=/a delete", "`rejoin --home /a list`"),
+            ("delete --home $x", "`rejoin --home '$x' list`"),
+            ("delete --host=mac", "`rejoin --host mac list`"),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(all_in_home_of("`rejoin list`", &words), expected, "{line}");
+        }
     }
 
     #[test]

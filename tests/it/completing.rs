@@ -96,6 +96,9 @@ fn what_is_named_is_of_the_home_that_the_line_is_about() {
     let words = ["--", "rejoin", "--home", home.to_str().expect("a path"), "show", "0"];
     let ask = |index: &str| world.with("COMPLETE", "bash").with("_CLAP_COMPLETE_INDEX", index).rejoin(words);
     assert_eq!(ask("4").code(0).stdout(), id(7));
+    let home = format!("--home={}", home.display());
+    let ask = world.with("COMPLETE", "bash").with("_CLAP_COMPLETE_INDEX", "3");
+    assert_eq!(ask.rejoin(["--", "rejoin", &home, "show", "0"]).code(0).stdout(), id(7));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use clap_complete::{CompleteEnv, CompletionCandidate};
 use crate::cli::Cli;
 use crate::commands::config;
 use crate::error::Exit;
+use crate::format::command_line::value_of;
 use crate::system::env::Env;
 
 /// The shells that can be completed in.
@@ -50,7 +51,7 @@ struct Line {
 
 impl Line {
     fn of(args: &[OsString]) -> Self {
-        let home = args.iter().position(|arg| arg == "--home").and_then(|at| args.get(at + 1)).map(PathBuf::from);
+        let home = value_of(args, "--home").map(PathBuf::from);
         Self { home, is_archived: args.iter().any(|arg| arg == "--archived") }
     }
 

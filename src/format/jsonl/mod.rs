@@ -95,7 +95,7 @@ impl Jsonl {
         self.len == 0
     }
 
-    /// Returns what [`Jsonl::from_start`] has looked at: lines, and most often the beginning of another one.
+    /// Returns what [`Jsonl::lines_forward`] has looked at: lines, and most often the beginning of another one.
     pub(crate) fn beginning(&self) -> &[u8] {
         &self.head
     }
