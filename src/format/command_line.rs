@@ -57,7 +57,7 @@ pub(crate) fn all_in_home<'t>(text: &'t str, elsewhere: &Elsewhere) -> Cow<'t, s
     Cow::Owned(parts.join("`"))
 }
 
-/// Does the same for a run of which only the words are known.
+/// Does the same for a run that is known by its words alone.
 pub(crate) fn all_in_home_of(text: &str, words: &[String]) -> String {
     let value = |option| value_of(words, option).map(OsStr::to_owned);
     let host = value("--host").map(|host| host.to_string_lossy().into_owned());
