@@ -376,6 +376,8 @@ fn an_agent_that_appends_while_the_fix_runs_loses_nothing() {
                 let Ok(mut file) = std::fs::File::options().append(true).open(&copy) else { break };
                 writeln!(file, "{{\"type\":\"noted\",\"n\":{written}}}").expect("a line");
                 written += 1;
+                // Often enough to meet every step of a run, and not so often that most of the run is reading it.
+                std::thread::sleep(std::time::Duration::from_micros(100));
             }
             written
         })

@@ -204,6 +204,8 @@ fn a_database_that_is_written_all_the_time_is_listed_a_hundred_times_without_hol
             while !is_done.load(Ordering::Relaxed) {
                 write(rounds);
                 rounds += 1;
+                // No agent writes faster than this.
+                std::thread::sleep(Duration::from_millis(1));
             }
             rounds
         });

@@ -297,7 +297,8 @@ impl Call<'_> {
     /// Runs the program under `strace` with these expressions, and returns what that noted, too.
     pub(crate) fn under_strace(self, expressions: &[&str], args: &[&str]) -> (Answer, String) {
         let log = self.world.root().join("strace.log");
-        let fixed = ["-f", "-y", "-qq", "-s", "300", "-o", log.to_str().expect("a path in UTF-8")];
+        // Only the calls that are asked for stop the program: a fifth of the time.
+        let fixed = ["-f", "--seccomp-bpf", "-y", "-qq", "-s", "300", "-o", log.to_str().expect("a path in UTF-8")];
         let expressions = expressions.iter().flat_map(|expression| ["-e", expression]);
         let program = [env!("CARGO_BIN_EXE_rejoin")];
         let all: Vec<&str> = fixed.into_iter().chain(expressions).chain(program).chain(args.iter().copied()).collect();

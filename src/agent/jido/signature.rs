@@ -9,6 +9,7 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
+use pbkdf2::{Algorithm, Params, pbkdf2_hmac_with_params};
 use sha2::Sha256;
 
 use crate::agent::jido::encoder::{Encoder, MAX_DEPTH, MAX_KEYS};
@@ -17,7 +18,10 @@ use crate::agent::jido::records::{LoadError, document, string, walk};
 /// The salts that JidoCode is built with: the one of its configuration first, then the default of its code.
 pub const APP_SALTS: [&str; 2] = ["jido_code_session_v1_2025", "jido_code_session_v1"];
 
-const ROUNDS: u32 = 100_000;
+const ROUNDS: Params = match Params::new(100_000) {
+    Ok(rounds) => rounds,
+    Err(_) => panic!("the key derivation takes this number of rounds"),
+};
 
 /// A key that signs sessions; it belongs to one machine under one host name.
 #[derive(Clone)]
@@ -34,7 +38,10 @@ impl fmt::Debug for Key {
 /// This takes a noticeable fraction of a second, so derive a key once for all files.
 pub fn derive_key(app_salt: &str, machine_secret: &str, hostname: &str) -> Key {
     let salt = [app_salt, machine_secret, hostname].concat();
-    Key(pbkdf2::pbkdf2_hmac_array::<Sha256, 32>(app_salt.as_bytes(), salt.as_bytes(), ROUNDS))
+    let mut key = [0; 32];
+    // Its generic relatives would be compiled with this crate, in a debug build without optimisation: twenty times slower.
+    pbkdf2_hmac_with_params(app_salt.as_bytes(), salt.as_bytes(), Algorithm::Pbkdf2Sha256, ROUNDS, &mut key);
+    Key(key)
 }
 
 /// What a signature says about a file.
