@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use memchr::{memchr3_iter, memmem};
 
 use super::search::Needle;
-use crate::system::fsio;
+use crate::system::fsio::{self, Buffer, PAGE};
 
 /// How much is looked at in one go.
 const WINDOW: usize = 128 * 1024;
@@ -97,22 +97,23 @@ impl Probe {
         // What a window cuts is seen again in the next one.
         let kept = self.run.len().max(ESCAPE.len() + 2) - 1;
         let length = usize::try_from(metadata.len()).unwrap_or(WINDOW);
-        let mut window = vec![0; length.saturating_add(1).min(WINDOW) + kept];
-        let mut filled = 0;
+        let before = kept.next_multiple_of(PAGE);
+        let mut window = Buffer::new(before + length.saturating_add(1).min(WINDOW));
+        let mut start = before;
         loop {
-            match file.read(&mut window[filled..]) {
+            let end = match file.read(&mut window[before..]) {
                 Ok(0) => return false,
-                Ok(count) => filled += count,
+                Ok(count) => before + count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) => return true,
-            }
-            let seen = &window[..filled];
+            };
+            let seen = &window[start..end];
             if self.is_in(seen) || has_escaped(seen) {
                 return true;
             }
-            let rest = filled.min(kept);
-            window.copy_within(filled - rest..filled, 0);
-            filled = rest;
+            let rest = seen.len().min(kept);
+            start = before - rest;
+            window.copy_within(end - rest..end, start);
         }
     }
 

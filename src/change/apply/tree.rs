@@ -7,7 +7,7 @@ use std::io;
 use std::vec::IntoIter;
 
 use crate::system::disk::{At, Descent, Disk, For, Handle, look_if_present};
-use crate::system::fsio::{Kind, Look};
+use crate::system::fsio::{Buffer, Kind, Look};
 use crate::system::stamp::each_below;
 
 /// So much of a file is held at once.
@@ -66,7 +66,7 @@ fn copy_leaf(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Resu
 
 fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Result<()> {
     let (source, target) = (disk.open(from, For::Reading)?, disk.open(to, For::New)?);
-    let (mut piece, mut offset) = (vec![0; PIECE], 0);
+    let (mut piece, mut offset) = (Buffer::new(PIECE), 0);
     loop {
         let count = disk.read_at(&source, &mut piece, offset)?;
         if count == 0 {
@@ -150,7 +150,7 @@ fn is_same_leaf(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<Optio
 
 fn has_same_bytes(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> {
     let (one, other) = (disk.open(one, For::Reading)?, disk.open(other, For::Reading)?);
-    let (mut ours, mut theirs, mut offset) = (vec![0; PIECE], vec![0; PIECE], 0);
+    let (mut ours, mut theirs, mut offset) = (Buffer::new(PIECE), Buffer::new(PIECE), 0);
     loop {
         let count = read_whole(disk, &one, &mut ours, offset)?;
         if count != read_whole(disk, &other, &mut theirs, offset)? || ours[..count] != theirs[..count] {

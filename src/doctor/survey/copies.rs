@@ -68,7 +68,7 @@ fn is_beginning_of(a: &Path, b: &Path) -> bool {
     if our.len() > their.len() {
         return false;
     }
-    let (mut one, mut two) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    let (mut one, mut two) = (fsio::Buffer::new(64 * 1024), fsio::Buffer::new(64 * 1024));
     let mut left = our.len();
     while left > 0 {
         let part = usize::try_from(left).unwrap_or(usize::MAX).min(one.len());

@@ -1,6 +1,6 @@
 //! A whole file, one line at a time, in the memory of one line.
 
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use super::unpacked::Source;
 use super::{Jsonl, MAX_LINE};
 use crate::error::PathError;
 use crate::session::{Message, Role};
+use crate::system::fsio::BufReader;
 
 /// Shows each line of a file until `see` breaks; `None` stands for one that is too long to look into.
 ///

@@ -11,6 +11,7 @@ mod lines;
 #[cfg(test)]
 mod tests;
 mod unpacked;
+mod window;
 
 use std::fs::File;
 use std::io;
@@ -18,13 +19,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use memchr::{memchr, memmem, memrchr};
-use rustix::buffer::spare_capacity;
-use rustix::io::Errno;
 
 use crate::error::PathError;
 use crate::system::fsio;
 pub(crate) use lines::{Line, Lines, each_line, each_line_with, each_message, too_long};
 use unpacked::{Source, Unpacked};
+use window::Window;
 
 /// The first look from either end, unless more of the end is wanted.
 const FIRST_WINDOW: usize = 8 * 1024;
@@ -50,7 +50,7 @@ pub(crate) struct Jsonl {
     end: u64,
     modified: Option<Timestamp>,
     changed: Option<Timestamp>,
-    head: Vec<u8>,
+    head: Window,
     tail: usize,
 }
 
@@ -67,7 +67,7 @@ impl Jsonl {
             unpacked = Some(ends);
         }
         let path = path.to_owned();
-        Ok(Self { path, file, unpacked, len, end, modified, changed, head: Vec::new(), tail: FIRST_WINDOW })
+        Ok(Self { path, file, unpacked, len, end, modified, changed, head: Window::default(), tail: FIRST_WINDOW })
     }
 
     /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
@@ -164,7 +164,7 @@ impl Jsonl {
         let mut width = self.tail;
         let mut is_ended = window.last() == Some(&b'\n');
         if is_ended {
-            window.pop();
+            window.truncate(window.len() - 1);
         }
         loop {
             while let Some(newline) = memrchr(b'\n', &window) {
@@ -187,8 +187,9 @@ impl Jsonl {
             // Only the line that the old window cut is kept; what was shown is not held on to.
             width = (width * GROWTH).min(LAST_WINDOW);
             let earlier = start.saturating_sub(width as u64);
-            let mut longer = self.read_range(earlier, start)?;
-            longer.append(&mut window);
+            let mut longer = Window::new(self.in_memory(start - earlier)? + window.len(), earlier);
+            self.read_onto(&mut longer, earlier, start)?;
+            longer.extend(&window);
             (window, start) = (longer, earlier);
         }
     }
@@ -235,7 +236,7 @@ impl Jsonl {
 
     /// Returns the bytes of a line that [`Lines`] showed before; fewer when the file shrank since.
     pub(crate) fn again(&self, start: u64, length: usize) -> Result<Vec<u8>, PathError> {
-        self.read_range(start, start.saturating_add(length as u64))
+        Ok(self.read_range(start, start.saturating_add(length as u64))?.to_vec())
     }
 
     fn is_cut(&self) -> bool {
@@ -243,12 +244,11 @@ impl Jsonl {
     }
 
     fn grow_head(&mut self, wanted: usize) -> Result<(), PathError> {
-        let end = (wanted as u64).min(self.end);
-        let mut head = std::mem::take(&mut self.head);
-        let before = head.len();
-        let read = self.read_onto(&mut head, before as u64, end);
-        self.head = head;
-        read?;
+        let (before, end) = (self.head.len(), (wanted as u64).min(self.end));
+        let mut longer = Window::new(self.in_memory(end)?, 0);
+        longer.extend(&self.head);
+        self.read_onto(&mut longer, before as u64, end)?;
+        self.head = longer;
         if self.head.len() == before {
             // The file shrank while it was read: what is there is all there is.
             self.end = before as u64;
@@ -256,33 +256,21 @@ impl Jsonl {
         Ok(())
     }
 
-    fn read_range(&self, start: u64, end: u64) -> Result<Vec<u8>, PathError> {
-        let mut bytes = Vec::new();
-        self.read_onto(&mut bytes, start, end)?;
-        Ok(bytes)
+    fn read_range(&self, start: u64, end: u64) -> Result<Window, PathError> {
+        let mut window = Window::new(self.in_memory(end.saturating_sub(start))?, start);
+        self.read_onto(&mut window, start, end)?;
+        Ok(window)
     }
 
     /// Adds a range to what is there; fewer bytes when the file shrank.
-    fn read_onto(&self, bytes: &mut Vec<u8>, start: u64, end: u64) -> Result<(), PathError> {
-        if let Some(unpacked) = &self.unpacked {
-            bytes.extend_from_slice(unpacked.range(start, end));
-            return Ok(());
-        }
-        let length = self.in_memory(end.saturating_sub(start))?;
-        let (before, wanted) = (bytes.len(), bytes.len() + length);
-        bytes.reserve_exact(length);
-        while bytes.len() < wanted {
-            let at = start + (bytes.len() - before) as u64;
-            // Memory that is about to be filled need not be cleared first.
-            match rustix::io::pread(&self.file, spare_capacity(bytes), at) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(self.fail(error.into())),
+    fn read_onto(&self, window: &mut Window, start: u64, end: u64) -> Result<(), PathError> {
+        match &self.unpacked {
+            Some(unpacked) => window.extend(unpacked.range(start, end)),
+            None => {
+                let length = self.in_memory(end.saturating_sub(start))?;
+                window.read(&self.file, start, length).map_err(|error| self.fail(error))?;
             }
         }
-        // There may be room for more than was asked for.
-        bytes.truncate(wanted);
         Ok(())
     }
 }

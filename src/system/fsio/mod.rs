@@ -1,6 +1,7 @@
 //! The file operations that everything else builds on: opening without surprises, bounded reading, and
 //! the one atomic replacement that keeps mode, owner and times.
 
+mod buffer;
 mod extended;
 mod look;
 mod owner;
@@ -18,6 +19,7 @@ use rustix::io::Errno;
 
 use crate::error::PathError;
 
+pub(crate) use buffer::{BufReader, Buffer, PAGE};
 pub(crate) use extended::copy_extended;
 pub(crate) use look::{Kind, Look};
 pub(crate) use owner::{inherit_owner, make_dir, make_dirs};
@@ -26,6 +28,8 @@ pub(crate) use sync::sync;
 
 /// The bit of a mode that lets the owner read (`S_IRUSR`, the same everywhere; its type is not).
 const OWNER_READS: u32 = 0o400;
+/// How much of a file is read at a time.
+const PIECE: usize = 64 * 1024;
 
 /// Opens a regular file for reading; anything else is refused without blocking or following.
 ///
@@ -77,13 +81,23 @@ pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, PathError
 }
 
 /// Reads a file that [`open_regular`] opened as [`read_bounded`] does.
-pub(crate) fn read_opened(file: File, metadata: &Metadata, path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
+pub(crate) fn read_opened(mut file: File, metadata: &Metadata, path: &Path, limit: u64) -> Result<Vec<u8>, PathError> {
     if metadata.len() > limit {
         return Err(PathError::new("read", path, io::Error::other(format!("it is larger than {limit} bytes"))));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
+    let failed = |error| PathError::new("read", path, error);
+    let length = usize::try_from(metadata.len()).map_err(|error| failed(io::Error::other(error)))?;
+    let (mut bytes, mut piece) = (Vec::with_capacity(length), Buffer::new(length.min(PIECE)));
     // Its length is known, so its end needs no further read; what is appended later is not wanted.
-    file.take(metadata.len()).read_to_end(&mut bytes).map_err(|error| PathError::new("read", path, error))?;
+    while bytes.len() < length {
+        let wanted = piece.len().min(length - bytes.len());
+        match file.read(&mut piece[..wanted]) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(&piece[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
     Ok(bytes)
 }
 

@@ -23,7 +23,7 @@ use crate::change::plan::change::{Contents, Step};
 use crate::format::edit::Edit;
 use crate::format::text::hex;
 use crate::system::disk::{self, At, Disk, For, Handle, Times, look_if_present};
-use crate::system::fsio::Look;
+use crate::system::fsio::{Buffer, Look};
 use crate::system::stamp::{self, Stamp};
 
 pub(super) use revert::StepState;
@@ -170,7 +170,7 @@ fn each_piece_of(
     see: &mut dyn FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let file = disk.open(at, For::Reading)?;
-    let (mut piece, mut offset) = (vec![0; PIECE], range.start);
+    let (mut piece, mut offset) = (Buffer::new(PIECE), range.start);
     while offset < range.end {
         let wanted = usize::try_from(range.end - offset).unwrap_or(PIECE).min(PIECE);
         let count = disk.read_at(&file, &mut piece[..wanted], offset)?;
