@@ -68,3 +68,35 @@ impl Deref for Window {
         &self.buffer[self.start..self.end]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_lie_as_far_into_their_page_as_in_the_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("transcript");
+        let contents: Vec<u8> = (0..60_000_u32).map(|n| n.to_le_bytes()[usize::from(n % 3 == 0)]).collect();
+        crate::system::fsio::replace(&path, &contents).expect("a file");
+        let (file, _) = crate::system::fsio::open_regular(&path).expect("a file");
+        for (offset, length) in [(0, 8192), (1, 5000), (4096, 10), (4095, 40_000), (50_000, 20_000)] {
+            let mut window = Window::new(length, offset);
+            window.read(&file, offset, length).expect("bytes");
+            let start = usize::try_from(offset).expect("a small number");
+            assert_eq!(*window, contents[start..contents.len().min(start + length)]);
+            assert_eq!(window.as_ptr().addr() % PAGE, start % PAGE);
+        }
+    }
+
+    #[test]
+    fn what_follows_is_added_and_the_end_taken_off() {
+        let mut window = Window::new(3, 5000);
+        window.extend(b"abc");
+        window.extend(&[b'd'; 40_000]);
+        window.truncate(5);
+        assert_eq!(*window, *b"abcdd");
+        window.truncate(9);
+        assert_eq!(window.len(), 5);
+    }
+}
