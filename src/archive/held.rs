@@ -70,7 +70,7 @@ fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &Node>) -> bool {
 pub(crate) fn file_digest(path: &Path) -> io::Result<(u64, String)> {
     let (mut file, _) = fsio::open_regular(path).map_err(|error| io::Error::other(error.reason()))?;
     let mut digest = Sha256::new();
-    let mut buffer = fsio::Buffer::new(64 * 1024);
+    let mut buffer = fsio::Buffer::new(fsio::PIECE);
     let mut bytes = 0;
     loop {
         let count = io::Read::read(&mut file, &mut buffer)?;

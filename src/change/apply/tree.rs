@@ -7,11 +7,8 @@ use std::io;
 use std::vec::IntoIter;
 
 use crate::system::disk::{At, Descent, Disk, For, Handle, look_if_present};
-use crate::system::fsio::{Buffer, Kind, Look};
+use crate::system::fsio::{Buffer, Kind, Look, PIECE};
 use crate::system::stamp::each_below;
-
-/// So much of a file is held at once.
-const PIECE: usize = 64 * 1024;
 
 fn refused() -> io::Error {
     io::Error::other("it is neither a file nor a directory")

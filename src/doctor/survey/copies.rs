@@ -10,7 +10,7 @@ use crate::agent::upkeep::Fold;
 use crate::agent::{self, Agent};
 use crate::scan::Scan;
 use crate::session::{Copy, Session};
-use crate::system::fsio;
+use crate::system::fsio::{self, Buffer, PIECE};
 
 /// What is known of one further copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ fn is_beginning_of(a: &Path, b: &Path) -> bool {
     if our.len() > their.len() {
         return false;
     }
-    let (mut one, mut two) = (fsio::Buffer::new(64 * 1024), fsio::Buffer::new(64 * 1024));
+    let (mut one, mut two) = (Buffer::new(PIECE), Buffer::new(PIECE));
     let mut left = our.len();
     while left > 0 {
         let part = usize::try_from(left).unwrap_or(usize::MAX).min(one.len());

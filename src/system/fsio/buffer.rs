@@ -12,6 +12,8 @@ use std::ops::{Deref, DerefMut};
 
 /// What is a page everywhere; where pages are larger, places in them agree all the more.
 pub(crate) const PAGE: usize = 4096;
+/// How much of a file is held at once where it is read piece by piece.
+pub(crate) const PIECE: usize = 64 * 1024;
 /// Memory comes in multiples of this, so that one piece does for many lengths.
 const UNIT: usize = 16 * 1024;
 /// The longest piece that is kept to be used again, and how many of them a thread keeps.

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use crate::error::PathError;
 
-pub(crate) use buffer::{BufReader, Buffer, PAGE};
+pub(crate) use buffer::{BufReader, Buffer, PAGE, PIECE};
 pub(crate) use extended::copy_extended;
 pub(crate) use look::{Kind, Look};
 pub(crate) use owner::{inherit_owner, make_dir, make_dirs};
@@ -28,8 +28,6 @@ pub(crate) use sync::sync;
 
 /// The bit of a mode that lets the owner read (`S_IRUSR`, the same everywhere; its type is not).
 const OWNER_READS: u32 = 0o400;
-/// How much of a file is read at a time.
-const PIECE: usize = 64 * 1024;
 
 /// Opens a regular file for reading; anything else is refused without blocking or following.
 ///

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::{Event, ItemRecord, StepRecord, VERSION};
 use crate::error::PathError;
 use crate::system::disk::{At, Disk, For, Handle, Times};
+use crate::system::fsio::{Buffer, PIECE};
 
 /// How far an item came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +188,7 @@ struct Version {
 
 /// Shows every line that came to its end, with its number, from 1.
 fn each_line(disk: &dyn Disk, file: &Handle, mut see: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
-    let (mut rest, mut piece, mut offset, mut number) = (Vec::new(), vec![0; 64 * 1024], 0, 0);
+    let (mut rest, mut piece, mut offset, mut number) = (Vec::new(), Buffer::new(PIECE), 0, 0);
     loop {
         let count = disk.read_at(file, &mut piece, offset)?;
         if count == 0 {

@@ -23,13 +23,10 @@ use crate::change::plan::change::{Contents, Step};
 use crate::format::edit::Edit;
 use crate::format::text::hex;
 use crate::system::disk::{self, At, Disk, For, Handle, Times, look_if_present};
-use crate::system::fsio::{Buffer, Look};
+use crate::system::fsio::{Buffer, Look, PIECE};
 use crate::system::stamp::{self, Stamp};
 
 pub(super) use revert::StepState;
-
-/// So much of a file is held at once.
-const PIECE: usize = 64 * 1024;
 
 /// Why a step was not done.
 #[derive(Debug, thiserror::Error)]
