@@ -129,7 +129,7 @@ pub(crate) fn prepared(change: &Change) -> (World, BTreeSet<Vec<u8>>) {
 
 /// Returns whether this machine lets a test inject faults.
 pub(crate) fn has_strace() -> bool {
-    let probe = ["-qq", "-e", "trace=mkdirat", "-e", "inject=mkdirat:error=EIO", "true"];
+    let probe = ["-f", "--seccomp-bpf", "-qq", "-e", "trace=mkdirat", "-e", "inject=mkdirat:error=EIO", "true"];
     let is_there =
         std::process::Command::new("strace").args(probe).output().is_ok_and(|answer| answer.status.success());
     if !is_there {

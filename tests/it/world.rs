@@ -297,7 +297,7 @@ impl Call<'_> {
     /// Runs the program under `strace` with these expressions, and returns what that noted, too.
     pub(crate) fn under_strace(self, expressions: &[&str], args: &[&str]) -> (Answer, String) {
         let log = self.world.root().join("strace.log");
-        // Only the calls that are asked for stop the program: a fifth of the time.
+        // Only the calls that are asked for stop the program, so it takes half the time.
         let fixed = ["-f", "--seccomp-bpf", "-y", "-qq", "-s", "300", "-o", log.to_str().expect("a path in UTF-8")];
         let expressions = expressions.iter().flat_map(|expression| ["-e", expression]);
         let program = [env!("CARGO_BIN_EXE_rejoin")];
