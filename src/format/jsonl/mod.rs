@@ -125,15 +125,16 @@ impl Jsonl {
     pub(crate) fn lines_forward(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
         let mut start = 0;
         loop {
-            while let Some(length) = memchr(b'\n', &self.head[start..]) {
-                let line = &self.head[start..start + length];
+            let head: &[u8] = &self.head;
+            while let Some(length) = memchr(b'\n', &head[start..]) {
+                let line = &head[start..start + length];
                 start += length + 1;
                 if !line.is_empty() && see(line) {
                     return Ok(false);
                 }
             }
-            if self.head.len() as u64 >= self.end {
-                let rest = &self.head[start..];
+            if head.len() as u64 >= self.end {
+                let rest = &head[start..];
                 return Ok(rest.is_empty() || !see(rest));
             }
             if self.head.len() >= LAST_WINDOW {
@@ -162,22 +163,23 @@ impl Jsonl {
             (self.read_range(start, self.end)?, start)
         };
         let mut width = self.tail;
-        let mut is_ended = window.last() == Some(&b'\n');
+        let mut rest: &[u8] = &window;
+        let mut is_ended = rest.ends_with(b"\n");
         if is_ended {
-            window.truncate(window.len() - 1);
+            rest = &rest[..rest.len() - 1];
         }
         loop {
-            while let Some(newline) = memrchr(b'\n', &window) {
-                let line = &window[newline + 1..];
+            while let Some(newline) = memrchr(b'\n', rest) {
+                let line = &rest[newline + 1..];
                 if !line.is_empty() && see(line, is_ended) {
                     return Ok(());
                 }
-                window.truncate(newline);
+                rest = &rest[..newline];
                 is_ended = true;
             }
             if start == 0 {
-                if !window.is_empty() {
-                    see(&window, is_ended);
+                if !rest.is_empty() {
+                    see(rest, is_ended);
                 }
                 return Ok(());
             }
@@ -187,10 +189,11 @@ impl Jsonl {
             // Only the line that the old window cut is kept; what was shown is not held on to.
             width = (width * GROWTH).min(LAST_WINDOW);
             let earlier = start.saturating_sub(width as u64);
-            let mut longer = Window::new(self.in_memory(start - earlier)? + window.len(), earlier);
+            let mut longer = Window::new(self.in_memory(start - earlier)? + rest.len(), earlier);
             self.read_onto(&mut longer, earlier, start)?;
-            longer.extend(&window);
+            longer.extend(rest);
             (window, start) = (longer, earlier);
+            rest = &window;
         }
     }
 

@@ -4,6 +4,7 @@
 //! parser has the say. Nobody reads the texts that are passed over, so a record with anything wrong inside of one is found by
 //! [`members`], and is a bad line to whoever reads all of it, or looks with [`sound_members`].
 
+mod quotes;
 mod values;
 
 use std::borrow::Cow;
@@ -14,7 +15,8 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::format::json::{Flag, Text, text_in};
-use values::{Texts, blank, blank_before, name, plain_before, string_before, token, token_before, value};
+use quotes::{Quotes, QuotesBack, Texts};
+use values::{blank, blank_before, name, plain_before, string_before, token, token_before, value};
 
 /// A value as it stands in a record, read when somebody asks for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -155,18 +157,7 @@ pub(crate) fn single_members<'a, const N: usize>(bytes: &'a [u8], names: [&str; 
 /// Shows each member of an object in which a parser finds nothing wrong that passes over all values; `None` where it takes
 /// one to know.
 pub(crate) fn sound_members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
-    (!has_controls(bytes)).then(|| members_with(bytes, Texts::Sound, see))?
-}
-
-/// Returns whether there is a character that no text may have, eight bytes at a time.
-fn has_controls(bytes: &[u8]) -> bool {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    let (words, rest) = bytes.as_chunks();
-    let found = words.iter().fold(0, |found, word| {
-        let word = u64::from_ne_bytes(*word);
-        found | word.wrapping_sub(ONES * u64::from(b' ')) & !word
-    });
-    found & ONES << 7 != 0 || rest.iter().any(|byte| *byte < b' ')
+    members_with(bytes, Texts::Sound, see)
 }
 
 fn members_with<'a>(bytes: &'a [u8], texts: Texts, mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
@@ -174,12 +165,13 @@ fn members_with<'a>(bytes: &'a [u8], texts: Texts, mut see: impl FnMut(&'a [u8],
     if token(bytes, at, b'}').is_some_and(|end| blank(bytes, end) == bytes.len()) {
         return Some(());
     }
+    let mut quotes = Quotes::new(bytes, texts);
     loop {
-        let (name, start) = name(bytes, at)?;
+        let (name, start) = name(bytes, at, &mut quotes)?;
         if texts == Texts::Sound && !name.is_ascii() {
             return None;
         }
-        let end = value(bytes, start, texts)?;
+        let end = value(bytes, start, &mut quotes)?;
         see(name, Raw(Some(&bytes[start..end])));
         match token(bytes, end, b',') {
             Some(next) => at = next,
@@ -194,9 +186,10 @@ pub(crate) fn elements<'a>(bytes: &'a [u8], mut see: impl FnMut(Raw<'a>)) -> Opt
     if token(bytes, at, b']').is_some_and(|end| blank(bytes, end) == bytes.len()) {
         return Some(());
     }
+    let mut quotes = Quotes::new(bytes, Texts::Ends);
     loop {
         let start = blank(bytes, at);
-        let end = value(bytes, start, Texts::Ends)?;
+        let end = value(bytes, start, &mut quotes)?;
         see(Raw(Some(&bytes[start..end])));
         match token(bytes, end, b',') {
             Some(next) => at = next,
@@ -225,15 +218,16 @@ pub(crate) fn last_members<'a>(
     mut see: impl FnMut(&'a [u8], Raw<'a>) -> ControlFlow<()>,
 ) -> Option<()> {
     let mut stop = bytes.len();
+    let mut quotes = QuotesBack::new(bytes);
     loop {
         stop = blank_before(bytes, stop);
         let start = match bytes[..stop].last()? {
             b'}' | b']' => return Some(()),
-            b'"' => string_before(bytes, stop)?,
+            b'"' => string_before(bytes, stop, &mut quotes)?,
             _ => plain_before(bytes, stop)?,
         };
         let name_stop = blank_before(bytes, token_before(bytes, start, b':')?);
-        let name_start = string_before(bytes, name_stop)?;
+        let name_start = string_before(bytes, name_stop, &mut quotes)?;
         if see(&bytes[name_start + 1..name_stop - 1], Raw(Some(&bytes[start..stop]))).is_break() {
             return Some(());
         }
@@ -255,12 +249,13 @@ pub(crate) fn member_near_start<'a>(bytes: &'a [u8], name: &str) -> Raw<'a> {
 /// Shows the members of an object before the first list or object in it; returns the name of that, and the bytes from there on.
 fn start<'a>(bytes: &'a [u8], see: &mut impl FnMut(&'a [u8], Raw<'a>)) -> Option<(&'a [u8], &'a [u8])> {
     let mut at = token(bytes, 0, b'{')?;
+    let mut quotes = Quotes::new(bytes, Texts::Ends);
     loop {
-        let (name, start) = name(bytes, at)?;
+        let (name, start) = name(bytes, at, &mut quotes)?;
         if matches!(bytes.get(start), Some(b'{' | b'[')) {
             return Some((name, &bytes[start..]));
         }
-        let end = value(bytes, start, Texts::Ends)?;
+        let end = value(bytes, start, &mut quotes)?;
         see(name, Raw(Some(&bytes[start..end])));
         at = token(bytes, end, b',')?;
     }

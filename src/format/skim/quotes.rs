@@ -1,0 +1,250 @@
+//! Where the quotes of some JSON are, from its start on or from its end back, and whether its texts are sound.
+
+use memchr::{memchr, memrchr};
+use wide::u8x16;
+
+/// How many bytes are looked at together, a bit for each.
+const PIECE: usize = u64::BITS as usize;
+
+/// How closely texts are looked at that are passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// For their end.
+    Ends,
+    /// For whatever a parser would not accept in them.
+    Sound,
+}
+
+/// The quotes from the first on, but for those that stand for themselves in a string. Most strings are ids, times and short
+/// names, so that several end in one piece.
+pub(super) struct Quotes<'a> {
+    bytes: &'a [u8],
+    texts: Texts,
+    /// Where the piece begins that is looked at, and where it ends.
+    start: usize,
+    end: usize,
+    /// The quotes in it that were not shown yet.
+    quotes: u64,
+    backslashes: u64,
+    /// Whether a backslash at its end belongs to the byte behind it.
+    is_next_escaped: bool,
+}
+
+impl<'a> Quotes<'a> {
+    pub(super) fn new(bytes: &'a [u8], texts: Texts) -> Self {
+        Self { bytes, texts, start: 0, end: 0, quotes: 0, backslashes: 0, is_next_escaped: false }
+    }
+
+    /// Returns where the next one is; `None` as well behind what is wrong with a text.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<usize> {
+        if self.quotes == 0 {
+            self.look_on()?;
+        }
+        let at = self.start + self.quotes.trailing_zeros() as usize;
+        self.quotes &= self.quotes - 1;
+        Some(at)
+    }
+
+    /// Returns whether a backslash stands between two places, and the later one is that of the quote that was shown last.
+    #[inline(always)]
+    pub(super) fn has_backslash(&self, from: usize, to: usize) -> bool {
+        match from.checked_sub(self.start) {
+            Some(from) => self.backslashes & ((1 << (to - self.start)) - 1) >> from << from != 0,
+            None => memchr(b'\\', &self.bytes[from..to]).is_some(),
+        }
+    }
+
+    #[inline(never)]
+    fn look_on(&mut self) -> Option<()> {
+        self.look_at(self.end)?;
+        while self.quotes == 0 {
+            let mut next = self.end;
+            if self.texts == Texts::Ends {
+                next += memchr(b'"', self.bytes.get(next..)?)?;
+                self.is_next_escaped = is_escaped(self.bytes, next);
+            }
+            self.look_at(next)?;
+        }
+        Some(())
+    }
+
+    fn look_at(&mut self, start: usize) -> Option<()> {
+        let rest = self.bytes.get(start..).filter(|rest| !rest.is_empty())?;
+        (self.start, self.end) = (start, start + PIECE);
+        match rest.first_chunk() {
+            Some(piece) => self.mark(piece),
+            None => self.mark(&padded(rest, 0)),
+        }
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, piece: &[u8; PIECE]) -> Option<()> {
+        self.backslashes = marked(piece, |part| part.simd_eq(u8x16::splat(b'\\')));
+        let escaped = self.escaped();
+        self.quotes = marked(piece, |part| part.simd_eq(u8x16::splat(b'"'))) & !escaped;
+        // What no text may have is less than a blank.
+        let controls = |part: u8x16| part.min(u8x16::splat(b' ' - 1)).simd_eq(part);
+        let is_sound = || marked(piece, controls) == 0 && (escaped == 0 || self.are_escapes(escaped));
+        if self.texts == Texts::Sound && !is_sound() {
+            // Nothing is shown from there on.
+            (self.quotes, self.end) = (0, usize::MAX);
+            return None;
+        }
+        Some(())
+    }
+
+    /// Sets the bit of each byte that stands behind a backslash that stands for no other.
+    #[inline(always)]
+    fn escaped(&mut self) -> u64 {
+        const EVEN: u64 = u64::MAX / 3;
+        let carried = u64::from(self.is_next_escaped);
+        // Each second one in a row is escaped itself. Adding up carries from the first one of a row to the bit behind its last.
+        let backslashes = self.backslashes & !carried;
+        let behind = backslashes << 1 | carried;
+        let odd_starts = backslashes & !EVEN & !behind;
+        let (sum, is_next_escaped) = odd_starts.overflowing_add(backslashes);
+        self.is_next_escaped = is_next_escaped;
+        (EVEN ^ sum << 1) & behind
+    }
+
+    /// Returns whether each of these bytes makes an escape with the backslash before it that a parser passes over.
+    fn are_escapes(&self, mut escaped: u64) -> bool {
+        while escaped != 0 {
+            let at = self.start + escaped.trailing_zeros() as usize;
+            escaped &= escaped - 1;
+            let is_known = match self.bytes.get(at..) {
+                Some([b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..]) => true,
+                Some([b'u', a, b, c, d, ..]) => [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()),
+                _ => false,
+            };
+            if !is_known {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// The quotes from the last one back.
+pub(super) struct QuotesBack<'a> {
+    bytes: &'a [u8],
+    /// Where the piece ends that is looked at, and where it begins.
+    end: usize,
+    start: usize,
+    /// The quotes in it that were not shown yet; the last one is the highest bit.
+    quotes: u64,
+}
+
+impl<'a> QuotesBack<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, end: bytes.len(), start: bytes.len(), quotes: 0 }
+    }
+
+    /// Returns where the one before is, escaped or not.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<usize> {
+        if self.quotes == 0 {
+            self.look_back()?;
+        }
+        let from_end = self.quotes.leading_zeros() as usize;
+        self.quotes ^= 1 << (PIECE - 1) >> from_end;
+        Some(self.end - 1 - from_end)
+    }
+
+    /// Returns where the one before is that begins a string.
+    #[inline(always)]
+    pub(super) fn next_start(&mut self) -> Option<usize> {
+        let at = self.next()?;
+        let follows_backslash = self.bytes.get(at.wrapping_sub(1)) == Some(&b'\\');
+        if follows_backslash { self.start_from(at) } else { Some(at) }
+    }
+
+    fn start_from(&mut self, mut at: usize) -> Option<usize> {
+        while is_escaped(self.bytes, at) {
+            at = self.next()?;
+        }
+        Some(at)
+    }
+
+    #[inline(never)]
+    fn look_back(&mut self) -> Option<()> {
+        self.look_before(self.start);
+        if self.quotes == 0 {
+            let before = memrchr(b'"', &self.bytes[..self.start])?;
+            self.look_before(before + 1);
+        }
+        Some(())
+    }
+
+    fn look_before(&mut self, end: usize) {
+        let before = &self.bytes[..end];
+        (self.end, self.start) = (end, end.saturating_sub(PIECE));
+        let quotes = |piece: &[u8; PIECE]| marked(piece, |part| part.simd_eq(u8x16::splat(b'"')));
+        self.quotes = before.last_chunk().map_or_else(|| quotes(&padded(before, PIECE - end)), quotes);
+    }
+}
+
+/// Makes a whole piece of fewer bytes.
+#[inline(never)]
+fn padded(bytes: &[u8], start: usize) -> [u8; PIECE] {
+    let mut piece = [b' '; PIECE];
+    piece[start..start + bytes.len()].copy_from_slice(bytes);
+    piece
+}
+
+/// Sets the bit of each byte that is marked in its part.
+#[inline(always)]
+fn marked(piece: &[u8; PIECE], mark: impl Fn(u8x16) -> u8x16) -> u64 {
+    let (parts, _) = piece.as_chunks();
+    let bits = |part: usize| u64::from(mark(u8x16::new(parts[part])).to_bitmask());
+    // A loop would not be unrolled where the program is made small.
+    bits(0) | bits(1) << 16 | bits(2) << 32 | bits(3) << 48
+}
+
+/// Returns whether a quote stands for itself in a string.
+fn is_escaped(bytes: &[u8], quote: usize) -> bool {
+    bytes[..quote].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_quote_is_shown_in_both_directions(
+            parts in prop::collection::vec((0..200_usize, r#"["\\\\n]{1,3}"#), 0..12),
+            rest in 0..200_usize,
+        ) {
+            let text: String = parts.iter().map(|(blanks, marks)| " ".repeat(*blanks) + marks).collect();
+            let text = text + &" ".repeat(rest);
+            let bytes = text.as_bytes();
+            let all: Vec<usize> = text.match_indices('"').map(|(at, _)| at).collect();
+            let expected: Vec<usize> = all.iter().copied().filter(|at| !is_escaped(bytes, *at)).collect();
+            let mut quotes = Quotes::new(bytes, Texts::Ends);
+            let mut last = 0;
+            for at in &expected {
+                prop_assert_eq!(quotes.next(), Some(*at));
+                for from in [last, at.saturating_sub(3), at.saturating_sub(60).max(last), *at] {
+                    prop_assert_eq!(quotes.has_backslash(from, *at), text[from..*at].contains('\\'), "{} {}", from, at);
+                }
+                last = *at;
+            }
+            prop_assert_eq!(quotes.next(), None);
+            // A backslash before a blank is no escape.
+            let mut sound = Quotes::new(bytes, Texts::Sound);
+            let shown: Vec<usize> = std::iter::from_fn(|| sound.next()).collect();
+            prop_assert!(expected.starts_with(&shown));
+            prop_assert!(shown.len() == expected.len() || text.replace(r"\\", "").contains(r"\ "));
+            let mut back = QuotesBack::new(bytes);
+            let shown: Vec<usize> = std::iter::from_fn(|| back.next()).collect();
+            prop_assert!(shown.iter().rev().eq(&all));
+            let mut back = QuotesBack::new(bytes);
+            let starts: Vec<usize> = std::iter::from_fn(|| back.next_start()).collect();
+            prop_assert!(starts.iter().rev().eq(&expected));
+        }
+    }
+}
