@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use smallvec::SmallVec;
 
 use super::json::{list, member, texts_in};
 use super::skim::{self, Raw};
@@ -31,11 +32,7 @@ pub(crate) enum Block<'a> {
     Other,
 }
 
-impl<'a> Block<'a> {
-    fn of_text(text: Raw<'a>) -> Self {
-        text.lenient_text().into_inner().map_or(Self::Other, Self::Text)
-    }
-
+impl Block<'_> {
     /// Returns whether the block says or calls something.
     pub(crate) fn says_something(&self) -> bool {
         match self {
@@ -57,9 +54,10 @@ impl<'a> Block<'a> {
     }
 }
 
+/// The members of a block that are read.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawBlock<'a> {
+pub(crate) struct RawBlock<'a> {
     #[serde(rename = "type")]
     kind: Raw<'a>,
     text: Raw<'a>,
@@ -69,7 +67,7 @@ struct RawBlock<'a> {
     content: Raw<'a>,
 }
 
-/// The members of a block that are read.
+/// Their names.
 const OF_BLOCK: [&str; 6] = ["type", "text", "name", "input", "arguments", "content"];
 
 impl<'a> RawBlock<'a> {
@@ -84,38 +82,85 @@ impl<'a> RawBlock<'a> {
 
 /// Splits a content value into its blocks; what cannot be read counts as nothing.
 pub(crate) fn blocks<'a>(content: impl Into<Raw<'a>>) -> Vec<Block<'a>> {
-    let content = content.into();
+    let mut blocks = Vec::new();
+    each_unread(content.into(), |block| blocks.push(block.read()));
+    blocks
+}
+
+/// Splits a content value into its blocks and leaves what calls and results say for whoever asks for it.
+pub(crate) fn unread_blocks<'a>(content: impl Into<Raw<'a>>) -> SmallVec<[Unread<'a>; 1]> {
+    let mut blocks = SmallVec::new();
+    each_unread(content.into(), |block| blocks.push(block));
+    blocks
+}
+
+fn each_unread<'a>(content: Raw<'a>, mut see: impl FnMut(Unread<'a>)) {
     match content.bytes() {
-        Some([b'"', ..]) => content.lenient_text().into_inner().map(Block::Text).into_iter().collect(),
+        Some([b'"', ..]) => content.lenient_text().into_inner().map(Unread::Text).into_iter().for_each(see),
         Some(list @ [b'[', ..]) => {
-            let mut blocks = Vec::new();
-            match skim::elements(list, |raw| blocks.push(block(raw))) {
-                Some(()) => blocks,
-                None => content.read::<Vec<Raw<'_>>>().into_iter().map(block).collect(),
+            // A list with anything wrong in it has no blocks.
+            let mut blocks: SmallVec<[Raw<'a>; 8]> = SmallVec::new();
+            match skim::elements(list, |raw| blocks.push(raw)) {
+                Some(()) => blocks.into_iter().map(Unread::of).for_each(see),
+                None => content.read::<Vec<Raw<'_>>>().into_iter().map(Unread::of).for_each(&mut see),
             }
         }
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
-fn block(raw: Raw<'_>) -> Block<'_> {
-    if raw.is_text() {
-        return Block::of_text(raw);
+/// A block whose texts nobody has read yet.
+pub(crate) enum Unread<'a> {
+    /// A text that stands for itself.
+    Text(Cow<'a, str>),
+    /// Any other one.
+    Block(Sort, RawBlock<'a>),
+}
+
+impl<'a> Unread<'a> {
+    fn of(raw: Raw<'a>) -> Self {
+        if raw.is_text() {
+            return raw.lenient_text().into_inner().map_or(Self::Block(Sort::Other, RawBlock::default()), Self::Text);
+        }
+        let block = RawBlock::of(raw);
+        Self::Block(block.kind.lenient_text().get().map_or(Sort::Other, Sort::of), block)
     }
-    let block = RawBlock::of(raw);
-    match block.kind.lenient_text().get().map_or(Sort::Other, Sort::of) {
-        Sort::Text => Block::of_text(block.text),
-        Sort::ToolCall => Block::ToolCall {
-            name: block.name.lenient_text().get().unwrap_or("tool").to_owned(),
-            arguments: block.input.source().or_else(|| block.arguments.source()).unwrap_or_default().into_owned(),
-        },
-        Sort::ToolResult => Block::ToolResult(plain_text(block.content)),
-        Sort::Other => Block::Other,
+
+    fn read(self) -> Block<'a> {
+        match self {
+            Self::Text(text) => Block::Text(text),
+            Self::Block(Sort::Text, block) => block.text.lenient_text().into_inner().map_or(Block::Other, Block::Text),
+            Self::Block(Sort::ToolCall, block) => Block::ToolCall {
+                name: block.name.lenient_text().get().unwrap_or("tool").to_owned(),
+                arguments: block.input.source().or_else(|| block.arguments.source()).unwrap_or_default().into_owned(),
+            },
+            Self::Block(Sort::ToolResult, block) => Block::ToolResult(plain_text(block.content)),
+            Self::Block(Sort::Other, _) => Block::Other,
+        }
+    }
+
+    /// Returns whether it is what a tool answered.
+    pub(crate) fn is_result(&self) -> bool {
+        matches!(self, Self::Block(Sort::ToolResult, _))
+    }
+
+    /// Returns its text, if it is one.
+    pub(crate) fn into_text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Block(Sort::Text, block) => block.text.lenient_text().into_inner(),
+            Self::Block(..) => None,
+        }
+    }
+
+    /// Does what [`Block::says_something`] does.
+    pub(crate) fn says_something(self) -> bool {
+        matches!(self, Self::Block(Sort::ToolCall, _)) || self.into_text().is_some_and(|text| !text.trim().is_empty())
     }
 }
 
 /// What sort of block it is, as its `type` says.
-enum Sort {
+pub(crate) enum Sort {
     Text,
     ToolCall,
     ToolResult,

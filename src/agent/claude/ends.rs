@@ -112,7 +112,7 @@ struct Latest {
 
 impl Latest {
     fn note(&mut self, time: Raw<'_>) {
-        let text = time.bytes().unwrap_or_default();
+        let Some(text) = time.bytes() else { return };
         let is_usual = text.len() == USUAL_TIME && text[11] == b'T' && text.ends_with(b"Z\"");
         if is_usual && text <= &*self.text {
             return;

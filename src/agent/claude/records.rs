@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::format::content::{Block, blocks, count_blocks, is_injected};
+use crate::format::content::{Block, Unread, blocks, count_blocks, is_injected, unread_blocks};
 use crate::format::json::{Flag, Text};
 use crate::format::skim::{self, Raw};
 use crate::session::{Message, Role};
@@ -166,22 +166,17 @@ impl<'a> Record<'a> {
         if !is_typed {
             return None;
         }
-        let blocks = blocks(self.body().content);
-        if blocks.iter().any(|block| matches!(block, Block::ToolResult(_))) {
+        let blocks = unread_blocks(self.body().content);
+        if blocks.iter().any(Unread::is_result) {
             return None;
         }
-        let has_texts = blocks.iter().any(|block| matches!(block, Block::Text(_)));
-        let typed: Vec<&str> = blocks
-            .iter()
-            .filter_map(|block| match block {
-                Block::Text(text) if !is_injected(text, INJECTED) => Some(text.as_ref()),
-                _ => None,
-            })
-            .collect();
-        match typed.first() {
-            // The client puts prompts that were typed ahead into one record, a block each.
-            Some(first) => Some((*first).to_owned()),
-            None => (!has_texts && !blocks.is_empty()).then(String::new),
+        let has_blocks = !blocks.is_empty();
+        let mut texts = blocks.into_iter().filter_map(Unread::into_text).peekable();
+        let has_texts = texts.peek().is_some();
+        // The client puts prompts that were typed ahead into one record, a block each.
+        match texts.find(|text| !is_injected(text, INJECTED)) {
+            Some(first) => Some(first.into_owned()),
+            None => (!has_texts && has_blocks).then(String::new),
         }
     }
 
@@ -191,7 +186,7 @@ impl<'a> Record<'a> {
             return None;
         }
         let body = self.body();
-        let says_something = blocks(body.content).iter().any(Block::says_something);
+        let says_something = unread_blocks(body.content).into_iter().any(Unread::says_something);
         let id = || body.id.filled().or_else(|| self.uuid.filled()).unwrap_or_default();
         says_something.then(id)
     }

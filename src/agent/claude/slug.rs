@@ -13,6 +13,11 @@ pub(crate) fn slug(dir: &str) -> impl Iterator<Item = char> {
 
 /// Returns whether Claude Code files the sessions of a directory under this project.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
+    if dir.is_ascii() && dir.len() <= MAX_SLUG {
+        // Most are, and each byte is a unit.
+        let is_kept = |(kept, byte): (u8, u8)| kept == if byte.is_ascii_alphanumeric() { byte } else { b'-' };
+        return project.len() == dir.len() && project.bytes().zip(dir.bytes()).all(is_kept);
+    }
     let encoded = slug(dir);
     if dir.encode_utf16().count() <= MAX_SLUG {
         return encoded.eq(project.chars());
