@@ -1,10 +1,9 @@
 //! Reads copies in all threads, with the small files of each store, which are read once.
 
-use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashMapExt as _};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::Wanted;
@@ -16,7 +15,7 @@ use crate::system::watch::Watcher;
 
 /// The small files of each store, and what has moved, read once.
 pub(super) struct Notes {
-    stores: HashMap<PathBuf, StoreNotes>,
+    stores: HashMap<OsString, StoreNotes>,
     relocated: Relocated,
     /// What is known of a store without notes.
     nothing: StoreNotes,
@@ -38,7 +37,7 @@ impl Notes {
                 places.push(place);
             }
         }
-        let mut notes: HashMap<PathBuf, StoreNotes> = HashMap::new();
+        let mut notes: HashMap<OsString, StoreNotes> = HashMap::new();
         let found: Vec<(&OsStr, StoreNotes)> = by_root
             .into_par_iter()
             .filter_map(|(root, (store, places))| {
@@ -58,7 +57,7 @@ impl Notes {
 
     /// Returns whether a copy was read whole with the others of its file.
     pub(super) fn hold(&self, place: &Located) -> bool {
-        self.stores.get(&place.store.root).is_some_and(|notes| notes.copies.contains_key(&*place.path))
+        self.stores.get(place.store.root.as_os_str()).is_some_and(|notes| notes.copies.contains_key(&*place.path))
     }
 
     /// Returns whether any copy was.
@@ -67,7 +66,7 @@ impl Notes {
     }
 
     pub(super) fn forget_copies(&mut self) {
-        self.stores.values_mut().for_each(|notes| notes.copies = HashMap::new());
+        self.stores.values_mut().for_each(|notes| notes.copies = Default::default());
     }
 }
 
@@ -103,7 +102,7 @@ impl Reader<'_> {
     pub(super) fn copy(&self, place: Located) -> Result<Copy, Problem> {
         let Self { env, notes, wanted } = self;
         let path = Arc::clone(&place.path);
-        let store = notes.stores.get(&place.store.root).unwrap_or(&notes.nothing);
+        let store = notes.stores.get(place.store.root.as_os_str()).unwrap_or(&notes.nothing);
         let context = ReadContext { env, notes: store, depth: wanted.depth, sizes: wanted.sizes };
         let Some(agent) = agent::by_kind(place.agent()) else {
             return Err(Problem { path: path.to_path_buf(), reason: "no agent reads it".to_owned() });

@@ -1,12 +1,13 @@
 //! Sessions for a listing of very many: each is packed as soon as it was read, and unpacked when it is shown.
 
 use std::cmp::Ordering;
-use std::collections::hash_map::DefaultHasher;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::hash::{Hash as _, Hasher as _};
+use std::hash::BuildHasher as _;
 use std::path::Path;
 
+use foldhash::fast::FixedState;
+use foldhash::{HashMap, HashMapExt as _, HashSetExt as _};
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
@@ -120,10 +121,13 @@ impl Places {
     }
 }
 
+/// What tells ids apart.
+type Keys = foldhash::HashSet<u64>;
+
 /// Returns how many copies share their id with another, and what tells those that do not.
-fn several_of_one_id(places: &[Located]) -> (usize, HashSet<u64>) {
-    let mut single = HashSet::with_capacity(places.len());
-    let mut several: HashSet<u64> = HashSet::new();
+fn several_of_one_id(places: &[Located]) -> (usize, Keys) {
+    let mut single = Keys::with_capacity(places.len());
+    let mut several = Keys::new();
     for place in places {
         let key = key(place);
         if !single.insert(key) {
@@ -136,9 +140,7 @@ fn several_of_one_id(places: &[Located]) -> (usize, HashSet<u64>) {
 
 /// Tells the ids of all agents apart. Two of them may share a key; then they are only read together.
 fn key(place: &Located) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (place.agent(), &place.id).hash(&mut hasher);
-    hasher.finish()
+    FixedState::default().hash_one((place.agent(), &place.id))
 }
 
 impl<T: Send> Shelf<T> {

@@ -13,13 +13,14 @@ mod trailer;
 mod upkeep;
 mod usage;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ends::{Ends, TAIL};
+use foldhash::{HashSet, HashSetExt as _};
 use jiff::Timestamp;
 
 use super::upkeep::{CwdRecords, Link, Retention, Strays};
@@ -96,7 +97,7 @@ impl Agent for Claude {
 
     fn locate(&self, store: &Arc<Store>) -> Found {
         Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let mut side_dirs = HashSet::new();
+            let mut side_dirs: HashSet<String> = HashSet::new();
             let mut files = Vec::new();
             for (entry, kind) in found.entries(dir) {
                 let Ok(name) = entry.file_name().into_string() else { continue };

@@ -1,9 +1,10 @@
 //! The lines of a transcript: which are no records, which follow a record that is not there, how the last one ends.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::path::Path;
 
+use foldhash::fast::RandomState;
+use foldhash::{HashSet, HashSetExt as _};
 use memchr::memchr_iter;
 
 use crate::agent::Agent;
@@ -151,7 +152,7 @@ impl<'a> Chain<'a> {
     fn new(agent: &'a dyn Agent, is_subagent: bool) -> Self {
         Self {
             agent,
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             known: HashSet::new(),
             waiting: Vec::new(),
             is_complete: true,

@@ -1,10 +1,11 @@
 //! Packs places and sessions one after the other.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use jiff::Timestamp;
 
 use super::{Packed, Shared};
