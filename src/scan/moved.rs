@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -111,7 +112,7 @@ pub(crate) struct Checkouts {
     /// The directories that are known, and exist.
     known: BTreeSet<PathBuf>,
     /// What lies near a directory, looked at once.
-    near: RefCell<BTreeMap<PathBuf, Vec<PathBuf>>>,
+    near: RefCell<BTreeMap<PathBuf, Rc<Vec<PathBuf>>>>,
     /// The checkouts among that.
     checkouts_near: RefCell<BTreeMap<PathBuf, Near>>,
     /// How many packs may still be read.
@@ -191,11 +192,12 @@ impl Checkouts {
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
         let name = Path::new(missing.iter().next().unwrap_or_default());
         if name.iter().next().is_some() {
-            for dir in self.known.iter().filter(|dir| dir.as_path() != gone && dir.ends_with(missing) && dir.is_dir()) {
+            let ends_alike = |dir: &&PathBuf| ends_with(dir, missing) && dir.as_path() != gone;
+            for dir in self.known.iter().filter(ends_alike).filter(|dir| dir.is_dir()) {
                 add(dir, Why::NamedAndKnown);
             }
             let near = parent.map(|parent| self.near(parent)).unwrap_or_default();
-            for dir in near.iter().filter(|dir| dir.ends_with(name)) {
+            for dir in near.iter().filter(|dir| ends_with(dir, name)) {
                 let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
                 if below.is_dir() {
                     add(&below, Why::Named);
@@ -235,15 +237,16 @@ impl Checkouts {
     /// Returns the checkouts among what lies near.
     fn checkouts_near(&self, parent: &Path) -> Near {
         let look = || {
-            let checkouts = self.near(parent).into_iter().filter(|dir| !self.by_dir.contains_key(dir));
+            let near = self.near(parent);
+            let checkouts = near.iter().filter(|dir| !self.by_dir.contains_key(*dir));
             let checkouts = checkouts.filter(|dir| dir.join(".git").is_dir());
-            Rc::new(checkouts.map(|dir| (dir.clone(), Checkout::of(&dir))).collect())
+            Rc::new(checkouts.map(|dir| (dir.clone(), Checkout::of(dir))).collect())
         };
         Rc::clone(self.checkouts_near.borrow_mut().entry(parent.to_owned()).or_insert_with(look))
     }
 
     /// Lists the directories below one, a few levels deep and no more than some thousand entries; links are not followed.
-    fn near(&self, parent: &Path) -> Vec<PathBuf> {
+    fn near(&self, parent: &Path) -> Rc<Vec<PathBuf>> {
         let mut near = self.near.borrow_mut();
         let list = || {
             let is_wanted = |entry: &walkdir::DirEntry| {
@@ -253,9 +256,9 @@ impl Checkouts {
             };
             let entries = walkdir::WalkDir::new(parent).min_depth(1).max_depth(MAX_DEPTH).into_iter();
             let entries = entries.filter_entry(is_wanted).filter_map(Result::ok).take(MAX_NEAR);
-            entries.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path).collect()
+            Rc::new(entries.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path).collect())
         };
-        near.entry(parent.to_owned()).or_insert_with(list).clone()
+        Rc::clone(near.entry(parent.to_owned()).or_insert_with(list))
     }
 }
 
@@ -271,6 +274,15 @@ fn in_checkout(checkout: &Path, gone: &Path) -> PathBuf {
         }
     }
     checkout.to_owned()
+}
+
+/// Does what [`Path::ends_with`] does, and most often sees at once that it does not.
+fn ends_with(path: &Path, end: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let has_name = |name: &OsStr| bytes.ends_with(name.as_encoded_bytes());
+    // Slashes and dots at its end are no part of a path.
+    let may_end = end.file_name().is_none_or(has_name) || bytes.ends_with(b"/") || bytes.ends_with(b"/.");
+    may_end && path.ends_with(end)
 }
 
 /// Joins paths; with nothing a path would end in a slash.

@@ -169,9 +169,13 @@ impl Copy {
         let all = [&self.launch_dir, &self.start_dir, &self.last_dir]
             .map(|fact| fact.as_ref().map(|fact| fact.value.as_path()));
         let [launch, start, last] = all;
+        // Most often they are the same text, which is sooner seen than that they are the same path.
+        let is = |dir: &Path, other: Option<&Path>| {
+            other.is_some_and(|other| other.as_os_str() == dir.as_os_str() || other == dir)
+        };
         launch
             .into_iter()
-            .chain(start.filter(|dir| Some(*dir) != launch))
-            .chain(last.filter(|dir| Some(*dir) != launch && Some(*dir) != start))
+            .chain(start.filter(move |dir| !is(dir, launch)))
+            .chain(last.filter(move |dir| !is(dir, launch) && !is(dir, start)))
     }
 }

@@ -1,7 +1,10 @@
 //! Where sessions lie, and where they belong: projects and directories.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+use foldhash::HashSet;
 
 use crate::agent;
 use crate::doctor::check::{Finding, name, selector, word};
@@ -28,7 +31,7 @@ struct Dirs<'s> {
     /// By agent, store and project: the directories of the sessions that are filed right.
     of_projects: BTreeMap<(AgentKind, &'s Path, &'s str), BTreeSet<&'s Path>>,
     /// The launch directories that exist.
-    there: BTreeSet<&'s Path>,
+    there: HashSet<&'s OsStr>,
 }
 
 impl<'s> Dirs<'s> {
@@ -38,7 +41,7 @@ impl<'s> Dirs<'s> {
             of_projects.entry(project).or_default().insert(dir);
         }
         let there = survey.scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
-        Self { of_projects, there: there.filter_map(Session::launch_dir).collect() }
+        Self { of_projects, there: there.filter_map(Session::launch_dir).map(Path::as_os_str).collect() }
     }
 }
 
@@ -64,7 +67,7 @@ fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
     let only = of_project.filter(|of_project| of_project.len() == 1).and_then(BTreeSet::first);
     let finding = Finding::about(session, Code::MisfiledSession, Severity::Warning, evidence)
         .measured(format!("project {project}"), format!("the project of {}", dir.display()));
-    let finding = only.filter(|dir| dirs.there.contains(*dir)).into_iter().fold(finding, |finding, dir| {
+    let finding = only.filter(|dir| dirs.there.contains(dir.as_os_str())).into_iter().fold(finding, |finding, dir| {
         let command = format!("rejoin resume {} --in {}", selector(session), word(dir));
         finding.remedy(command, "resumes it where the others of its project are started")
     });

@@ -1,8 +1,11 @@
 //! What is left of launch directories that are gone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use foldhash::HashSet;
 
 use crate::launch::log;
 use crate::scan::Scan;
@@ -41,8 +44,9 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     if gone.is_empty() {
         return BTreeMap::new();
     }
-    let known: BTreeSet<&Path> = with_dir(true).flat_map(|session| session.copy().directories()).collect();
-    let checkouts = Checkouts::of(known.into_iter());
+    let known: HashSet<&OsStr> =
+        with_dir(true).flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect();
+    let checkouts = Checkouts::of(known.into_iter().map(Path::new));
     // A log that cannot be read leaves the other evidence.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };

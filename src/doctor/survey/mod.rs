@@ -200,15 +200,18 @@ impl Survey {
         self.resolved = shared.map(resolve).collect();
     }
 
-    /// Returns the launch directory of each session that is filed under it, with the project that it is filed in.
+    /// Returns the launch directories of the sessions that are filed under them, each once and with the project that they are
+    /// filed in, in no order.
     pub(crate) fn project_dirs(&self) -> impl Iterator<Item = ((AgentKind, &Path, &str), &Path)> {
-        self.scan.sessions.iter().filter_map(|session| {
+        let dirs = self.scan.sessions.iter().filter_map(|session| {
             let copy = session.copy();
             let project = copy.place.project.as_deref().filter(|_| copy.is_filed_right)?;
             let is_own = copy.kind != SessionKind::Subagent && copy.kind != SessionKind::Empty;
             let dir = session.launch_dir().filter(|_| is_own)?;
-            Some(((session.agent, copy.place.store.root.as_path(), project), dir))
-        })
+            Some((session.agent, copy.place.store.root.as_os_str(), project, dir.as_os_str()))
+        });
+        let dirs: foldhash::HashSet<_> = dirs.collect();
+        dirs.into_iter().map(|(agent, root, project, dir)| ((agent, Path::new(root), project), Path::new(dir)))
     }
 
     fn look_for_strays(&mut self, env: &Env) {
