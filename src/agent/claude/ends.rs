@@ -29,6 +29,7 @@ const MAX_RECORDS: u32 = 40;
 pub(super) struct Ends {
     created_at: Option<Timestamp>,
     first_cwd: Option<String>,
+    first_branch: Option<String>,
     session_id: Option<String>,
     forked_from: Option<String>,
     is_sidechain: bool,
@@ -44,7 +45,7 @@ pub(super) struct Ends {
     is_torn: bool,
     records_from_end: u32,
     bytes_from_end: usize,
-    /// How the last record ended that was read without its content.
+    /// How the first record ended that says where it was written, or the last that was read without its content.
     trailer: Trailer,
     pub(super) early: Titles,
     pub(super) late: Titles,
@@ -97,9 +98,9 @@ impl Titles {
     }
 
     /// Returns the title in the order of the picker (measured on 2.1.330).
-    pub(super) fn title(&self) -> Option<Fact<String>> {
-        let sources = [(&self.custom, "custom-title"), (&self.ai, "ai-title"), (&self.summary, "summary")];
-        sources.into_iter().find_map(|(title, source)| title.clone().map(|title| Fact::new(title, source)))
+    pub(super) fn into_title(self) -> Option<Fact<String>> {
+        let sources = [(self.custom, "custom-title"), (self.ai, "ai-title"), (self.summary, "summary")];
+        sources.into_iter().find_map(|(title, source)| Some(Fact::new(title?, source)))
     }
 }
 
@@ -107,30 +108,29 @@ impl Titles {
 #[derive(Default)]
 struct Latest {
     at: Option<Timestamp>,
-    text: Vec<u8>,
+    text: [u8; USUAL_TIME],
 }
 
 impl Latest {
     fn note(&mut self, time: Raw<'_>) {
         let Some(text) = time.bytes() else { return };
         let is_usual = text.len() == USUAL_TIME && text[11] == b'T' && text.ends_with(b"Z\"");
-        if is_usual && text <= &*self.text {
+        if is_usual && text <= &self.text[..] {
             return;
         }
         let at = time.text().and_then(|text| text.instant());
         if at > self.at {
             self.at = at;
-            self.text.clear();
-            if is_usual {
-                self.text.extend_from_slice(text);
-            }
+            self.text = text.try_into().ok().filter(|_| is_usual).unwrap_or_default();
         }
     }
 }
 
 impl Ends {
     pub(super) fn see_from_start(&mut self, line: &[u8]) {
-        if is_bulk(line) {
+        let kind = kind(line);
+        let is_known = kind == b"queue-operation" && self.created_at.is_some();
+        if is_known || is_bulk(kind) || tells_nothing(kind) {
             return;
         }
         let Some(record) = Record::of_line(line) else { return };
@@ -140,6 +140,9 @@ impl Ends {
             && let Some(cwd) = record.cwd.filled()
         {
             self.first_cwd = Some(cwd);
+            self.first_branch = record.git_branch.filled();
+            self.trailer.note(line, record.entrypoint);
+            self.trailer.is_first = true;
             self.is_sidechain = record.is_sidechain.0;
             self.session_id = record.session_id.filled();
         }
@@ -155,7 +158,12 @@ impl Ends {
 
     pub(super) fn see_from_end(&mut self, line: &[u8], is_ended: bool) {
         self.bytes_from_end += line.len();
-        if is_bulk(line) || (self.knows_end() && !is_title(line)) {
+        let kind = kind(line);
+        if is_bulk(kind) || (self.knows_end() && !is_title(line)) {
+            return;
+        }
+        if is_ended && tells_nothing(kind) {
+            self.records_from_end += 1;
             return;
         }
         let is_long = is_ended && line.len() > LONG;
@@ -165,6 +173,10 @@ impl Ends {
         {
             self.records_from_end += 1;
             self.newest.note(before.timestamp);
+            if self.trailer.is_first {
+                self.last_cwd = self.last_cwd.take().or_else(|| self.first_cwd.clone());
+                self.branch = self.branch.take().or_else(|| self.first_branch.clone());
+            }
             return;
         }
         let is_enough = |record: &Record<'_>| self.model.is_some() || record.knows_model();
@@ -230,8 +242,9 @@ impl Ends {
             copy.parent_id = self.forked_from;
         }
         copy.mark_if(self.is_torn, Health::TornTranscript);
-        let titles = self.late.or(self.early);
-        copy.title = titles.title();
+        let mut titles = self.late.or(self.early);
+        let relocated = titles.relocated.take();
+        copy.title = titles.into_title();
         copy.first_prompt =
             self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
         copy.start_dir = self.first_cwd.map(|dir| Fact::new(PathBuf::from(dir), "transcript"));
@@ -241,13 +254,34 @@ impl Ends {
         copy.active_at = self.newest.at.map(|at| Fact::new(at, "transcript"));
         copy.git_branch = self.branch.filter(|branch| branch != "HEAD").map(|branch| Fact::new(branch, "transcript"));
         copy.model = self.model.map(|model| Fact::new(model, "transcript"));
-        titles.relocated
+        relocated
     }
 }
 
-/// Tells a record that only repeats what was sent to the model; such records are most of a file's bytes.
-fn is_bulk(line: &[u8]) -> bool {
-    line.starts_with(br#"{"type":"api-request"#)
+/// Returns of what sort a record is that says it first, as those do that are no part of the conversation.
+fn kind(line: &[u8]) -> &[u8] {
+    let kind = line.strip_prefix(br#"{"type":""#).unwrap_or_default();
+    kind.split(|byte| *byte == b'"').next().unwrap_or_default()
+}
+
+/// Returns whether records of a sort only repeat what was sent to the model; such records are most of a file's bytes.
+fn is_bulk(kind: &[u8]) -> bool {
+    kind.starts_with(b"api-request")
+}
+
+/// Returns whether records of a sort tell nothing that is looked for, as most of the last ones do (2.1.330 and 2.1.197).
+fn tells_nothing(kind: &[u8]) -> bool {
+    const SORTS: [&[u8]; 8] = [
+        b"agent-name",
+        b"atis-latch",
+        b"cost-state",
+        b"file-history-snapshot",
+        b"last-prompt",
+        b"mode",
+        b"permission-mode",
+        b"tools-used",
+    ];
+    SORTS.contains(&kind)
 }
 
 /// Tells a record that may name or move the session by its first bytes, without parsing it.
@@ -293,8 +327,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_not_read_again_is_what_a_whole_look_would_find(lines in prop::collection::vec(record(), 1..12)) {
+        fn what_is_not_read_again_is_what_a_whole_look_would_find(
+            lines in prop::collection::vec(record(), 1..12),
+            starts: bool,
+        ) {
             let (mut quick, mut whole) = (Ends::default(), Ends::default());
+            if starts {
+                quick.see_from_start(lines[0].as_bytes());
+                whole.see_from_start(lines[0].as_bytes());
+            }
             for line in &lines {
                 quick.see_from_end(line.as_bytes(), true);
                 if !whole.knows_end() {

@@ -215,7 +215,7 @@ impl Agent for Claude {
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         // What lies between the two windows of a glance may name the session, or show how it was started.
-        copy.title = whole.late.title().or_else(|| copy.title.take());
+        copy.title = whole.late.into_title().or_else(|| copy.title.take());
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
             copy.kind = match (prompts + replies, whole.is_exec && !whole.is_interactive) {
                 (0, _) => SessionKind::Empty,

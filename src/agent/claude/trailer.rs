@@ -3,6 +3,8 @@
 
 use std::ops::ControlFlow;
 
+use memchr::{memchr, memchr3};
+
 use crate::format::skim::{self, Raw};
 
 /// How a trailer begins.
@@ -10,25 +12,38 @@ const FIRST: &[u8] = br#","entrypoint":"#;
 
 /// The end of a record, from the member that says what wrote it.
 #[derive(Default)]
-pub(super) struct Trailer(Vec<u8>);
+pub(super) struct Trailer {
+    bytes: Vec<u8>,
+    /// Whether it is that of the first record that says where it was written.
+    pub is_first: bool,
+}
 
 impl Trailer {
     /// Takes the end of a record that says at its end what wrote it, and where.
     pub(super) fn note(&mut self, line: &[u8], entrypoint: Raw<'_>) {
-        self.0.clear();
+        if self.ends(line).is_some() {
+            return;
+        }
+        self.bytes.clear();
+        self.is_first = false;
         let Some(at) = entrypoint.offset_in(line).and_then(|at| at.checked_sub(FIRST.len())) else { return };
         let (_, trailer) = line.split_at(at);
         // A bracket may belong to the content.
-        let is_flat = |members: &[u8]| !members.iter().any(|byte| matches!(byte, b'{' | b'}' | b'[' | b']'));
+        let is_flat = |members: &[u8]| memchr3(b'{', b'}', b'[', members).or_else(|| memchr(b']', members)).is_none();
         if trailer.starts_with(FIRST) && trailer.strip_suffix(b"}").is_some_and(is_flat) {
-            self.0.extend_from_slice(trailer);
+            self.bytes.extend_from_slice(trailer);
         }
+    }
+
+    /// Returns what stands before it in a record that ends in the same way.
+    fn ends<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
+        line.strip_suffix(&*self.bytes).filter(|_| !self.bytes.is_empty())
     }
 
     /// Reads what stands between the content and the trailer of a record that ends in the same way; `None` if it does not, or
     /// if its sort or its time is not there.
     pub(super) fn before<'l>(&self, line: &'l [u8]) -> Option<Before<'l>> {
-        let rest = line.strip_suffix(&*self.0).filter(|_| !self.0.is_empty())?;
+        let rest = self.ends(line)?;
         let [mut kind, mut timestamp] = [Raw::default(); 2];
         skim::last_members(rest, |name, value| {
             match name {

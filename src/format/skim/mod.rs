@@ -78,8 +78,12 @@ impl<'a> Raw<'a> {
     }
 
     /// Returns the text that it is, if it is one and not blank.
+    #[inline]
     pub(crate) fn filled(self) -> Option<String> {
-        self.0?;
+        self.0.and_then(|_| self.filled_text())
+    }
+
+    fn filled_text(self) -> Option<String> {
         self.text()?.filled().map(str::to_owned)
     }
 
@@ -87,7 +91,10 @@ impl<'a> Raw<'a> {
     pub(crate) fn is(self, text: &str) -> bool {
         match self.0 {
             Some([b'"', inner @ .., b'"']) if inner == text.as_bytes() => true,
-            Some([b'"', inner @ .., b'"']) if inner.contains(&b'\\') => self.lenient_text().get() == Some(text),
+            // An escape is longer than what it stands for.
+            Some([b'"', inner @ .., b'"']) if inner.len() > text.len() && inner.contains(&b'\\') => {
+                self.lenient_text().get() == Some(text)
+            }
             _ => false,
         }
     }
