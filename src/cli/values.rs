@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::format::text::is_harmless;
+use crate::format::shown::is_harmless;
 use crate::session::select::Selector;
 
 /// Reads an id, the beginning of one, or AGENT:ID.

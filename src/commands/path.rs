@@ -5,7 +5,7 @@ use std::io::Write as _;
 use crate::cli::PathArgs;
 use crate::commands::find;
 use crate::error::{Exit, Refusal};
-use crate::format::text;
+use crate::format::{shown, text};
 use crate::scan::Wanted;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
     let path = &session.copy().place.path;
     // Whoever reads this line takes it for the path itself, so it is that or nothing.
-    let line = path.to_str().filter(|path| text::is_harmless(path)).ok_or_else(|| {
+    let line = path.to_str().filter(|path| shown::is_harmless(path)).ok_or_else(|| {
         let message =
             format!("the path has characters that no line can hold: {}", text::field(&path.to_string_lossy()));
         Refusal::new(Exit::Failure, "path-not-text", message)

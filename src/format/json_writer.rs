@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::format::text;
+use crate::format::shown;
 
 /// A stream of JSON in which control characters, and marks that reorder or hide text, become escapes: they can stand
 /// in strings alone.
@@ -15,13 +15,13 @@ pub(crate) struct Harmless<W>(pub W);
 
 impl<W: Write> Write for Harmless<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if text::is_only_shown(bytes) {
+        if shown::is_only_shown(bytes) {
             return self.0.write(bytes);
         }
         let text = String::from_utf8_lossy(bytes);
         let mut rest = &*text;
         // The format itself escapes what comes before this character.
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\u{7f}' && text::is_hostile(*c)) {
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\u{7f}' && shown::is_hostile(*c)) {
             self.0.write_all(&rest.as_bytes()[..at])?;
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(self.0, "\\u{unit:04x}")?;

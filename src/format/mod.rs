@@ -14,6 +14,7 @@ pub(crate) mod nearly;
 pub(crate) mod parts;
 pub(crate) mod path_text;
 pub(crate) mod shell;
+pub(crate) mod shown;
 pub(crate) mod skim;
 pub(crate) mod sqlite;
 pub(crate) mod text;

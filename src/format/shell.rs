@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-use crate::format::text;
+use crate::format::shown;
 
 /// Quotes a word.
 pub(crate) fn word(word: &str) -> Cow<'_, str> {
@@ -46,7 +46,7 @@ pub(crate) fn word(word: &str) -> Cow<'_, str> {
 /// bytes that are not UTF-8.
 pub(crate) fn printable_word(word: &OsStr) -> Option<Cow<'_, str>> {
     let word = word.to_str()?;
-    let is_harmless = word.split(['\n', '\t']).all(text::is_harmless);
+    let is_harmless = word.split(['\n', '\t']).all(shown::is_harmless);
     is_harmless.then(|| self::word(word))
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn command(unset: &[&str], set: &BTreeMap<&'static str, OsString>, ar
 
 /// Quotes a word of any bytes on one line that holds no control character, for bash and zsh alone.
 pub(crate) fn bash_word(word: &OsStr) -> Cow<'_, str> {
-    if let Some(word) = word.to_str().filter(|word| text::is_harmless(word)) {
+    if let Some(word) = word.to_str().filter(|word| shown::is_harmless(word)) {
         return self::word(word);
     }
     let mut quoted = String::from("$'");
@@ -75,7 +75,7 @@ pub(crate) fn bash_word(word: &OsStr) -> Cow<'_, str> {
             let text = c.encode_utf8(&mut bytes);
             match c {
                 '\'' | '\\' => quoted.extend(['\\', c]),
-                _ if text::is_harmless(text) => quoted.push(c),
+                _ if shown::is_harmless(text) => quoted.push(c),
                 _ => octal(&mut quoted, text.as_bytes()),
             }
         }
@@ -261,7 +261,7 @@ mod tests {
         for name in UNPRINTABLE {
             assert_eq!(printable_word(OsStr::from_bytes(name)), None);
             let line = format!("/usr/bin/printf '%s|' {} end", bash_word(OsStr::from_bytes(name)));
-            assert!(text::is_harmless(&line), "{line}");
+            assert!(shown::is_harmless(&line), "{line}");
             for shell in SHELLS.into_iter().filter(|shell| ["bash", "zsh"].contains(&shell.0)) {
                 let Some(said) = read_by(shell, &line, dir.path()) else { continue };
                 assert_eq!(said, [name, b"|end|"].concat(), "{} read {line}", shell.0);

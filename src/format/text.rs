@@ -4,9 +4,13 @@
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
+use std::path::Path;
 
 use jiff::Timestamp;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use wide::u8x16;
+
+use super::shown::{is_hostile, printable_ascii};
 
 /// Writes bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -14,6 +18,12 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Returns a path as text, in which what is no UTF-8 is replaced.
+pub(crate) fn of_path(path: &Path) -> Cow<'_, str> {
+    // Nearly every path is UTF-8, which is sooner seen than it is searched for what is not.
+    path.to_str().map_or_else(|| path.to_string_lossy(), Cow::Borrowed)
 }
 
 /// Makes text safe for a terminal: what could command it, hide or reorder is shown as an escape; lines stay.
@@ -36,57 +46,12 @@ pub(crate) fn unbroken(text: &str) -> Cow<'_, str> {
     escape(text, is_hostile)
 }
 
-/// Returns whether text is one line that a terminal only shows.
-pub(crate) fn is_harmless(text: &str) -> bool {
-    !text.contains(is_hostile)
-}
-
-/// Returns whether bytes are text that a terminal only shows, lines and tabs among it.
-pub(crate) fn is_only_shown(bytes: &[u8]) -> bool {
-    let mut rest = &bytes[plain(bytes)..];
-    while !rest.is_empty() {
-        let beyond_ascii = rest.iter().take_while(|byte| **byte >= 0x80).count();
-        match std::str::from_utf8(&rest[..beyond_ascii]) {
-            Ok(text) if beyond_ascii > 0 && is_harmless(text) => {}
-            _ => return false,
-        }
-        rest = &rest[beyond_ascii..];
-        rest = &rest[plain(rest)..];
-    }
-    true
-}
-
-/// Returns how many bytes are printable ASCII, lines or tabs before the first that is not.
-fn plain(bytes: &[u8]) -> usize {
-    let is_plain = |byte: &u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
-    let (words, _) = bytes.as_chunks();
-    let mut at = 0;
-    for word in words {
-        if !is_printable(word) && !word.iter().all(is_plain) {
-            break;
-        }
-        at += 8;
-    }
-    at + bytes[at..].iter().take_while(|byte| is_plain(byte)).count()
-}
-
-/// Returns whether eight bytes are printable ASCII, by looking at all of them at once.
-fn is_printable(bytes: &[u8; 8]) -> bool {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGHEST: u64 = ONES << 7;
-    let word = u64::from_ne_bytes(*bytes);
-    // A borrow from a byte that is less, or equal, reaches its highest bit; only one that is found may disturb the next.
-    let is_below_blank = word.wrapping_sub(ONES * 0x20) & !word;
-    let without_delete = word ^ (ONES * 0x7f);
-    let is_delete = without_delete.wrapping_sub(ONES) & !without_delete;
-    (word | is_below_blank | is_delete) & HIGHEST == 0
-}
-
 /// Writes text as one field of a line: tabs, newlines and backslashes escaped, so that nothing is lost.
 pub(crate) fn field(text: &str) -> Cow<'_, str> {
     // Nearly all text is plain.
-    let (words, rest) = text.as_bytes().as_chunks();
-    let is_printable = words.iter().all(is_printable) && rest.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    let (pieces, rest) = text.as_bytes().as_chunks();
+    let is_printable = |piece: &[u8; 16]| printable_ascii(u8x16::new(*piece)).to_bitmask() & 0xffff == 0xffff;
+    let is_printable = pieces.iter().all(is_printable) && rest.iter().all(|byte| matches!(byte, b' '..=b'~'));
     if is_printable && !text.contains('\\') {
         return Cow::Borrowed(text);
     }
@@ -111,17 +76,6 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(safe)
-}
-
-/// Control characters, marks that reorder text, and characters of no width that make two texts look alike.
-pub(super) fn is_hostile(c: char) -> bool {
-    // Nearly all text is plain.
-    if matches!(c, ' '..='~') {
-        return false;
-    }
-    c.is_control()
-        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{061c}' | '\u{fff9}'..='\u{fffb}')
-        || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
 /// Cuts text to a width in columns, with an ellipsis where something is missing.

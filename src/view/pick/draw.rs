@@ -266,6 +266,7 @@ mod tests {
     use super::super::preview::Fact;
     use super::super::state::tests::{listed, said, typed};
     use super::*;
+    use crate::format::shown;
     use crate::session::{AgentKind, Role};
     use proptest::prelude::*;
 
@@ -426,7 +427,7 @@ mod tests {
                 prop_assert!(part.starts_with('[') && ["H", "K", "J", "h", "l", "m"].contains(&end), "{part:?}");
             }
             let own = |c: char| c == '\x1b';
-            prop_assert!(frame.chars().filter(|c| !own(*c)).all(|c| text::is_harmless(c.encode_utf8(&mut [0; 4]))));
+            prop_assert!(frame.chars().filter(|c| !own(*c)).all(|c| shown::is_harmless(c.encode_utf8(&mut [0; 4]))));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The line that is typed on.
 
-use crate::format::text;
+use crate::format::shown;
 
 /// More than this nobody types to find a session, in characters.
 const MAX: usize = 200;
@@ -33,7 +33,7 @@ impl Edit {
     pub(super) fn insert(&mut self, typed: &str) {
         let room = MAX.saturating_sub(self.text.chars().count());
         let harmless: String =
-            typed.chars().filter(|c| text::is_harmless(c.encode_utf8(&mut [0; 4]))).take(room).collect();
+            typed.chars().filter(|c| shown::is_harmless(c.encode_utf8(&mut [0; 4]))).take(room).collect();
         self.text.insert_str(self.cursor, &harmless);
         self.cursor += harmless.len();
     }

@@ -46,7 +46,7 @@ pub(super) fn value(field: Field, session: &Session) -> String {
         Field::Agent => session.agent.name().to_owned(),
         Field::Id => session.id.clone(),
         Field::Title => owned(session.label()),
-        Field::Dir => session.launch_dir().map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default(),
+        Field::Dir => session.launch_dir().map(|dir| text::of_path(dir).into_owned()).unwrap_or_default(),
         Field::Active => session.active_at().map(|at| at.to_string()).unwrap_or_default(),
         Field::Size => number(copy.size()),
         Field::Prompts => number(copy.prompts),
@@ -58,7 +58,7 @@ pub(super) fn value(field: Field, session: &Session) -> String {
         Field::Model => owned(copy.model.as_ref().map(|model| model.value.as_str())),
         Field::Branch => owned(copy.git_branch.as_ref().map(|branch| branch.value.as_str())),
         Field::Project => owned(copy.place.project.as_deref()),
-        Field::Path => copy.place.path.to_string_lossy().into_owned(),
+        Field::Path => text::of_path(&copy.place.path).into_owned(),
         Field::Copies => session.copies.len().to_string(),
     }
 }

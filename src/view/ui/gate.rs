@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::format::text;
+use crate::format::{shown, text};
 
 /// The colours and styles of this program and of clap; any other code came with foreign text.
 const OWN_CODES: [&str; 9] = ["", "0", "1", "2", "4", "31", "32", "33", "36"];
@@ -25,7 +25,7 @@ impl<W: Write> Gate<W> {
 
 impl<W: Write> Write for Gate<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if text::is_only_shown(bytes) {
+        if shown::is_only_shown(bytes) {
             // A part that was written could end inside of a character.
             return self.out.write_all(bytes).map(|()| bytes.len());
         }
@@ -40,7 +40,7 @@ impl<W: Write> Write for Gate<W> {
 
 /// Escapes everything that could command a terminal, except lines, tabs and, where they are wanted, own colours.
 pub(super) fn guarded(text: &str, has_colors: bool) -> Cow<'_, str> {
-    if text.split(['\n', '\t']).all(text::is_harmless) {
+    if text.split(['\n', '\t']).all(shown::is_harmless) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
@@ -111,11 +111,11 @@ mod tests {
                 [('~', true), ('é', true), ('日', true), ('\u{7f}', false), ('\r', false), ('\u{9b}', false)]
             {
                 let text = format!("{}{c}{}", "a".repeat(before), "\n".repeat(40));
-                assert_eq!(text::is_only_shown(text.as_bytes()), is_shown, "{before} {c:?}");
+                assert_eq!(shown::is_only_shown(text.as_bytes()), is_shown, "{before} {c:?}");
                 assert_eq!(through(&text, true) == text, is_shown);
             }
             let cut = [&b"a".repeat(before)[..], &"日".as_bytes()[..2]].concat();
-            assert!(!text::is_only_shown(&cut));
+            assert!(!shown::is_only_shown(&cut));
         }
     }
 

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::agent::command::Plan;
 use crate::error::{Candidate, Exit, Refusal};
 use crate::format::command_line::all_in_home;
+use crate::format::text;
 use crate::launch::log::Launch;
 use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
@@ -42,7 +43,7 @@ pub(crate) struct LaunchDirJson<'a> {
 impl<'a> LaunchDirJson<'a> {
     /// Names the source of a directory.
     pub(crate) fn new(dir: &'a Path, source: &'a str, exists: Option<bool>) -> Self {
-        Self { path: dir.to_string_lossy(), path_bytes_base64: path_bytes(dir), source, exists }
+        Self { path: text::of_path(dir), path_bytes_base64: path_bytes(dir), source, exists }
     }
 }
 
@@ -162,8 +163,8 @@ impl<'a> SessionJson<'a> {
                 .launch_dir
                 .as_ref()
                 .map(|fact| LaunchDirJson::new(&fact.value, fact.source, session.launch_dir_exists)),
-            start_dir: copy.start_dir.as_ref().map(|fact| fact.value.to_string_lossy()),
-            last_dir: copy.last_dir.as_ref().map(|fact| fact.value.to_string_lossy()),
+            start_dir: copy.start_dir.as_ref().map(|fact| text::of_path(&fact.value)),
+            last_dir: copy.last_dir.as_ref().map(|fact| text::of_path(&fact.value)),
             project: copy.place.project.as_deref(),
             created_at: copy.created_at.as_ref().map(|fact| fact.value),
             active_at: copy.active_at.as_ref().map(|fact| fact.value),
@@ -182,7 +183,7 @@ impl<'a> SessionJson<'a> {
                 .iter()
                 .enumerate()
                 .map(|(at, copy)| CopyJson {
-                    path: copy.place.path.to_string_lossy(),
+                    path: text::of_path(&copy.place.path),
                     path_bytes_base64: path_bytes(&copy.place.path),
                     project: copy.place.project.as_deref(),
                     chosen: at == 0 && session.choice.is_decided,
@@ -205,7 +206,7 @@ impl<'a> SessionJson<'a> {
 pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
     ResumeJson {
         argv: &plan.argv,
-        dir: plan.dir.as_ref().map(|dir| dir.to_string_lossy()),
+        dir: plan.dir.as_ref().map(|dir| text::of_path(dir)),
         dir_bytes_base64: plan.dir.as_deref().and_then(path_bytes),
         unset: &plan.unset,
         set: plan.set.iter().map(|(name, value)| (*name, value.to_string_lossy())).collect(),

@@ -1,0 +1,57 @@
+//! What a terminal only shows, and what commands it.
+
+use wide::u8x16;
+
+/// Control characters, marks that reorder text, and characters of no width that make two texts look alike.
+pub(super) fn is_hostile(c: char) -> bool {
+    // Nearly all text is plain.
+    if matches!(c, ' '..='~') {
+        return false;
+    }
+    c.is_control()
+        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{061c}' | '\u{fff9}'..='\u{fffb}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+/// Returns whether text is one line that a terminal only shows.
+pub(crate) fn is_harmless(text: &str) -> bool {
+    !text.contains(is_hostile)
+}
+
+/// Returns whether bytes are text that a terminal only shows, lines and tabs among it.
+pub(crate) fn is_only_shown(bytes: &[u8]) -> bool {
+    let mut rest = &bytes[plain(bytes)..];
+    while !rest.is_empty() {
+        let beyond_ascii = rest.iter().take_while(|byte| **byte >= 0x80).count();
+        match std::str::from_utf8(&rest[..beyond_ascii]) {
+            Ok(text) if beyond_ascii > 0 && is_harmless(text) => {}
+            _ => return false,
+        }
+        rest = &rest[beyond_ascii..];
+        rest = &rest[plain(rest)..];
+    }
+    true
+}
+
+/// Returns how many bytes are printable ASCII, lines or tabs before the first that is not.
+fn plain(bytes: &[u8]) -> usize {
+    let (pieces, _) = bytes.as_chunks();
+    let mut at = 0;
+    for piece in pieces {
+        let piece = u8x16::new(*piece);
+        let is = |byte| piece.simd_eq(u8x16::splat(byte));
+        let others = !(printable_ascii(piece) | is(b'\n') | is(b'\t')).to_bitmask() & 0xffff;
+        if others != 0 {
+            return at + others.trailing_zeros() as usize;
+        }
+        at += 16;
+    }
+    at + bytes[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')).count()
+}
+
+/// Marks each byte that is printable ASCII.
+pub(super) fn printable_ascii(bytes: u8x16) -> u8x16 {
+    // What is less than a blank wraps around to a large number.
+    let from_blank = bytes - u8x16::splat(b' ');
+    from_blank.min(u8x16::splat(b'~' - b' ')).simd_eq(from_blank)
+}
