@@ -80,17 +80,48 @@ pub(super) fn lines(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Fiel
 pub(super) fn csv(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Field], has_head: bool) -> io::Result<()> {
     if has_head {
         let mut names = Vec::new();
-        record(&mut names, fields.iter().map(|field| field.name().to_owned()))?;
+        record(&mut names, fields.iter().map(|field| field.name().to_owned()));
         out.write_all(&names)?;
     }
     write_lines(out, sessions.count(), |at, line| {
         let session = sessions.at(at);
-        record(line, fields.iter().map(|field| value(*field, &session)))
+        record(line, fields.iter().map(|field| value(*field, &session)));
+        Ok(())
     })
 }
 
-fn record(line: &mut Vec<u8>, fields: impl Iterator<Item = String>) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(line);
-    writer.write_record(fields)?;
-    writer.flush()
+fn record(line: &mut Vec<u8>, fields: impl Iterator<Item = String>) {
+    let start = line.len();
+    for (column, field) in fields.enumerate() {
+        line.extend_from_slice(if column > 0 { b"," } else { b"" });
+        if field.contains([',', '"', '\n', '\r']) {
+            line.extend_from_slice(format!("\"{}\"", field.replace('"', "\"\"")).as_bytes());
+        } else {
+            line.extend_from_slice(field.as_bytes());
+        }
+    }
+    // An empty line would be no record.
+    line.extend_from_slice(if line.len() == start { b"\"\"\n" } else { b"\n" });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_csv_is_quoted_where_it_has_to_be() {
+        for (fields, expected) in [
+            (&["a", "", "b c"][..], "a,,b c\n"),
+            (
+                &["a,b", "say \"x\"", "\"", "one\ntwo", "one\rtwo"],
+                "\"a,b\",\"say \"\"x\"\"\",\"\"\"\",\"one\ntwo\",\"one\rtwo\"\n",
+            ),
+            (&[""], "\"\"\n"),
+            (&["", ""], ",\n"),
+        ] {
+            let mut line = b"before\n".to_vec();
+            record(&mut line, fields.iter().map(|field| (*field).to_owned()));
+            assert_eq!(String::from_utf8(line).expect("text"), format!("before\n{expected}"));
+        }
+    }
 }
