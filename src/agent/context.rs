@@ -1,12 +1,15 @@
 //! What reading a copy may draw on: the world outside and the small files of its store.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::tree_size;
-use crate::session::{Copy, Evidence, FILE_TIME_STEP, Fact, Liveness, Problem};
+use crate::format::jsonl::Jsonl;
+use crate::session::{Copy, Evidence, FILE_TIME_STEP, Fact, Liveness, Located, Problem};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::StartTime;
@@ -20,6 +23,25 @@ pub(crate) enum Depth {
     Thorough,
 }
 
+/// Looks at transcripts while they are open, so that nobody has to open them again; most often there is none.
+#[derive(Clone, Default)]
+pub(crate) struct Inspector(Option<Arc<Inspect>>);
+
+/// Receives where a copy is, its transcript, and whether that is a sub-agent's.
+type Inspect = dyn Fn(&Located, &mut Jsonl, bool) + Send + Sync;
+
+impl Inspector {
+    pub(crate) fn new(inspect: impl Fn(&Located, &mut Jsonl, bool) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(inspect)))
+    }
+}
+
+impl fmt::Debug for Inspector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Inspector").field(&self.0.is_some()).finish()
+    }
+}
+
 /// What reading a copy may draw on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadContext<'a> {
@@ -31,12 +53,21 @@ pub(crate) struct ReadContext<'a> {
     pub depth: Depth,
     /// Whether it is wanted how large it is with all that belongs to it, which takes a look at every file of that.
     pub sizes: bool,
+    /// What looks at its transcript as well.
+    pub inspector: &'a Inspector,
 }
 
 impl ReadContext<'_> {
     /// Returns the bytes of every regular file below a directory, or 0 if sizes are not wanted.
     pub(crate) fn tree_size(&self, dir: Option<&Path>) -> u64 {
         dir.filter(|_| self.sizes).map_or(0, tree_size)
+    }
+
+    /// Shows a transcript that is open to what looks at it as well.
+    pub(super) fn inspect(&self, place: &Located, file: &mut Jsonl, is_subagent: bool) {
+        if let Some(inspect) = &self.inspector.0 {
+            inspect(place, file, is_subagent);
+        }
     }
 
     /// Lets a copy come no earlier in an order than the last change of its file allows, unless the clock was set.

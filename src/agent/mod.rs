@@ -67,7 +67,7 @@ pub(crate) mod version;
 mod vibe;
 
 use context::last_activity;
-pub(crate) use context::{Depth, LiveRecord, ReadContext, StoreNotes};
+pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes};
 pub(crate) use found::Found;
 pub(crate) use keeper::{Keeper, typed};
 pub(crate) use listing::tree_size;

@@ -126,7 +126,7 @@ impl Places {
         let places: Vec<Located> =
             self.places.par_iter().filter(|place| names.contains(&name(place))).cloned().collect();
         let notes = Notes::of(env, &places, &[], wanted.counts, problems);
-        let reader = Reader { env, notes: &notes, wanted };
+        let reader = Reader { env, notes: &notes, wanted, inspector: &self.inspector };
         let sessions = group(reader.copies(places, problems, &self.watcher), wanted);
         let is_open =
             |session: &Session| session.copies.len() > 1 && session.copies.iter().any(|copy| copy.launch_dir.is_none());
@@ -140,7 +140,7 @@ impl Places {
         let mut problems = self.problems.clone();
         problems.extend(found);
         let picked = self.places.iter().filter(|place| names.contains(&name(place))).cloned().collect();
-        let mut scan = read(env, picked, &self.places, wanted, problems, &self.watcher);
+        let mut scan = read(env, picked, &self.places, wanted, problems, (&self.watcher, &self.inspector));
         scan.add_pointers(env);
         let is_pointed = |session: &Session| !session.pointers.is_empty();
         Some(scan).filter(|scan| scan.dangling.is_empty() && !scan.sessions.iter().any(is_pointed))

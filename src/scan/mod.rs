@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::agent::{self, Agent, Depth, Found};
+use crate::agent::{self, Agent, Depth, Found, Inspector};
 use crate::session::choose::choose;
 use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session, Store};
 use crate::system::env::Env;
@@ -43,6 +43,8 @@ pub(crate) struct Places {
     pub problems: Vec<Problem>,
     /// Receives how many copies were read.
     pub watcher: Watcher,
+    /// Looks at the transcripts that are read whole or in part.
+    pub inspector: Inspector,
 }
 
 /// Sessions that were read.
@@ -119,10 +121,15 @@ impl Places {
         Self { watcher, ..self }
     }
 
+    /// Shows transcripts to what looks at them while [`Places::read_all`] has them open.
+    pub(crate) fn inspected(self, inspector: Inspector) -> Self {
+        Self { inspector, ..self }
+    }
+
     /// Reads every copy.
     pub(crate) fn read_all(self, env: &Env, wanted: Wanted) -> Scan {
-        let Self { places, problems, watcher } = self;
-        read(env, places, &[], wanted, problems, &watcher)
+        let Self { places, problems, watcher, inspector } = self;
+        read(env, places, &[], wanted, problems, (&watcher, &inspector))
     }
 
     /// Reads every copy, and keeps of each only what `digest` makes of it, so that many need little memory. What only
@@ -133,19 +140,21 @@ impl Places {
         wanted: Wanted,
         digest: impl Fn(Copy) -> T + Sync,
     ) -> (Vec<T>, Vec<Problem>) {
-        let Self { mut places, mut problems, watcher } = self;
+        let Self { mut places, mut problems, watcher, inspector } = self;
         watcher.begin(places.len());
         let mut notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
         let mut digests = Vec::with_capacity(places.len());
         // Notes hold every copy of a database whole, so these come first and do not stay to the end.
         places.sort_by_cached_key(|place| notes.hold(place));
         let held = places.split_off(places.partition_point(|place| !notes.hold(place)));
-        digests.extend(Reader { env, notes: &notes, wanted }.digests(held, &mut problems, &watcher, &digest));
+        let reader = Reader { env, notes: &notes, wanted, inspector: &inspector };
+        digests.extend(reader.digests(held, &mut problems, &watcher, &digest));
         notes.forget_copies();
         while !places.is_empty() {
             let part = places.split_off(places.len().saturating_sub(PART));
             places.shrink_to_fit();
-            digests.extend(Reader { env, notes: &notes, wanted }.digests(part, &mut problems, &watcher, &digest));
+            let reader = Reader { env, notes: &notes, wanted, inspector: &inspector };
+            digests.extend(reader.digests(part, &mut problems, &watcher, &digest));
         }
         problems.sort();
         problems.dedup();
@@ -154,8 +163,9 @@ impl Places {
 
     /// Reads the copies that `is_wanted` picks, and of the others what it takes to know their directories.
     pub(crate) fn read_some(self, env: &Env, wanted: Wanted, is_wanted: impl Fn(&Located) -> bool) -> Scan {
-        let (picked, others): (Vec<_>, Vec<_>) = self.places.into_iter().partition(is_wanted);
-        read(env, picked, &others, wanted, self.problems, &self.watcher)
+        let Self { places, problems, watcher, inspector } = self;
+        let (picked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(is_wanted);
+        read(env, picked, &others, wanted, problems, (&watcher, &inspector))
     }
 }
 
@@ -165,12 +175,12 @@ fn read(
     others: &[Located],
     wanted: Wanted,
     mut problems: Vec<Problem>,
-    watcher: &Watcher,
+    (watcher, inspector): (&Watcher, &Inspector),
 ) -> Scan {
     // Before the notes, for which databases are read whole.
     watcher.begin(places.len());
     let notes = Notes::of(env, &places, others, wanted.counts, &mut problems);
-    let mut copies = Reader { env, notes: &notes, wanted }.copies(places, &mut problems, watcher);
+    let mut copies = Reader { env, notes: &notes, wanted, inspector }.copies(places, &mut problems, watcher);
     add_project_evidence(env, &mut copies, &[], others, &notes, wanted, watcher);
     add_hashed_evidence(env, &mut copies, &[], watcher);
 

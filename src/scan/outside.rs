@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::reader::{Notes, Reader};
 use super::shelf::Shelf;
 use super::{Scan, Wanted, group, is_asked_for, locate, look_at_launch_dirs};
-use crate::agent;
+use crate::agent::{self, Inspector};
 use crate::session::select::Filter;
 use crate::session::{Evidence, Pointer, Session};
 use crate::system::env::Env;
@@ -75,7 +75,7 @@ impl Scan {
             }
             watcher.begin(found.places.len());
             let notes = Notes::of(env, &found.places, &[], wanted.counts, &mut self.problems);
-            let reader = Reader { env, notes: &notes, wanted };
+            let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
             let mut copies = reader.copies(found.places, &mut self.problems, watcher);
             let (of_agent, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());

@@ -8,7 +8,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, Paral
 
 use super::Wanted;
 use super::relocated::Relocated;
-use crate::agent::{self, ReadContext, StoreNotes};
+use crate::agent::{self, Inspector, ReadContext, StoreNotes};
 use crate::session::{Copy, Located, Problem, Store};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
@@ -76,6 +76,7 @@ pub(super) struct Reader<'a> {
     pub(super) env: &'a Env,
     pub(super) notes: &'a Notes,
     pub(super) wanted: Wanted,
+    pub(super) inspector: &'a Inspector,
 }
 
 impl Reader<'_> {
@@ -100,10 +101,10 @@ impl Reader<'_> {
     }
 
     pub(super) fn copy(&self, place: Located) -> Result<Copy, Problem> {
-        let Self { env, notes, wanted } = self;
+        let Self { env, notes, wanted, inspector } = self;
         let path = Arc::clone(&place.path);
         let store = notes.stores.get(place.store.root.as_os_str()).unwrap_or(&notes.nothing);
-        let context = ReadContext { env, notes: store, depth: wanted.depth, sizes: wanted.sizes };
+        let context = ReadContext { env, notes: store, depth: wanted.depth, sizes: wanted.sizes, inspector };
         let Some(agent) = agent::by_kind(place.agent()) else {
             return Err(Problem { path: path.to_path_buf(), reason: "no agent reads it".to_owned() });
         };

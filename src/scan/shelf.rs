@@ -15,6 +15,7 @@ use rayon::iter::{
 use super::reader::{Notes, Reader};
 use super::siblings::{add_hashed_evidence, add_project_evidence};
 use super::{Places, Scan, Wanted, group, look_at_launch_dirs};
+use crate::agent::Inspector;
 use crate::session::packed::{Packed, Packer};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session};
@@ -81,7 +82,7 @@ impl Places {
         pointers: bool,
         say: impl Fn(&Session) -> T + Sync,
     ) -> Shelf<T> {
-        let Self { mut places, mut problems, watcher } = self;
+        let Self { mut places, mut problems, watcher, .. } = self;
         watcher.begin(places.len());
         let mut notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
         // A session of several copies is made of all of them.
@@ -100,7 +101,7 @@ impl Places {
             places = others;
             shelf.read(held, env, &notes, wanted, &watcher, &mut loose, &say);
         }
-        let reader = Reader { env, notes: &notes, wanted };
+        let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
         loose.extend(reader.copies(rest, &mut shelf.problems, &watcher));
         notes.forget_copies();
         shelf.read(places, env, &notes, wanted, &watcher, &mut loose, &say);
@@ -156,7 +157,7 @@ impl<T: Send> Shelf<T> {
         loose: &mut Vec<Copy>,
         say: &(impl Fn(&Session) -> T + Sync),
     ) {
-        let reader = Reader { env, notes, wanted };
+        let reader = Reader { env, notes, wanted, inspector: &Inspector::default() };
         // Places are packed as well while they wait to be read.
         let packed: Vec<Packed> = places.into_par_iter().chunks(TOGETHER).map(|part| packed(&part)).collect();
         let parts: Vec<Part<T>> =

@@ -8,7 +8,7 @@ use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _,
 
 use super::reader::{Notes, Reader};
 use super::{Wanted, locate, shelf};
-use crate::agent::{self, Depth};
+use crate::agent::{self, Depth, Inspector};
 use crate::session::evidence::ProjectDirs;
 use crate::session::packed::Packed;
 use crate::session::{AgentKind, Copy, Evidence, Located};
@@ -49,7 +49,11 @@ pub(super) fn add_project_evidence(
         .collect();
     watcher.begin(siblings.len());
     // A sibling that cannot be read gives no evidence; that is all it means here.
-    let siblings = Reader { env, notes, wanted: Wanted::GLANCE }.copies(siblings, &mut Vec::new(), watcher);
+    let siblings = Reader { env, notes, wanted: Wanted::GLANCE, inspector: &Inspector::default() }.copies(
+        siblings,
+        &mut Vec::new(),
+        watcher,
+    );
     siblings.iter().for_each(|copy| dirs.note(copy));
 
     copies.par_iter_mut().filter(|copy| lacks(copy)).for_each(|copy| {
@@ -81,7 +85,11 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Copy], packed: &[Pack
     watcher.begin(others.len());
     let notes = Notes::of(env, &others, &[], false, &mut Vec::new());
     // What cannot be read names no directory; that is all it means here.
-    let others = Reader { env, notes: &notes, wanted: Wanted::GLANCE }.copies(others, &mut Vec::new(), watcher);
+    let others = Reader { env, notes: &notes, wanted: Wanted::GLANCE, inspector: &Inspector::default() }.copies(
+        others,
+        &mut Vec::new(),
+        watcher,
+    );
     // Another session may have worked further down.
     let recorded = copies.iter().chain(&others).flat_map(Copy::directories);
     let packed = shelf::dirs_of(packed);

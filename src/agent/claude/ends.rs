@@ -32,7 +32,7 @@ pub(super) struct Ends {
     first_branch: Option<String>,
     session_id: Option<String>,
     forked_from: Option<String>,
-    is_sidechain: bool,
+    pub(super) is_sidechain: bool,
     prompt: Option<String>,
     has_reply: bool,
     pub(super) is_whole: bool,

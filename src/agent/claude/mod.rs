@@ -173,6 +173,7 @@ impl Agent for Claude {
             ends.knows_start()
         });
         ends.is_whole = is_whole?;
+        context.inspect(&copy.place, &mut file, copy.place.is_subagent || ends.is_sidechain);
         let seen = file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()

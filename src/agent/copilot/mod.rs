@@ -203,7 +203,7 @@ fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
-    use crate::agent::{Depth, StoreNotes};
+    use crate::agent::{Depth, Inspector, StoreNotes};
     use crate::system::env::tests::fixed;
 
     #[test]
@@ -233,7 +233,18 @@ mod tests {
             std::fs::write(dir.path().join(name), "1234").expect("a file");
         }
         let (env, notes) = (fixed(), StoreNotes::default());
-        let look = |sizes| survey(dir.path(), &ReadContext { env: &env, notes: &notes, depth: Depth::Glance, sizes });
+        let look = |sizes| {
+            survey(
+                dir.path(),
+                &ReadContext {
+                    env: &env,
+                    notes: &notes,
+                    depth: Depth::Glance,
+                    sizes,
+                    inspector: &Inspector::default(),
+                },
+            )
+        };
         assert_eq!(look(true), (16, BTreeSet::from([71, 72])));
         assert_eq!(look(false), (0, BTreeSet::from([71, 72])));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::agent::{self, Agent, Depth, ReadContext};
+use crate::agent::{self, Agent, Depth, Inspector, ReadContext};
 use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step::{self, StepContext, StepError};
@@ -301,7 +301,8 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
 /// Reads a copy right before it is changed.
 pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Result<Copy, PathError> {
     let notes = agent.notes_before_change(place, env);
-    let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false };
+    let inspector = Inspector::default();
+    let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };
     agent.read(place.clone(), &context)
 }
 

@@ -2,12 +2,13 @@
 
 use std::hash::BuildHasher as _;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use foldhash::fast::RandomState;
-use foldhash::{HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 use memchr::memchr_iter;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Inspector, by_kind};
 use crate::error::PathError;
 use crate::format::jsonl::Jsonl;
 
@@ -77,23 +78,38 @@ pub(super) fn is_line_wise(path: &Path) -> bool {
         || (path.extension().is_some_and(|extension| extension == "backup") && is_jsonl(&path.with_extension("")))
 }
 
+/// What was seen of the small transcripts that were open anyway, by their paths.
+#[derive(Clone, Default)]
+pub(super) struct Seen(Arc<Mutex<HashMap<Arc<Path>, Lines>>>);
+
+impl Seen {
+    /// Returns what looks at the transcripts of a scan.
+    pub(super) fn inspector(&self) -> Inspector {
+        let seen = Arc::clone(&self.0);
+        Inspector::new(move |place, file, is_subagent| {
+            let Some(agent) = by_kind(place.agent()).filter(|_| is_line_wise(&place.path)) else { return };
+            // What cannot be read is opened again, and then reported.
+            if let Some(Ok(lines)) = look_at_small(file, agent, is_subagent)
+                && let Ok(mut seen) = seen.lock()
+            {
+                seen.insert(Arc::clone(&place.path), lines);
+            }
+        })
+    }
+
+    /// Takes out what was seen of a transcript, if it was looked at.
+    pub(super) fn take(&self, path: &Path) -> Option<Lines> {
+        self.0.lock().ok()?.remove(path)
+    }
+}
+
 /// Looks at a transcript, whole if it is small or if that is wanted.
 ///
 /// The first record of a sub-agent's follows one in the transcript of the session that made it, or none.
 pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool) -> Result<Lines, PathError> {
     let mut file = Jsonl::open(path)?;
-    if file.len() <= READ_WHOLE {
-        let bytes = file.whole()?;
-        let mut chain = Chain::new(agent, is_subagent);
-        let mut start = 0;
-        for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
-            let line = &bytes[start..end];
-            if !line.is_empty() {
-                chain.see(line, number as u64 + 1, end < bytes.len());
-            }
-            start = end + 1;
-        }
-        return Ok(chain.finish());
+    if let Some(lines) = look_at_small(&mut file, agent, is_subagent) {
+        return lines;
     }
     if deep {
         let mut chain = Chain::new(agent, is_subagent);
@@ -108,6 +124,23 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
         return Ok(chain.finish());
     }
     look_at_ends(file, agent)
+}
+
+/// Looks at all of a small transcript.
+fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Option<Result<Lines, PathError>> {
+    (file.len() <= READ_WHOLE).then(|| {
+        let bytes = file.whole()?;
+        let mut chain = Chain::new(agent, is_subagent);
+        let mut start = 0;
+        for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
+            let line = &bytes[start..end];
+            if !line.is_empty() {
+                chain.see(line, number as u64 + 1, end < bytes.len());
+            }
+            start = end + 1;
+        }
+        Ok(chain.finish())
+    })
 }
 
 fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> {
@@ -205,7 +238,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.jsonl");
         std::fs::write(&path, text).expect("a file");
-        let agent = crate::agent::by_kind(AgentKind::Claude).expect("an agent");
+        let agent = by_kind(AgentKind::Claude).expect("an agent");
         look(&path, agent, is_subagent, deep).expect("lines")
     }
 

@@ -16,7 +16,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 use crate::agent::upkeep::{
     CwdRecord, Retention, Stray, StrayKind, is_own_temporary, modified_at, temporary, temporary_in,
 };
-use crate::agent::{self, Found};
+use crate::agent::{self, Found, Inspector};
 use crate::doctor::code::Code;
 use crate::error::PathError;
 use crate::scan::{self, Scan};
@@ -100,7 +100,10 @@ pub(crate) struct InterruptedRun {
 pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
-    let mut scan = scan::locate(env, &[]).watched(watcher.clone()).read_all(env, depth);
+    let wants_lines = wanted.has(&[Code::TornTranscript, Code::BadLines]);
+    let seen = lines::Seen::default();
+    let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
+    let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
     if wanted.has(&[Code::Planted]) {
         scan.add_those_in_dirs(env, &Filter::default(), depth, watcher);
     }
@@ -115,8 +118,8 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     if compares {
         survey.copies = copies::look(&survey.scan);
     }
-    if wanted.has(&[Code::TornTranscript, Code::BadLines]) {
-        survey.look_at_lines(wanted.deep, watcher);
+    if wants_lines {
+        survey.look_at_lines(wanted.deep, &seen, watcher);
     }
     if wanted.has(&[Code::MissingDirectory]) {
         survey.gone = gone::look(&survey.scan, env);
@@ -163,14 +166,14 @@ impl Survey {
         self.scan.sessions.iter_mut().for_each(Session::assess);
     }
 
-    fn look_at_lines(&mut self, deep: bool, watcher: &Watcher) {
+    fn look_at_lines(&mut self, deep: bool, seen: &lines::Seen, watcher: &Watcher) {
         watcher.turn_to("Reading lines");
         watcher.begin(self.scan.sessions.len());
         let look = |(at, session): (usize, &Session)| {
             let agent = agent::by_kind(session.agent)?;
             let path = agent.transcript(&session.copy().place).filter(|path| lines::is_line_wise(path))?;
             let is_subagent = session.copy().kind == SessionKind::Subagent;
-            let lines = lines::look(&path, agent, is_subagent, deep);
+            let lines = seen.take(&path).map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
             Some((at, path, lines))
         };
         let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
