@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::tree_size;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Copy, Evidence, FILE_TIME_STEP, Fact, Liveness, Located, Problem};
+use crate::session::{AgentKind, Copy, Evidence, FILE_TIME_STEP, Fact, Liveness, Located, Problem};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::StartTime;
@@ -27,11 +27,11 @@ pub(crate) enum Depth {
 #[derive(Clone, Default)]
 pub(crate) struct Inspector(Option<Arc<Inspect>>);
 
-/// Receives where a copy is, its transcript, and whether that is a sub-agent's.
-type Inspect = dyn Fn(&Located, &mut Jsonl, bool) + Send + Sync;
+/// Receives whose transcript it is, where it is, the open file, and whether it is a sub-agent's.
+type Inspect = dyn Fn(AgentKind, &Path, &mut Jsonl, bool) + Send + Sync;
 
 impl Inspector {
-    pub(crate) fn new(inspect: impl Fn(&Located, &mut Jsonl, bool) + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(inspect: impl Fn(AgentKind, &Path, &mut Jsonl, bool) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(inspect)))
     }
 }
@@ -64,9 +64,9 @@ impl ReadContext<'_> {
     }
 
     /// Shows a transcript that is open to what looks at it as well.
-    pub(super) fn inspect(&self, place: &Located, file: &mut Jsonl, is_subagent: bool) {
+    pub(super) fn inspect(&self, place: &Located, path: &Path, file: &mut Jsonl, is_subagent: bool) {
         if let Some(inspect) = &self.inspector.0 {
-            inspect(place, file, is_subagent);
+            inspect(place.agent(), path, file, is_subagent);
         }
     }
 

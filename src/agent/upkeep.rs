@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::Found;
 use crate::format::json::{Text, record};
+use crate::format::skim;
 use crate::session::{AgentKind, Copy, Problem};
 
 /// Something in a store that is part of no session there.
@@ -130,7 +131,7 @@ pub(crate) fn is_object(line: &[u8]) -> bool {
     // What the parser passes over it does not check to be UTF-8, but Amplifier gives up a file for one such line.
     line.trim_ascii_start().starts_with(b"{")
         && std::str::from_utf8(line).is_ok()
-        && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+        && (skim::sound_members(line, |_, _| ()).is_some() || serde_json::from_slice::<IgnoredAny>(line).is_ok())
 }
 
 #[derive(Default, Deserialize)]
@@ -142,8 +143,25 @@ struct Node<'a> {
 
 /// Reads a record that has an `id` and the `parentId` of the one that it follows, as Copilot CLI and Pi write them.
 pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
-    let node: Node<'_> = record(line)?;
-    Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner() })
+    skimmed_link(line, ["id", "parentId"]).or_else(|| {
+        let node: Node<'_> = record(line)?;
+        Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner() })
+    })
+}
+
+/// Reads the members of these names in a record in which nothing is wrong; `None` if it takes a parser to know.
+pub(super) fn skimmed_link<'l>(line: &'l [u8], [id_name, parent_name]: [&str; 2]) -> Option<Link<'l>> {
+    let (mut id, mut parent, mut is_plain) = (None, None, true);
+    skim::sound_members(line, |name, value| {
+        let kept = match name {
+            _ if name == id_name.as_bytes() => &mut id,
+            _ if name == parent_name.as_bytes() => &mut parent,
+            _ => return,
+        };
+        is_plain &= value.text_or_null().is_some_and(|text| kept.replace(text).is_none());
+    })?;
+    let text = |text: Option<Text<'l>>| text.and_then(Text::into_inner);
+    is_plain.then(|| Link { id: text(id), parent: text(parent) })
 }
 
 /// Returns whether a name is one of this program's own temporary files.

@@ -117,6 +117,7 @@ impl<'a> Reader<'a> {
             }
             prompt.is_some()
         })?;
+        self.context.inspect(&self.copy.place, &path, &mut file, false);
         self.is_empty = is_whole && prompt.is_none() && !has_reply;
         self.copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "transcript"));
         self.created.extend(first_at.map(|at| Fact::new(at, "transcript")));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use memchr::memchr2_iter;
+use memchr::{memchr2_iter, memmem};
 
 use super::is_exec;
 use super::trailer::Trailer;
@@ -130,7 +130,7 @@ impl Ends {
     pub(super) fn see_from_start(&mut self, line: &[u8]) {
         let kind = kind(line);
         let is_known = kind == b"queue-operation" && self.created_at.is_some();
-        if is_known || is_bulk(kind) || tells_nothing(kind) {
+        if is_known || is_bulk(kind) || tells_nothing(kind, line) {
             return;
         }
         let Some(record) = Record::of_line(line) else { return };
@@ -162,7 +162,7 @@ impl Ends {
         if is_bulk(kind) || (self.knows_end() && !is_title(line)) {
             return;
         }
-        if is_ended && tells_nothing(kind) {
+        if is_ended && tells_nothing(kind, line) {
             self.records_from_end += 1;
             return;
         }
@@ -269,8 +269,8 @@ fn is_bulk(kind: &[u8]) -> bool {
     kind.starts_with(b"api-request")
 }
 
-/// Returns whether records of a sort tell nothing that is looked for, as most of the last ones do (2.1.330 and 2.1.197).
-fn tells_nothing(kind: &[u8]) -> bool {
+/// Returns whether a record tells nothing that is looked for, as most of the last ones do (2.1.330 and 2.1.197).
+fn tells_nothing(kind: &[u8], line: &[u8]) -> bool {
     const SORTS: [&[u8]; 8] = [
         b"agent-name",
         b"atis-latch",
@@ -281,7 +281,8 @@ fn tells_nothing(kind: &[u8]) -> bool {
         b"permission-mode",
         b"tools-used",
     ];
-    SORTS.contains(&kind)
+    // None of these has a time of its own, but if one had, it would count.
+    SORTS.contains(&kind) && memmem::find(line, br#""timestamp""#).is_none()
 }
 
 /// Tells a record that may name or move the session by its first bytes, without parsing it.
@@ -323,6 +324,22 @@ mod tests {
             let end = format!(r#""entrypoint":"{entrypoint}","cwd":"{cwd}","sessionId":"s","gitBranch":"{branch}""#);
             format!(r#"{{"isSidechain":false,{before},{behind},{at},{late}{end}}}"#)
         })
+    }
+
+    #[test]
+    fn a_record_that_tells_nothing_is_not_read_but_for_its_time() {
+        let mut ends = Ends::default();
+        for line in [r#"{"type":"mode","mode":"normal","cwd":"/w"}"#, r#"{"type":"last-prompt","lastPrompt":"a"}"#] {
+            ends.see_from_end(line.as_bytes(), true);
+        }
+        assert_eq!((ends.newest.at, ends.last_cwd.take(), ends.records_from_end), (None, None, 2));
+        let line = br#"{"type":"last-prompt","sessionId":"s","timestamp":"2026-11-01T10:15:00.000Z"}"#;
+        ends.see_from_end(line, true);
+        ends.see_from_start(line);
+        let at = "2026-11-01T10:15:00Z".parse().ok();
+        assert_eq!((ends.newest.at, ends.created_at), (at, at));
+        ends.see_from_end(br#"{"type":"mode","mo"#, false);
+        assert!(ends.is_torn);
     }
 
     proptest! {

@@ -173,7 +173,8 @@ impl Agent for Claude {
             ends.knows_start()
         });
         ends.is_whole = is_whole?;
-        context.inspect(&copy.place, &mut file, copy.place.is_subagent || ends.is_sidechain);
+        let is_subagent = copy.place.is_subagent || ends.is_sidechain;
+        context.inspect(&copy.place, &copy.place.path, &mut file, is_subagent);
         let seen = file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()

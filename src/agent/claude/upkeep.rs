@@ -10,11 +10,10 @@ use serde::Deserialize;
 
 use super::{Claude, each_registration, is_session_id, liveness};
 use crate::agent::upkeep::{
-    Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, temporary,
+    Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
 };
 use crate::agent::{Agent as _, Found};
 use crate::format::json::{Text, record};
-use crate::format::skim;
 use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -119,26 +118,12 @@ struct Chained<'a> {
     parent_uuid: Text<'a>,
 }
 
-impl<'a> Chained<'a> {
-    /// Reads a line in which nothing is wrong; `None` if it takes a parser to know.
-    fn skimmed(line: &'a [u8]) -> Option<Self> {
-        let (mut uuid, mut parent_uuid, mut is_plain) = (None, None, true);
-        skim::sound_members(line, |name, value| {
-            let kept = match name {
-                b"uuid" => &mut uuid,
-                b"parentUuid" => &mut parent_uuid,
-                _ => return,
-            };
-            is_plain &= value.text_or_null().is_some_and(|text| kept.replace(text).is_none());
-        })?;
-        is_plain.then(|| Self { uuid: uuid.unwrap_or_default(), parent_uuid: parent_uuid.unwrap_or_default() })
-    }
-}
-
 /// Reads the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
 pub(super) fn link(line: &[u8]) -> Option<Link<'_>> {
-    let record = Chained::skimmed(line).or_else(|| record(line))?;
-    Some(Link { id: record.uuid.into_inner(), parent: record.parent_uuid.into_inner() })
+    skimmed_link(line, ["uuid", "parentUuid"]).or_else(|| {
+        let chained: Chained<'_> = record(line)?;
+        Some(Link { id: chained.uuid.into_inner(), parent: chained.parent_uuid.into_inner() })
+    })
 }
 
 #[cfg(test)]

@@ -75,6 +75,7 @@ impl Agent for Copilot {
                 copy.transcript_bytes = file.len();
                 let modified = file.modified();
                 ends.is_whole = file.lines_forward(|line| ends.see_from_start(line))?;
+                context.inspect(&copy.place, &path, &mut file, false);
                 file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended))?;
                 copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
             }

@@ -1,7 +1,7 @@
 //! The lines of a transcript: which are no records, which follow a record that is not there, how the last one ends.
 
 use std::hash::BuildHasher as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use foldhash::fast::RandomState;
@@ -80,19 +80,19 @@ pub(super) fn is_line_wise(path: &Path) -> bool {
 
 /// What was seen of the small transcripts that were open anyway, by their paths.
 #[derive(Clone, Default)]
-pub(super) struct Seen(Arc<Mutex<HashMap<Arc<Path>, Lines>>>);
+pub(super) struct Seen(Arc<Mutex<HashMap<PathBuf, Lines>>>);
 
 impl Seen {
     /// Returns what looks at the transcripts of a scan.
     pub(super) fn inspector(&self) -> Inspector {
         let seen = Arc::clone(&self.0);
-        Inspector::new(move |place, file, is_subagent| {
-            let Some(agent) = by_kind(place.agent()).filter(|_| is_line_wise(&place.path)) else { return };
+        Inspector::new(move |agent, path, file, is_subagent| {
+            let Some(agent) = by_kind(agent).filter(|_| is_line_wise(path)) else { return };
             // What cannot be read is opened again, and then reported.
             if let Some(Ok(lines)) = look_at_small(file, agent, is_subagent)
                 && let Ok(mut seen) = seen.lock()
             {
-                seen.insert(Arc::clone(&place.path), lines);
+                seen.insert(path.to_owned(), lines);
             }
         })
     }
