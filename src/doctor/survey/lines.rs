@@ -231,8 +231,12 @@ impl<'a> Chain<'a> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::session::AgentKind;
+    use crate::scan;
+    use crate::session::{AgentKind, SessionKind};
+    use crate::system::env::tests::fixed;
 
     fn looked(text: &str, is_subagent: bool, deep: bool) -> Lines {
         let dir = tempfile::tempdir().expect("a directory");
@@ -284,6 +288,25 @@ mod tests {
         let deep = looked(&text, false, true);
         assert_eq!(deep.bad, [2, 4_001, 8_999].map(LineNumber::FromStart));
         assert_eq!((deep.last, deep.is_whole, deep.lost_count), (LastLine::WithoutNewline, true, 0));
+    }
+
+    #[test]
+    fn what_is_seen_while_a_transcript_is_open_is_what_a_look_of_its_own_sees() {
+        let mut env = fixed();
+        env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
+        env.foreign_home = true;
+        let seen = Seen::default();
+        let scan = scan::locate(&env, &[]).inspected(seen.inspector()).read_all(&env, scan::Wanted::GLANCE);
+        let mut agents = BTreeSet::new();
+        for session in &scan.sessions {
+            let agent = by_kind(session.agent).expect("an agent");
+            let Some(path) = agent.transcript(&session.copy().place) else { continue };
+            let Some(lines) = seen.take(&path) else { continue };
+            let is_subagent = session.copy().kind == SessionKind::Subagent;
+            assert_eq!(lines, look(&path, agent, is_subagent, false).expect("lines"), "{}", path.display());
+            agents.insert(session.agent);
+        }
+        assert!(agents.is_superset(&[AgentKind::Amplifier, AgentKind::Claude].into()), "{agents:?}");
     }
 
     #[test]
