@@ -94,15 +94,15 @@ pub(crate) fn unread_blocks<'a>(content: impl Into<Raw<'a>>) -> SmallVec<[Unread
     blocks
 }
 
-fn each_unread<'a>(content: Raw<'a>, mut see: impl FnMut(Unread<'a>)) {
+fn each_unread<'a>(content: Raw<'a>, see: impl FnMut(Unread<'a>)) {
     match content.bytes() {
         Some([b'"', ..]) => content.lenient_text().into_inner().map(Unread::Text).into_iter().for_each(see),
         Some(list @ [b'[', ..]) => {
-            // A list with anything wrong in it has no blocks.
+            // Only a whole list is shown: one with anything wrong in it has no blocks.
             let mut blocks: SmallVec<[Raw<'a>; 8]> = SmallVec::new();
             match skim::elements(list, |raw| blocks.push(raw)) {
                 Some(()) => blocks.into_iter().map(Unread::of).for_each(see),
-                None => content.read::<Vec<Raw<'_>>>().into_iter().map(Unread::of).for_each(&mut see),
+                None => content.read::<Vec<Raw<'_>>>().into_iter().map(Unread::of).for_each(see),
             }
         }
         _ => {}
@@ -254,8 +254,7 @@ pub(crate) fn function_call(raw: Option<&RawValue>) -> String {
 /// Returns whether a text was put in by a program, not typed: by how such texts begin, or because it is blank.
 pub(crate) fn is_injected(text: &str, beginnings: &[&str]) -> bool {
     let text = text.trim_start();
-    let first = text.as_bytes().first();
-    text.is_empty() || beginnings.iter().any(|start| start.as_bytes().first() == first && text.starts_with(start))
+    text.is_empty() || beginnings.iter().any(|start| text.starts_with(start))
 }
 
 /// Returns whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.

@@ -140,7 +140,7 @@ impl Places {
         let mut problems = self.problems.clone();
         problems.extend(found);
         let picked = self.places.iter().filter(|place| names.contains(&name(place))).cloned().collect();
-        let mut scan = read(env, picked, &self.places, wanted, problems, (&self.watcher, &self.inspector));
+        let mut scan = read(env, picked, &self.places, wanted, problems, &self.watcher, &self.inspector);
         scan.add_pointers(env);
         let is_pointed = |session: &Session| !session.pointers.is_empty();
         Some(scan).filter(|scan| scan.dangling.is_empty() && !scan.sessions.iter().any(is_pointed))

@@ -129,7 +129,7 @@ impl Places {
     /// Reads every copy.
     pub(crate) fn read_all(self, env: &Env, wanted: Wanted) -> Scan {
         let Self { places, problems, watcher, inspector } = self;
-        read(env, places, &[], wanted, problems, (&watcher, &inspector))
+        read(env, places, &[], wanted, problems, &watcher, &inspector)
     }
 
     /// Reads every copy, and keeps of each only what `digest` makes of it, so that many need little memory. What only
@@ -165,7 +165,7 @@ impl Places {
     pub(crate) fn read_some(self, env: &Env, wanted: Wanted, is_wanted: impl Fn(&Located) -> bool) -> Scan {
         let Self { places, problems, watcher, inspector } = self;
         let (picked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(is_wanted);
-        read(env, picked, &others, wanted, problems, (&watcher, &inspector))
+        read(env, picked, &others, wanted, problems, &watcher, &inspector)
     }
 }
 
@@ -175,7 +175,8 @@ fn read(
     others: &[Located],
     wanted: Wanted,
     mut problems: Vec<Problem>,
-    (watcher, inspector): (&Watcher, &Inspector),
+    watcher: &Watcher,
+    inspector: &Inspector,
 ) -> Scan {
     // Before the notes, for which databases are read whole.
     watcher.begin(places.len());

@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
             }
             prompt.is_some()
         })?;
-        self.context.inspect(&self.copy.place, &path, &mut file, false);
+        self.context.inspect(&self.copy.place, &path, &mut file, self.copy.place.is_subagent);
         self.is_empty = is_whole && prompt.is_none() && !has_reply;
         self.copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "transcript"));
         self.created.extend(first_at.map(|at| Fact::new(at, "transcript")));

@@ -117,7 +117,7 @@ impl Agent for Codex {
         let (modified, changed) = (file.modified(), file.changed());
 
         let mut ends = read_start(&mut file)?;
-        context.inspect(&copy.place, &path, &mut file, false);
+        context.inspect(&copy.place, &path, &mut file, copy.place.is_subagent);
         file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()

@@ -75,7 +75,7 @@ impl Agent for Copilot {
                 copy.transcript_bytes = file.len();
                 let modified = file.modified();
                 ends.is_whole = file.lines_forward(|line| ends.see_from_start(line))?;
-                context.inspect(&copy.place, &path, &mut file, false);
+                context.inspect(&copy.place, &path, &mut file, copy.place.is_subagent);
                 file.lines_backward(|line, is_ended| ends.see_from_end(line, is_ended))?;
                 copy.active_at = modified.map(|at| Fact::new(at, "mtime"));
             }
@@ -233,19 +233,10 @@ mod tests {
         for name in ["inuse.71.lock", "inuse.72.hold", "inuse.x.lock", "deep/inuse.73.lock"] {
             std::fs::write(dir.path().join(name), "1234").expect("a file");
         }
-        let (env, notes) = (fixed(), StoreNotes::default());
-        let look = |sizes| {
-            survey(
-                dir.path(),
-                &ReadContext {
-                    env: &env,
-                    notes: &notes,
-                    depth: Depth::Glance,
-                    sizes,
-                    inspector: &Inspector::default(),
-                },
-            )
-        };
+        let (env, notes, inspector) = (fixed(), StoreNotes::default(), Inspector::default());
+        let context =
+            ReadContext { env: &env, notes: &notes, depth: Depth::Glance, sizes: true, inspector: &inspector };
+        let look = |sizes| survey(dir.path(), &ReadContext { sizes, ..context });
         assert_eq!(look(true), (16, BTreeSet::from([71, 72])));
         assert_eq!(look(false), (0, BTreeSet::from([71, 72])));
     }

@@ -165,7 +165,7 @@ impl Agent for Qwen {
             length > TITLE_WINDOW && ends.knows_start() && (ends.early_title.is_some() || seen >= TITLE_WINDOW)
         });
         ends.is_whole = is_whole?;
-        context.inspect(&copy.place, &path, &mut file, false);
+        context.inspect(&copy.place, &path, &mut file, copy.place.is_subagent);
         seen = 0;
         let shown = file.lines_backward(|line, is_ended| {
             ends.see_from_end(line, is_ended);
