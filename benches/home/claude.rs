@@ -79,13 +79,13 @@ impl Generator {
         put(
             text,
             &format!(
-                r#"{{"type":"queue-operation","operation":"enqueue","timestamp":"{at}","sessionId":"{id}","content":"{prompt}"}}"#
+                r#"{{"type":"queue-operation","operation":"enqueue","timestamp":"{at:.3}","sessionId":"{id}","content":"{prompt}"}}"#
             ),
         );
         let at = session.tick(2);
         put(
             text,
-            &format!(r#"{{"type":"queue-operation","operation":"dequeue","timestamp":"{at}","sessionId":"{id}"}}"#),
+            &format!(r#"{{"type":"queue-operation","operation":"dequeue","timestamp":"{at:.3}","sessionId":"{id}"}}"#),
         );
         self.chained(text, session, "user", &format!(r#""message":{{"role":"user","content":"{prompt}"}}"#));
         for length in [1_000, 450, 80, 900] {
@@ -99,7 +99,7 @@ impl Generator {
                 put(
                     text,
                     &format!(
-                        r#"{{"type":"{kind}","sessionId":"{id}","timestamp":"{at}","shape":{{"text":"{body}"}}}}"#
+                        r#"{{"type":"{kind}","sessionId":"{id}","timestamp":"{at:.3}","shape":{{"text":"{body}"}}}}"#
                     ),
                 );
             }
@@ -158,7 +158,8 @@ impl Generator {
         fs::create_dir_all(&agents)?;
         fs::create_dir_all(&results)?;
         let name = format!("agent-{}", self.hex(17));
-        let mut text = String::new();
+        let (mut text, task) = (String::new(), self.prose(90));
+        self.chained(&mut text, session, "user", &format!(r#""message":{{"role":"user","content":"{task}"}}"#));
         for _ in 0..3 {
             self.claude_turn(&mut text, session);
         }
@@ -185,7 +186,7 @@ impl Generator {
         put(
             text,
             &format!(
-                r#"{{"parentUuid":{parent},"isSidechain":false,{body},"type":"{kind}","uuid":"{uuid}","timestamp":"{at}","userType":"external","entrypoint":"{entrypoint}","cwd":"{cwd}","sessionId":"{id}","version":"{version}","gitBranch":"{branch}"}}"#
+                r#"{{"parentUuid":{parent},"isSidechain":false,{body},"type":"{kind}","uuid":"{uuid}","timestamp":"{at:.3}","userType":"external","entrypoint":"{entrypoint}","cwd":"{cwd}","sessionId":"{id}","version":"{version}","gitBranch":"{branch}"}}"#
             ),
         );
     }

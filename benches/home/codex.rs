@@ -40,7 +40,7 @@ impl Generator {
             session,
             "session_meta",
             &format!(
-                r#"{{"session_id":"{id}","id":"{id}","timestamp":"{at}","cwd":"{cwd}","originator":"codex-tui","cli_version":"0.169.0","source":"cli","model_provider":"maker","base_instructions":{{"text":"{instructions}"}},"git":{{"commit_hash":"0","branch":"{branch}"}}}}"#
+                r#"{{"session_id":"{id}","id":"{id}","timestamp":"{at:.3}","cwd":"{cwd}","originator":"codex-tui","cli_version":"0.169.0","source":"cli","model_provider":"maker","base_instructions":{{"text":"{instructions}"}},"git":{{"commit_hash":"0","branch":"{branch}"}}}}"#
             ),
         );
         let message = |role: &str, kind: &str, said: &str| {
@@ -130,7 +130,7 @@ impl Records {
         let (at, ordinal) = (session.tick(700), self.count);
         put(
             &mut self.text,
-            &format!(r#"{{"timestamp":"{at}","ordinal":{ordinal},"type":"{kind}","payload":{payload}}}"#),
+            &format!(r#"{{"timestamp":"{at:.3}","ordinal":{ordinal},"type":"{kind}","payload":{payload}}}"#),
         );
         self.count += 1;
     }

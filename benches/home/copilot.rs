@@ -90,6 +90,9 @@ impl Generator {
         let id = self.uuid();
         let parent = session.parent.replace(id.clone()).map_or("null".to_owned(), |id| format!(r#""{id}""#));
         let at = session.tick(600);
-        put(text, &format!(r#"{{"type":"{kind}","data":{data},"id":"{id}","timestamp":"{at}","parentId":{parent}}}"#));
+        put(
+            text,
+            &format!(r#"{{"type":"{kind}","data":{data},"id":"{id}","timestamp":"{at:.3}","parentId":{parent}}}"#),
+        );
     }
 }

@@ -52,6 +52,6 @@ impl Generator {
         let id = self.hex(8);
         let parent = session.parent.replace(id.clone()).map_or("null".to_owned(), |id| format!(r#""{id}""#));
         let at = session.tick(900);
-        put(text, &format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"{at}",{body}}}"#));
+        put(text, &format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"{at:.3}",{body}}}"#));
     }
 }

@@ -77,7 +77,7 @@ impl Generator {
         put(
             text,
             &format!(
-                r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"{id}","timestamp":"{at}","type":"{kind}","provenance":"{from}","cwd":"{cwd}","version":"0.24.4","gitBranch":"{branch}",{body}}}"#
+                r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"{id}","timestamp":"{at:.3}","type":"{kind}","provenance":"{from}","cwd":"{cwd}","version":"0.24.4","gitBranch":"{branch}",{body}}}"#
             ),
         );
     }
