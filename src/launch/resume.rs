@@ -75,7 +75,7 @@ impl Resume {
         if session.launch_dir().is_none()
             && let Some(cwd) = env.cwd.clone().filter(encodes)
         {
-            let detail = "the caller's directory".to_owned();
+            let detail = "the caller's directory".into();
             session.copies[0].evidence.push(Evidence { dir: cwd, source: "caller", detail, counts: true });
             agent.decide_launch_dir(&mut session.copies[0]);
         }

@@ -19,7 +19,7 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
         for copy in &mut session.copies {
             let counts = copy.place.project.as_deref().is_some_and(|project| agent.is_filed_under(project, cwd));
             let detail = pointer.path.display().to_string();
-            copy.evidence.insert(0, Evidence { dir: cwd.clone(), source: "pointer", detail, counts });
+            copy.evidence.insert(0, Evidence { dir: cwd.clone(), source: "pointer", detail: detail.into(), counts });
             agent.decide_launch_dir(copy);
         }
         look_at_launch_dirs(std::slice::from_mut(session));

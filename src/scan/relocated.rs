@@ -136,12 +136,8 @@ impl Relocated {
         let known = self.sessions.get(&copy.place.agent()).and_then(|sessions| sessions.get(&copy.place.id));
         let recorded = copy.launch_dir.as_ref().map(|dir| dir.value.as_path());
         let Some(known) = known.filter(|known| recorded == Some(&known.from)) else { return };
-        let evidence = Evidence {
-            dir: known.to.clone(),
-            source: SOURCE,
-            detail: "moved with rejoin move".to_owned(),
-            counts: true,
-        };
+        let evidence =
+            Evidence { dir: known.to.clone(), source: SOURCE, detail: "moved with rejoin move".into(), counts: true };
         copy.evidence.insert(0, evidence);
         if let Some(agent) = agent::by_kind(copy.place.agent()) {
             agent.decide_launch_dir(copy);
@@ -184,7 +180,7 @@ mod tests {
         relocated.add_session(AgentKind::Claude, "a", Path::new("/two"), Path::new("/three"));
         let launched = |recorded: &str| {
             let mut copy = copy("a");
-            let evidence = Evidence { dir: recorded.into(), source: "x", detail: String::new(), counts: true };
+            let evidence = Evidence { dir: recorded.into(), source: "x", detail: "".into(), counts: true };
             copy.evidence.push(evidence);
             copy.launch_dir = Some(Fact::new(recorded.into(), "x"));
             relocated.apply(&mut copy);

@@ -101,7 +101,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Copy], packed: &[Pack
         let Some((agent, project)) = hashed(copy) else { continue };
         let find = || dirs.iter().find(|dir| agent.is_filed_under(&project, dir));
         if let Some(dir) = *found.entry((agent.kind(), Arc::clone(&project))).or_insert_with(find) {
-            let detail = "known from another session, and its hash is the project's name".to_owned();
+            let detail = "known from another session, and its hash is the project's name".into();
             copy.evidence.push(Evidence { dir: dir.clone(), source: "known", detail, counts: true });
             agent.decide_launch_dir(copy);
         }

@@ -193,7 +193,7 @@ mod tests {
         let compare =
             |a: &Copy, b: &Copy| Some(if a.place.path < b.place.path { comparison } else { comparison.reversed() });
         let choice = choose(&mut copies, compare);
-        (choice.is_decided.then(|| copies[0].place.path.display().to_string()), choice.why)
+        (choice.is_decided.then(|| copies[0].place.path.display().to_string()), choice.why.into())
     }
 
     const DIVERGED: Comparison = Comparison::Diverged { record: 3 };

@@ -101,11 +101,11 @@ impl Copy {
     }
 
     /// Notes the only directory that the session records; what is no absolute path would mean another one to every caller.
-    pub(crate) fn set_dir(&mut self, dir: Option<&str>, detail: &str) {
+    pub(crate) fn set_dir(&mut self, dir: Option<&str>, detail: &'static str) {
         let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_absolute()) else { return };
         self.start_dir = Some(Fact::new(dir.clone(), "session"));
         self.last_dir = self.start_dir.clone();
-        self.evidence.push(Evidence { dir, source: "session", detail: detail.to_owned(), counts: true });
+        self.evidence.push(Evidence { dir, source: "session", detail: detail.into(), counts: true });
     }
 
     /// Returns the size of everything that belongs to it; `None` where nobody has counted it.

@@ -62,7 +62,7 @@ impl ProjectDirs {
                     1 => "another session of its project".to_owned(),
                     count => format!("{count} other sessions of its project"),
                 };
-                Evidence { dir: dir.clone(), source: FROM_PROJECT, detail, counts: true }
+                Evidence { dir: dir.clone(), source: FROM_PROJECT, detail: detail.into(), counts: true }
             })
             .collect()
     }
@@ -74,7 +74,7 @@ mod tests {
     use crate::session::tests::copy;
 
     fn evidence(dir: &str, source: &'static str, counts: bool) -> Evidence {
-        Evidence { dir: dir.into(), source, detail: String::new(), counts }
+        Evidence { dir: dir.into(), source, detail: "".into(), counts }
     }
 
     fn decided(list: Vec<Evidence>) -> (Option<String>, bool) {

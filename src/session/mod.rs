@@ -130,7 +130,7 @@ pub(crate) struct Evidence {
     /// The kind of source.
     pub source: &'static str,
     /// Which file or which sessions say so.
-    pub detail: String,
+    pub detail: Cow<'static, str>,
     /// Whether the directory encodes to the session's project; if not, it does not count.
     pub counts: bool,
 }
@@ -278,7 +278,7 @@ impl std::fmt::Display for Comparison {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// The reason, in words.
-    pub why: String,
+    pub why: Cow<'static, str>,
     /// Whether evidence ranks the chosen copy over every other.
     pub is_decided: bool,
     /// What each copy has in common with the first; `None` where they were not compared.
@@ -287,7 +287,7 @@ pub(crate) struct Choice {
 
 impl Choice {
     /// Makes a choice that needed no comparison.
-    pub(crate) fn new(why: impl Into<String>, is_decided: bool) -> Self {
+    pub(crate) fn new(why: impl Into<Cow<'static, str>>, is_decided: bool) -> Self {
         Self { why: why.into(), is_decided, comparisons: Vec::new() }
     }
 }

@@ -54,7 +54,7 @@ impl Agent for Otter {
                     return true;
                 };
                 if let Some(dir) = header.dir.filled().map(PathBuf::from).filter(|dir| dir.is_absolute()) {
-                    let detail = "its first line".to_owned();
+                    let detail = "its first line".into();
                     copy.evidence.push(Evidence { dir, source: "header", detail, counts: true });
                 }
                 copy.created_at = header.started.instant().map(|at| Fact::new(at, "header"));

@@ -56,10 +56,10 @@ impl<'a> Reader<'a> {
         self.copy.place.project.as_deref().is_some_and(|project| is_filed_under(project, dir))
     }
 
-    fn add_evidence(&mut self, dir: &str, source: &'static str, detail: &str) {
+    fn add_evidence(&mut self, dir: &str, source: &'static str, detail: &'static str) {
         let dir = self.context.env.expand(Path::new(dir));
         let counts = self.counts(&dir);
-        self.copy.evidence.push(Evidence { dir, source, detail: detail.to_owned(), counts });
+        self.copy.evidence.push(Evidence { dir, source, detail: detail.into(), counts });
     }
 
     pub(super) fn read_metadata(&mut self) {
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take_metadata(&mut self, metadata: &Metadata<'_>, name: &str) {
+    fn take_metadata(&mut self, metadata: &Metadata<'_>, name: &'static str) {
         let copy = &mut self.copy;
         copy.title = metadata.name.filled().map(|title| Fact::new(title.to_owned(), "metadata"));
         copy.model = metadata.model.filled().map(|model| Fact::new(model.to_owned(), "metadata"));
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
                     self.created.insert(0, Fact::new(info.created_at.unwrap_or(Timestamp::MAX), "session-info"));
                     let counts = self.counts(&info.working_dir);
                     self.copy.mark_if(!counts, Health::SessionInfoMismatch);
-                    let detail = session_info::FILE_NAME.to_owned();
+                    let detail = session_info::FILE_NAME.into();
                     self.copy
                         .evidence
                         .insert(0, Evidence { dir: info.working_dir, source: "session-info", detail, counts });

@@ -100,11 +100,12 @@ impl Agent for Claude {
             let mut side_dirs: HashSet<String> = HashSet::new();
             let mut files = Vec::new();
             for (entry, kind) in found.entries(dir) {
-                let Ok(name) = entry.file_name().into_string() else { continue };
+                let Ok(mut name) = entry.file_name().into_string() else { continue };
                 if kind.is_dir() {
                     side_dirs.insert(name);
-                } else if let Some(stem) = name.strip_suffix(".jsonl") {
-                    files.push((stem.to_owned(), entry.path(), kind.is_file()));
+                } else if name.ends_with(".jsonl") {
+                    name.truncate(name.len() - ".jsonl".len());
+                    files.push((name, entry.path(), kind.is_file()));
                 }
             }
             for (stem, path, is_file) in files {
@@ -184,7 +185,7 @@ impl Agent for Claude {
 
         copy.set_active_by_file(copy.modified_at);
         context.bound_activity(&mut copy, changed);
-        decide_launch_dir(&mut copy, relocated);
+        decide_launch_dir(&mut copy, relocated.as_deref().map(Path::new));
         copy.liveness = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
     }
@@ -429,15 +430,16 @@ fn is_exec(entrypoint: &str) -> bool {
 }
 
 /// Takes the first recorded directory that encodes to the project, or else the start directory.
-fn decide_launch_dir(copy: &mut Copy, relocated: Option<String>) {
-    let relocated = relocated.map(|dir| (PathBuf::from(dir), "relocated"));
-    let start = copy.start_dir.as_ref().map(|fact| (fact.value.clone(), "transcript"));
-    let last = copy.last_dir.as_ref().map(|fact| (fact.value.clone(), "last-directory"));
-    let project = copy.place.project.clone().unwrap_or_default();
+fn decide_launch_dir(copy: &mut Copy, relocated: Option<&Path>) {
+    let Copy { evidence, start_dir, last_dir, place, .. } = copy;
+    let project = place.project.as_deref().unwrap_or_default();
+    let relocated = relocated.map(|dir| (dir, "relocated"));
+    let start = start_dir.as_ref().map(|fact| (&*fact.value, "transcript"));
+    let last = last_dir.as_ref().map(|fact| (&*fact.value, "last-directory"));
     for (dir, source) in relocated.into_iter().chain(start).chain(last) {
-        if copy.evidence.iter().all(|evidence| evidence.dir != dir) {
-            let counts = Claude.is_filed_under(&project, &dir);
-            copy.evidence.push(Evidence { dir, source, detail: "transcript".to_owned(), counts });
+        if evidence.iter().all(|evidence| evidence.dir != dir) {
+            let counts = Claude.is_filed_under(project, dir);
+            evidence.push(Evidence { dir: dir.to_owned(), source, detail: "transcript".into(), counts });
         }
     }
     evidence::decide(copy, |_| true);

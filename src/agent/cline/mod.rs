@@ -220,7 +220,7 @@ fn fill(copy: &mut Copy, meta: &Meta<'_>) {
     }
     if let Some(dir) = meta.cwd.filled().map(PathBuf::from).filter(|dir| dir.is_absolute()) {
         copy.start_dir = Some(Fact::new(dir.clone(), "session"));
-        let detail = "cwd of its file".to_owned();
+        let detail = "cwd of its file".into();
         copy.evidence.push(Evidence { dir, source: "session", detail, counts: true });
     }
 }

@@ -146,7 +146,7 @@ impl Agent for Codex {
                 continue;
             };
             let evidence =
-                Evidence { dir: fact.value.clone(), source: fact.source, detail: detail.to_owned(), counts: true };
+                Evidence { dir: fact.value.clone(), source: fact.source, detail: detail.into(), counts: true };
             copy.evidence.push(evidence);
         }
         self.decide_launch_dir(&mut copy);

@@ -27,7 +27,7 @@ pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreN
                     notes.names.insert(id.clone(), Fact::new(name.trim().to_owned(), THREADS));
                 }
                 if let Some(cwd) = cwd {
-                    let detail = "its row in Codex's database".to_owned();
+                    let detail = "its row in Codex's database".into();
                     let evidence = Evidence { dir: PathBuf::from(cwd), source: THREADS, detail, counts: true };
                     notes.dirs.insert(id, vec![evidence]);
                 }

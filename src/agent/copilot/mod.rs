@@ -161,8 +161,8 @@ impl Agent for Copilot {
     }
 }
 
-fn recorded(dir: PathBuf, source: &'static str, file: &str) -> Evidence {
-    Evidence { dir, source, detail: file.to_owned(), counts: true }
+fn recorded(dir: PathBuf, source: &'static str, file: &'static str) -> Evidence {
+    Evidence { dir, source, detail: file.into(), counts: true }
 }
 
 /// Returns the bytes of a session's directory, and the processes that are named as its users.

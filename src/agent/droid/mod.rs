@@ -205,7 +205,7 @@ fn read_ends(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError
 fn describe(copy: &mut Copy, start: &Record<'_>) {
     let last = start.last_cwd.filled().map(PathBuf::from).filter(|dir| dir.is_absolute());
     if let Some(dir) = last.clone() {
-        let detail = "lastCwd of session_start".to_owned();
+        let detail = "lastCwd of session_start".into();
         copy.evidence.push(Evidence { dir, source: "last-directory", detail, counts: true });
     }
     copy.set_dir(start.cwd.get(), "cwd of session_start");

@@ -35,7 +35,7 @@ pub(super) fn read(copy: &mut Copy, env: &Env) -> Result<(), PathError> {
     read_ends(copy, env)?;
     let dirs = [(&copy.last_dir, "config.toml"), (&copy.start_dir, "conversation.jsonl")];
     let evidence = dirs.map(|(dir, file)| {
-        let detail = file.to_owned();
+        let detail = file.into();
         dir.as_ref().map(|dir| Evidence { dir: dir.value.clone(), source: dir.source, detail, counts: true })
     });
     copy.evidence.extend(evidence.into_iter().flatten());

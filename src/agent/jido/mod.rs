@@ -293,7 +293,7 @@ impl<'a> Known<'a> {
             let dir = env.expand(Path::new(path));
             copy.start_dir = Some(Fact::new(dir.clone(), "session"));
             copy.last_dir = copy.start_dir.clone();
-            copy.evidence.push(Evidence { dir, source: "session", detail: "project_path".to_owned(), counts: true });
+            copy.evidence.push(Evidence { dir, source: "session", detail: "project_path".into(), counts: true });
         }
         copy.created_at = self.created_at.map(|at| Fact::new(at, "created_at"));
         let closed = self.closed_at.map(|at| Fact::new(at, "closed_at"));

@@ -86,7 +86,7 @@ impl Agent for Kimi {
                     let counts = kaos == "local";
                     let hash = hash(path.as_bytes());
                     let project = if counts { hash } else { format!("{kaos}_{hash}") };
-                    let detail = "kimi.json".to_owned();
+                    let detail = "kimi.json".into();
                     let evidence = Evidence { dir: path.into(), source: "registry", detail, counts };
                     notes.dirs.entry(project).or_default().push(evidence);
                 }
@@ -110,7 +110,7 @@ impl Agent for Kimi {
             let dir = read_context(&mut copy, &files.context, has_prompt)?;
             if let Some(dir) = dir.map(PathBuf::from).filter(|_| needs_dir) {
                 let counts = self.is_filed_under(&project, &dir);
-                let detail = "context.jsonl".to_owned();
+                let detail = "context.jsonl".into();
                 copy.evidence.push(Evidence { dir, source: "system-prompt", detail, counts });
             }
         }

@@ -226,7 +226,7 @@ impl Ends {
         let Some(last) = last else { return };
         copy.git_branch = last.branch.map(|branch| Fact::new(branch, "transcript"));
         copy.last_dir = Some(Fact::new(last.dir.clone(), "transcript"));
-        let detail = "the text before its last prompts".to_owned();
+        let detail = "the text before its last prompts".into();
         copy.evidence.push(Evidence { dir: last.dir, source: "transcript", detail, counts: true });
     }
 }

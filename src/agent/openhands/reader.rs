@@ -120,7 +120,7 @@ fn add_evidence(copy: &mut Copy) {
         dir.as_ref().map(|dir| Evidence {
             dir: dir.value.clone(),
             source: dir.source,
-            detail: file.to_owned(),
+            detail: file.into(),
             counts: true,
         })
     });

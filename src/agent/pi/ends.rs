@@ -146,7 +146,7 @@ impl Ends {
             if let Some(dir) = header.cwd {
                 let project = copy.place.project.as_deref();
                 let counts = project.is_none_or(|project| (self.dialect.is_filed_under)(project, &dir));
-                copy.evidence.push(Evidence { dir, source: "header", detail: "its header".to_owned(), counts });
+                copy.evidence.push(Evidence { dir, source: "header", detail: "its header".into(), counts });
             }
         }
         let source = if self.dialect.has_title_line { "title" } else { "session_info" };

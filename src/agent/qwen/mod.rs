@@ -399,6 +399,6 @@ fn add_evidence(copy: &mut Copy, runtime: Option<&Runtime<'_>>) {
     for (dir, source, detail) in sources {
         let Some(dir) = dir.filter(|dir| copy.evidence.iter().all(|evidence| evidence.dir != *dir)) else { continue };
         let counts = Qwen.is_filed_under(&project, &dir);
-        copy.evidence.push(Evidence { dir, source, detail: detail.to_owned(), counts });
+        copy.evidence.push(Evidence { dir, source, detail: detail.into(), counts });
     }
 }

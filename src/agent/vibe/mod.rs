@@ -289,10 +289,10 @@ fn read_meta(copy: &mut Copy, env: &Env) -> bool {
     true
 }
 
-fn add_dir(copy: &mut Copy, dir: &str, source: &'static str, file: &str, env: &Env) {
+fn add_dir(copy: &mut Copy, dir: &str, source: &'static str, file: &'static str, env: &Env) {
     let dir = env.expand(Path::new(dir));
     copy.last_dir = Some(Fact::new(dir.clone(), source));
-    copy.evidence.push(Evidence { dir, source, detail: file.to_owned(), counts: true });
+    copy.evidence.push(Evidence { dir, source, detail: file.into(), counts: true });
 }
 
 /// Takes what `runtime-state.json` says, which is more than `meta.json` does of where a session comes from.

@@ -85,11 +85,7 @@ fn decide(session: &Session, copy: &Copy, given: Option<(&Path, bool)>) -> (Acti
         None => match copy.launch_dir.as_ref().filter(|_| copy.is_filed_right) {
             Some(dir) => {
                 let from = copy.evidence.iter().find(|evidence| evidence.counts && evidence.dir == dir.value);
-                (
-                    dir.value.clone(),
-                    dir.source,
-                    format!("from {}", from.map_or(dir.source, |from| from.detail.as_str())),
-                )
+                (dir.value.clone(), dir.source, format!("from {}", from.map_or(dir.source, |from| &*from.detail)))
             }
             None => return (Action::Refuse { wants_dir: true }, no_evidence(&copy.evidence)),
         },
@@ -124,7 +120,7 @@ mod tests {
     }
 
     fn with_evidence(mut session: Session, dir: &str, counts: bool) -> Session {
-        let evidence = Evidence { dir: dir.into(), source: "metadata", detail: "metadata.json".to_owned(), counts };
+        let evidence = Evidence { dir: dir.into(), source: "metadata", detail: "metadata.json".into(), counts };
         session.copies[0].evidence.push(evidence);
         crate::session::evidence::decide(&mut session.copies[0], |_| false);
         session

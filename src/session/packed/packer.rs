@@ -1,5 +1,6 @@
 //! Packs places and sessions one after the other.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -49,7 +50,7 @@ impl Packer {
         debug_assert!(copies.iter().all(|copy| copy.place.agent() == agent && copy.place.id == id));
         self.number(copies.len() as u64);
         copies.into_iter().for_each(|copy| self.copy(copy));
-        self.shared_word(why.as_bytes());
+        self.phrase(why);
         self.flag(is_decided);
         self.number(comparisons.len() as u64);
         comparisons.into_iter().for_each(|comparison| self.comparison(comparison));
@@ -160,7 +161,7 @@ impl Packer {
         for Evidence { dir, source, detail, counts } in evidence {
             self.shared_word(dir.as_os_str().as_bytes());
             self.source(source);
-            self.shared_word(detail.as_bytes());
+            self.phrase(detail);
             self.flag(counts);
         }
         self.number(notes.len() as u64);
@@ -175,7 +176,7 @@ impl Packer {
             stores.len() - 1
         });
         self.number(at as u64);
-        self.option(project.as_ref(), |packer, project| packer.shared_word(project.as_bytes()));
+        self.option(project.as_ref(), Self::project);
         self.path(path, id);
         self.option(side_dir.as_deref(), |packer, dir| packer.path(dir, id));
         self.option(parent_id.as_ref(), |packer, id| packer.text(id));
@@ -276,9 +277,29 @@ impl Packer {
         self.number(at.into());
     }
 
+    /// Packs the name of a project, which is most often that of the session before.
+    fn project(&mut self, project: &Arc<str>) {
+        let projects = &mut self.packed.shared.projects;
+        if projects.last().is_none_or(|last| last != project) {
+            projects.push(Arc::clone(project));
+        }
+        let at = projects.len() - 1;
+        self.number(at as u64);
+    }
+
+    /// Packs words, which are most often a part of the program.
+    fn phrase(&mut self, words: Cow<'static, str>) {
+        self.flag(matches!(words, Cow::Borrowed(_)));
+        match words {
+            Cow::Borrowed(words) => self.source(words),
+            Cow::Owned(words) => self.shared_word(words.as_bytes()),
+        }
+    }
+
     fn source(&mut self, source: &'static str) {
         let sources = &mut self.packed.shared.sources;
-        let at = sources.iter().position(|known| *known == source).unwrap_or_else(|| {
+        // One name that stands at two places of the program may be kept twice.
+        let at = sources.iter().position(|known| std::ptr::eq(*known, source)).unwrap_or_else(|| {
             sources.push(source);
             sources.len() - 1
         });

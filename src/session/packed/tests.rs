@@ -42,7 +42,7 @@ fn full(id: &str, text: &str, number: u64, at: Timestamp) -> Copy {
     copy.evidence = vec![Evidence {
         dir: text.into(),
         source: "pointer",
-        detail: text.to_owned(),
+        detail: text.to_owned().into(),
         counts: number.is_multiple_of(2),
     }];
     copy.notes = vec![text.to_owned(), String::new()];

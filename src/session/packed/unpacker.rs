@@ -1,5 +1,6 @@
 //! Reads what was packed, in the same order.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -22,7 +23,7 @@ impl<'a> Unpacker<'a> {
     pub(super) fn session(&mut self) -> Session {
         let id = self.text();
         let copies: Vec<Copy> = (0..self.number()).map(|_| self.copy(id)).collect();
-        let why = self.shared_text().to_owned();
+        let why = self.phrase();
         let is_decided = self.flag();
         let comparisons = (0..self.number()).map(|_| self.comparison()).collect();
         let pointers = match self.index() {
@@ -93,7 +94,7 @@ impl<'a> Unpacker<'a> {
     pub(super) fn place(&mut self, id: &str) -> Located {
         Located {
             store: Arc::clone(&self.shared.stores[self.index()]),
-            project: self.option(|from| from.shared_text().into()),
+            project: self.option(|from| Arc::clone(&from.shared.projects[from.index()])),
             id: id.to_owned(),
             path: self.path(id).into(),
             side_dir: self.option(|from| from.path(id)),
@@ -110,12 +111,7 @@ impl<'a> Unpacker<'a> {
     }
 
     fn evidence(&mut self) -> Evidence {
-        Evidence {
-            dir: self.shared_word().into(),
-            source: self.source(),
-            detail: self.shared_text().to_owned(),
-            counts: self.flag(),
-        }
+        Evidence { dir: self.shared_word().into(), source: self.source(), detail: self.phrase(), counts: self.flag() }
     }
 
     fn comparison(&mut self) -> Option<Comparison> {
@@ -156,9 +152,17 @@ impl<'a> Unpacker<'a> {
         self.byte() != 0
     }
 
+    #[inline]
     fn number(&mut self) -> u64 {
-        let mut number = 0;
-        for shift in (0..u64::BITS).step_by(7) {
+        match self.byte() {
+            small @ ..0x80 => small.into(),
+            lowest => self.large_number(lowest),
+        }
+    }
+
+    fn large_number(&mut self, lowest: u8) -> u64 {
+        let mut number = u64::from(lowest & 0x7f);
+        for shift in (7..u64::BITS).step_by(7) {
             let byte = self.byte();
             number |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
@@ -200,6 +204,13 @@ impl<'a> Unpacker<'a> {
 
     fn shared_text(&mut self) -> &'a str {
         str::from_utf8(self.shared_word().as_bytes()).unwrap_or_default()
+    }
+
+    fn phrase(&mut self) -> Cow<'static, str> {
+        match self.flag() {
+            true => Cow::Borrowed(self.source()),
+            false => Cow::Owned(self.shared_text().to_owned()),
+        }
     }
 
     fn source(&mut self) -> &'static str {

@@ -67,7 +67,7 @@ impl Answer for Planned<'_> {
             agent: resume.agent,
             id: session.map(|session| session.id.as_str()),
             path: session.map(|session| session.copy().place.path.to_string_lossy()),
-            why: session.map(|session| session.choice.why.as_str()),
+            why: session.map(|session| &*session.choice.why),
             launch_dir: dir.map(|dir| LaunchDirJson::new(dir, resume.dir_source, Some(dir.is_dir()))),
             resume: json::resume(&resume.plan),
             program: launch::find_program(&resume.plan, env).ok().map(|program| path_text(&program)),

@@ -187,7 +187,7 @@ impl<'a> SessionJson<'a> {
                     path_bytes_base64: path_bytes(&copy.place.path),
                     project: copy.place.project.as_deref(),
                     chosen: at == 0 && session.choice.is_decided,
-                    why: (at == 0).then_some(session.choice.why.as_str()),
+                    why: (at == 0).then_some(&*session.choice.why),
                     compared: compared(at).map(Comparison::name),
                     diverged_at_record: compared(at).and_then(Comparison::diverged_at),
                     messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
