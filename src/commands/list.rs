@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
+use rayon::slice::ParallelSliceMut as _;
+
 use crate::agent;
 use crate::change::pins::Pins;
 use crate::cli::{ListArgs, ListForm};
@@ -180,15 +182,15 @@ pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, env: &En
 }
 
 /// Leaves what was asked for, in order of rank and then of name; returns how many are not shown without `--all`.
-pub(super) fn put_in_order<S>(
+pub(super) fn put_in_order<S: Send>(
     sessions: &mut Vec<S>,
-    line: impl Fn(&S) -> &Line,
-    by_name: impl Fn(&S, &S) -> Ordering,
+    line: impl Fn(&S) -> &Line + Sync,
+    by_name: impl Fn(&S, &S) -> Ordering + Sync,
 ) -> usize {
     sessions.retain(|session| line(session).is_meant);
     let matching = sessions.len();
     sessions.retain(|session| line(session).is_listed);
-    sessions.sort_unstable_by(|a, b| {
+    sessions.par_sort_unstable_by(|a, b| {
         let (one, other) = (line(a), line(b));
         let firsts = other.is_first.cmp(&one.is_first);
         firsts.then_with(|| one.rank.cmp(&other.rank)).then_with(|| by_name(a, b))

@@ -21,7 +21,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{
+    IntoParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
+};
+use rayon::slice::ParallelSliceMut as _;
 
 use crate::agent::{self, Agent, Depth, Found, Inspector};
 use crate::session::choose::choose;
@@ -195,7 +198,7 @@ fn read(
 /// Puts the copies of one id together, in order of agent and id.
 fn group(mut copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
     let key = |copy: &Copy| (copy.place.agent(), copy.place.id.clone());
-    copies.sort_by(|a, b| (a.place.agent(), &a.place.id).cmp(&(b.place.agent(), &b.place.id)));
+    copies.par_sort_by(|a, b| (a.place.agent(), &a.place.id).cmp(&(b.place.agent(), &b.place.id)));
     let mut sessions = Vec::with_capacity(copies.len());
     let mut rest = copies.into_iter().peekable();
     while let Some(first) = rest.next() {
@@ -237,10 +240,10 @@ fn look_at_launch_dirs(sessions: &mut [Session]) {
     let dirs: HashSet<&OsStr> = sessions.iter().filter_map(Session::launch_dir).map(Path::as_os_str).collect();
     let exists: HashMap<OsString, bool> =
         dirs.into_par_iter().map(|dir| (dir.to_owned(), Path::new(dir).is_dir())).collect();
-    for session in sessions {
+    sessions.par_iter_mut().for_each(|session| {
         session.launch_dir_exists = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
         session.assess();
-    }
+    });
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@ use std::hash::BuildHasher as _;
 use std::path::Path;
 
 use foldhash::fast::FixedState;
-use foldhash::{HashMap, HashMapExt as _, HashSetExt as _};
+use foldhash::{HashMap, HashMapExt as _};
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
+use rayon::slice::ParallelSliceMut as _;
 
 use super::reader::{Notes, Reader};
 use super::siblings::{add_hashed_evidence, add_project_evidence};
@@ -22,8 +23,12 @@ use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
-/// How many sessions are packed together.
-const TOGETHER: usize = 512;
+/// How many sessions are packed together at most: the more there are, the fewer words are kept twice.
+const MOST_TOGETHER: usize = 512;
+/// So many places take little memory while they wait to be read.
+const MANY: usize = 16 * 1024;
+/// Each thread has so many parts to read at least where there are enough sessions, so that none waits long for another.
+const PARTS: usize = 32;
 
 /// Sessions in little memory, each with what was said of it before it was packed.
 #[derive(Debug)]
@@ -86,15 +91,13 @@ impl Places {
         watcher.begin(places.len());
         let mut notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
         // A session of several copies is made of all of them.
-        let (several, single) = several_of_one_id(&places);
+        let several = several_of_one_id(&places);
         let mut shelf = Shelf { problems, ..Shelf::default() };
         let mut loose = Vec::new();
         let mut rest = Vec::new();
-        if several > 0 {
-            let (once, more): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| single.contains(&key(place)));
-            (places, rest) = (once, more);
+        if !several.is_empty() {
+            (rest, places) = places.into_iter().partition(|place| several.contains(&key(place)));
         }
-        drop(single);
         // Notes hold every copy of a database whole, so these come first and do not stay to the end.
         if notes.hold_any() {
             let (held, others) = places.into_iter().partition(|place| notes.hold(place));
@@ -122,21 +125,11 @@ impl Places {
     }
 }
 
-/// What tells ids apart.
-type Keys = foldhash::HashSet<u64>;
-
-/// Returns how many copies share their id with another, and what tells those that do not.
-fn several_of_one_id(places: &[Located]) -> (usize, Keys) {
-    let mut single = Keys::with_capacity(places.len());
-    let mut several = Keys::new();
-    for place in places {
-        let key = key(place);
-        if !single.insert(key) {
-            several.insert(key);
-        }
-    }
-    single.retain(|key| !several.contains(key));
-    (places.len() - single.len(), single)
+/// Returns what tells the ids that several copies share.
+fn several_of_one_id(places: &[Located]) -> HashSet<u64> {
+    let mut keys: Vec<u64> = places.par_iter().map(key).collect();
+    keys.par_sort_unstable();
+    keys.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
 }
 
 /// Tells the ids of all agents apart. Two of them may share a key; then they are only read together.
@@ -158,10 +151,16 @@ impl<T: Send> Shelf<T> {
         say: &(impl Fn(&Session) -> T + Sync),
     ) {
         let reader = Reader { env, notes, wanted, inspector: &Inspector::default() };
-        // Places are packed as well while they wait to be read.
-        let packed: Vec<Packed> = places.into_par_iter().chunks(TOGETHER).map(|part| packed(&part)).collect();
-        let parts: Vec<Part<T>> =
-            packed.into_par_iter().with_max_len(1).map(|packed| part(&packed, reader, watcher, say)).collect();
+        let together = places.len().div_ceil(PARTS * rayon::current_num_threads()).clamp(1, MOST_TOGETHER);
+        let read = |places: &mut dyn ExactSizeIterator<Item = Located>| part(places, reader, watcher, say);
+        let parts: Vec<Part<T>> = if places.len() < MANY {
+            let parts = places.into_par_iter().chunks(together).with_max_len(1);
+            parts.map(|places| read(&mut places.into_iter())).collect()
+        } else {
+            // So many are packed as well while they wait to be read.
+            let packed: Vec<Packed> = places.into_par_iter().chunks(together).map(|part| packed(&part)).collect();
+            packed.into_par_iter().with_max_len(1).map(|places| read(&mut places.places())).collect()
+        };
         self.cards.reserve_exact(parts.iter().map(|part| part.said.len()).sum());
         for part in parts {
             self.add(part.packed, part.said);
@@ -178,18 +177,23 @@ fn packed(places: &[Located]) -> Packed {
     packer.finish()
 }
 
-fn part<T>(places: &Packed, reader: Reader<'_>, watcher: &Watcher, say: &(impl Fn(&Session) -> T + Sync)) -> Part<T> {
+fn part<T>(
+    places: &mut dyn ExactSizeIterator<Item = Located>,
+    reader: Reader<'_>,
+    watcher: &Watcher,
+    say: &(impl Fn(&Session) -> T + Sync),
+) -> Part<T> {
     let mut packer = Packer::default();
     let mut part = Part {
         packed: Packed::default(),
-        said: Vec::with_capacity(TOGETHER),
+        said: Vec::with_capacity(places.len()),
         loose: Vec::new(),
         pointed_dirs: HashSet::new(),
         problems: Vec::new(),
     };
     // Sessions of one project come one after the other, and share their directory.
     let mut exists: HashMap<OsString, bool> = HashMap::new();
-    for place in places.places() {
+    for place in places {
         let copy = reader.copy(place);
         watcher.done(1);
         match copy {

@@ -7,6 +7,7 @@ pub(super) mod about;
 
 use std::path::{Path, PathBuf};
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::Deserialize;
 
 use super::{Found, PointerWriter};
@@ -76,10 +77,12 @@ impl PointerWriter for Leo {
     fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found) {
         let mut found = Found::default();
         let dirs = self.dirs(env, known, &mut found);
+        let mut files: Vec<_> = dirs.into_iter().map(|dir| (dir.join(FILE_NAME), dir)).collect();
+        files.push((env.home.join(".app_generator_session.json"), env.home.clone()));
+        let read: Vec<_> = files.par_iter().map(|(path, dir)| read(path, dir, env)).collect();
         let mut pointers = Vec::new();
-        let legacy = (env.home.join(".app_generator_session.json"), env.home.clone());
-        for (path, dir) in dirs.into_iter().map(|dir| (dir.join(FILE_NAME), dir)).chain([legacy]) {
-            match read(&path, &dir, env) {
+        for ((path, _), read) in files.into_iter().zip(read) {
+            match read {
                 Ok(pointer) => pointers.extend(pointer),
                 // A directory that may not be entered is the launch check's business.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}

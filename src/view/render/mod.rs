@@ -50,9 +50,9 @@ pub(crate) fn write_lines(
     line: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
     /// How many lines one thread formats at a time.
-    const CHUNK: usize = 64;
+    const CHUNK: usize = 256;
     /// How many chunks may wait to be written.
-    const AHEAD: usize = 16;
+    const AHEAD: usize = 8;
     let lines = |chunk: usize| {
         let (mut text, start) = (Vec::new(), chunk * CHUNK);
         (start..count.min(start + CHUNK)).try_for_each(|at| line(at, &mut text)).map(|()| text)
