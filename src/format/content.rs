@@ -254,7 +254,9 @@ pub(crate) fn function_call(raw: Option<&RawValue>) -> String {
 /// Returns whether a text was put in by a program, not typed: by how such texts begin, or because it is blank.
 pub(crate) fn is_injected(text: &str, beginnings: &[&str]) -> bool {
     let text = text.trim_start();
-    text.is_empty() || beginnings.iter().any(|start| text.starts_with(start))
+    let Some(first) = text.bytes().next() else { return true };
+    // Most texts begin with another letter.
+    beginnings.iter().any(|start| start.bytes().next() == Some(first) && text.starts_with(start))
 }
 
 /// Returns whether a title is nothing but the beginning of a prompt, as programs make one until there is a better.

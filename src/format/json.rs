@@ -42,6 +42,12 @@ impl<'a> From<&'a str> for Text<'a> {
     }
 }
 
+impl From<String> for Text<'_> {
+    fn from(text: String) -> Self {
+        Self(Some(Cow::Owned(text)))
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextVisitor;

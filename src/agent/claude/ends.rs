@@ -1,14 +1,16 @@
 //! What the two ends of a transcript tell, which is what a list needs.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
-use memchr::{memchr2_iter, memmem};
+use memchr::memchr2_iter;
+use memchr::memmem::Finder;
 
 use super::is_exec;
 use super::trailer::Trailer;
 use crate::agent::claude::records::Record;
-use crate::format::skim::Raw;
+use crate::format::skim::{self, Raw};
 use crate::session::{Copy, Fact, Health, SessionKind};
 
 /// How far from the end titles are searched for. The client's own picker reads as far (SDK: 64 KiB).
@@ -129,8 +131,13 @@ impl Latest {
 impl Ends {
     pub(super) fn see_from_start(&mut self, line: &[u8]) {
         let kind = kind(line);
-        let is_known = kind == b"queue-operation" && self.created_at.is_some();
-        if is_known || is_bulk(kind) || tells_nothing(kind, line) {
+        if kind == b"queue-operation" && line.ends_with(b"}") {
+            // It tells when it was written, and nothing else that is looked for.
+            let at = || skim::member_near_start(line, "timestamp").text()?.instant();
+            self.created_at = self.created_at.or_else(at);
+            return;
+        }
+        if is_bulk(kind) || tells_nothing(kind, line) {
             return;
         }
         let Some(record) = Record::of_line(line) else { return };
@@ -167,17 +174,20 @@ impl Ends {
             return;
         }
         let is_long = is_ended && line.len() > LONG;
-        if is_long
-            && let Some(before) = self.trailer.before(line)
-            && (self.model.is_some() || !before.kind.is("assistant"))
-        {
-            self.records_from_end += 1;
-            self.newest.note(before.timestamp);
-            if self.trailer.is_first {
-                self.last_cwd = self.last_cwd.take().or_else(|| self.first_cwd.clone());
-                self.branch = self.branch.take().or_else(|| self.first_branch.clone());
+        if is_long && let Some(before) = self.trailer.before(line) {
+            let is_answer = before.kind.is("assistant");
+            if is_answer {
+                self.model = self.model.take().or_else(|| Record::model_near_start(line));
             }
-            return;
+            if !is_answer || self.model.is_some() {
+                self.records_from_end += 1;
+                self.newest.note(before.timestamp);
+                if self.trailer.is_first {
+                    self.last_cwd = self.last_cwd.take().or_else(|| self.first_cwd.clone());
+                    self.branch = self.branch.take().or_else(|| self.first_branch.clone());
+                }
+                return;
+            }
         }
         let is_enough = |record: &Record<'_>| self.model.is_some() || record.knows_model();
         let without_content = Some(line).filter(|_| is_long).and_then(Record::without_content).filter(is_enough);
@@ -281,8 +291,9 @@ fn tells_nothing(kind: &[u8], line: &[u8]) -> bool {
         b"permission-mode",
         b"tools-used",
     ];
+    static TIME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""timestamp""#));
     // None of these has a time of its own, but if one had, it would count.
-    SORTS.contains(&kind) && memmem::find(line, br#""timestamp""#).is_none()
+    SORTS.contains(&kind) && TIME.find(line).is_none()
 }
 
 /// Tells a record that may name or move the session by its first bytes, without parsing it.
@@ -340,6 +351,17 @@ mod tests {
         assert_eq!((ends.newest.at, ends.created_at), (at, at));
         ends.see_from_end(br#"{"type":"mode","mo"#, false);
         assert!(ends.is_torn);
+    }
+
+    #[test]
+    fn a_record_of_the_queue_tells_when_it_was_written_and_is_read_no_further() {
+        let begun =
+            br#"{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-01T10:15:00.000Z","cwd":"/w"}"#;
+        let (mut whole, mut torn) = (Ends::default(), Ends::default());
+        whole.see_from_start(begun);
+        torn.see_from_start(&begun[..begun.len() - 1]);
+        assert_eq!((whole.created_at, whole.first_cwd), ("2026-11-01T10:15:00Z".parse().ok(), None));
+        assert_eq!(torn.created_at, None);
     }
 
     proptest! {

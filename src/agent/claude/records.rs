@@ -202,8 +202,13 @@ impl<'a> Record<'a> {
             return None;
         }
         let near_start = Some(self.model).filter(|model| model.is_text());
-        let model = near_start.map_or_else(|| self.message.text_near_ends("model"), Raw::lenient_text);
-        model.filled().filter(|model| *model != "<synthetic>").map(str::to_owned)
+        real_model(&near_start.map_or_else(|| self.message.text_near_ends("model"), Raw::lenient_text))
+    }
+
+    /// Returns the same where a line plainly names it before all else that is nested in its message.
+    pub(crate) fn model_near_start(line: &[u8]) -> Option<String> {
+        let (_, message) = skim::first_nested(line).filter(|(name, _)| *name == b"message")?;
+        real_model(&skim::member_near_start(message, "model").lenient_text())
     }
 
     /// Returns the session that `/branch` copied this record from.
@@ -235,6 +240,10 @@ impl<'a> Record<'a> {
         let skimmed = self.message.bytes().and_then(|bytes| skim::single_members(bytes, ["id", "content"]));
         skimmed.map_or_else(|| self.message.read(), |[id, content]| Body { id, content })
     }
+}
+
+fn real_model(model: &Text<'_>) -> Option<String> {
+    model.filled().filter(|model| *model != "<synthetic>").map(str::to_owned)
 }
 
 /// Notes that a member was seen; returns whether it was not before.

@@ -35,7 +35,7 @@ const GROWTH: usize = 8;
 /// The longest line that is read when a file is streamed.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
 /// How the name of a packed file ends.
-pub(crate) const PACKED: &str = "zst";
+const PACKED: &str = ".zst";
 
 /// A line-wise file that is open for reading.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Jsonl {
         let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
         let changed = fsio::last_change(&metadata);
         let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
-        if path.extension().is_some_and(|extension| extension == PACKED) {
+        if path.as_os_str().as_encoded_bytes().ends_with(PACKED.as_bytes()) {
             let ends = Unpacked::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
             end = ends.len;
             unpacked = Some(ends);

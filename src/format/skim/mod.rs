@@ -58,10 +58,13 @@ impl<'a> Raw<'a> {
             Some([b'"', inner @ .., b'"']) => inner,
             _ => return Some(Text::default()),
         };
-        if memchr(b'\\', inner).is_some() {
-            return serde_json::from_slice(self.0?).ok();
+        match memchr(b'\\', inner) {
+            Some(escape) => match unescaped(inner, escape) {
+                Some(text) => Some(Text::from(text)),
+                None => serde_json::from_slice(self.0?).ok(),
+            },
+            None => std::str::from_utf8(inner).ok().map(Text::from),
         }
-        std::str::from_utf8(inner).ok().map(Text::from)
     }
 
     /// Returns the text that it is, or none of `null`; `None` if it takes a parser to know what that makes of it.
@@ -145,6 +148,36 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
+/// Puts the characters in place that escapes of two bytes stand for, from the first one on; `None` where there are others, or
+/// where the text is none.
+fn unescaped(mut rest: &[u8], mut escape: usize) -> Option<String> {
+    let mut text = Vec::with_capacity(rest.len());
+    let is_sound = |plain: &[u8]| plain.iter().all(|byte| *byte >= b' ');
+    loop {
+        let (plain, escaped) = rest.split_at(escape);
+        if !is_sound(plain) {
+            return None;
+        }
+        text.extend_from_slice(plain);
+        text.push(match escaped.get(1)? {
+            plain @ (b'"' | b'\\' | b'/') => *plain,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            _ => return None,
+        });
+        rest = &escaped[2..];
+        match memchr(b'\\', rest) {
+            Some(next) => escape = next,
+            None => break,
+        }
+    }
+    text.extend_from_slice(rest);
+    is_sound(rest).then(|| String::from_utf8(text).ok()).flatten()
+}
+
 /// Shows each member of an object; `None` if the bytes are not plainly one, or if a name is escaped.
 pub(crate) fn members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
     members_with(bytes, Texts::Ends, see)
@@ -209,7 +242,10 @@ pub(crate) fn elements<'a>(bytes: &'a [u8], mut see: impl FnMut(Raw<'a>)) -> Opt
 /// record is not even passed over; returns the name of the first of these, and the bytes from there on. `None` if the bytes
 /// are not plainly an object with one in it.
 pub(crate) fn ends<'a>(bytes: &'a [u8], mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<(&'a [u8], &'a [u8])> {
-    let (name, rest) = start(bytes, &mut see)?;
+    let (name, rest) = start(bytes, &mut |name, value| {
+        see(name, value);
+        ControlFlow::Continue(())
+    })?;
     let stop = token_before(rest, rest.len(), b'}')?;
     last_members(&rest[..stop], |name, value| {
         see(name, value);
@@ -242,19 +278,31 @@ pub(crate) fn last_members<'a>(
     }
 }
 
-/// Returns a member of an object that stands before the first list or object in it; the bytes may go on behind it.
+/// Returns a member of an object that stands before the first list or object in it, the first of that name; the bytes may go
+/// on behind it.
 pub(crate) fn member_near_start<'a>(bytes: &'a [u8], name: &str) -> Raw<'a> {
     let mut found = Raw::default();
     start(bytes, &mut |key, value| {
-        if key == name.as_bytes() {
-            found = value;
+        if key != name.as_bytes() {
+            return ControlFlow::Continue(());
         }
+        found = value;
+        ControlFlow::Break(())
     });
     found
 }
 
-/// Shows the members of an object before the first list or object in it; returns the name of that, and the bytes from there on.
-fn start<'a>(bytes: &'a [u8], see: &mut impl FnMut(&'a [u8], Raw<'a>)) -> Option<(&'a [u8], &'a [u8])> {
+/// Returns what the first list or object in an object is called, and the bytes from there on.
+pub(crate) fn first_nested(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    start(bytes, &mut |_, _| ControlFlow::Continue(()))
+}
+
+/// Shows the members of an object before the first list or object in it, until `see` breaks; returns the name of that, and
+/// the bytes from there on.
+fn start<'a>(
+    bytes: &'a [u8],
+    see: &mut impl FnMut(&'a [u8], Raw<'a>) -> ControlFlow<()>,
+) -> Option<(&'a [u8], &'a [u8])> {
     let mut at = token(bytes, 0, b'{')?;
     let mut quotes = Quotes::new(bytes, Texts::Ends);
     loop {
@@ -263,7 +311,9 @@ fn start<'a>(bytes: &'a [u8], see: &mut impl FnMut(&'a [u8], Raw<'a>)) -> Option
             return Some((name, &bytes[start..]));
         }
         let end = value(bytes, start, &mut quotes)?;
-        see(name, Raw(Some(&bytes[start..end])));
+        if see(name, Raw(Some(&bytes[start..end]))).is_break() {
+            return None;
+        }
         at = token(bytes, end, b',')?;
     }
 }

@@ -83,9 +83,7 @@ impl<'a> Quotes<'a> {
         self.backslashes = marked(piece, |part| part.simd_eq(u8x16::splat(b'\\')));
         let escaped = self.escaped();
         self.quotes = marked(piece, |part| part.simd_eq(u8x16::splat(b'"'))) & !escaped;
-        // What no text may have is less than a blank.
-        let controls = |part: u8x16| part.min(u8x16::splat(b' ' - 1)).simd_eq(part);
-        let is_sound = || marked(piece, controls) == 0 && (escaped == 0 || self.are_escapes(escaped));
+        let is_sound = || !has_control(piece) && (escaped == 0 || self.are_escapes(escaped));
         if self.texts == Texts::Sound && !is_sound() {
             // Nothing is shown from there on.
             (self.quotes, self.end) = (0, usize::MAX);
@@ -113,9 +111,12 @@ impl<'a> Quotes<'a> {
         while escaped != 0 {
             let at = self.start + escaped.trailing_zeros() as usize;
             escaped &= escaped - 1;
-            let is_known = match self.bytes.get(at..) {
-                Some([b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..]) => true,
-                Some([b'u', a, b, c, d, ..]) => [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()),
+            let is_known = match self.bytes.get(at) {
+                Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'b' | b'f' | b'r') => true,
+                Some(b'u') => {
+                    let digits = self.bytes.get(at + 1..at + 5);
+                    digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+                }
                 _ => false,
             };
             if !is_known {
@@ -191,6 +192,15 @@ fn padded(bytes: &[u8], start: usize) -> [u8; PIECE] {
     let mut piece = [b' '; PIECE];
     piece[start..start + bytes.len()].copy_from_slice(bytes);
     piece
+}
+
+/// Returns whether a byte of a piece is less than a blank, as none in a text may be.
+#[inline(always)]
+fn has_control(piece: &[u8; PIECE]) -> bool {
+    let (parts, _) = piece.as_chunks();
+    let part = |part: usize| u8x16::new(parts[part]);
+    let least = part(0).min(part(1)).min(part(2).min(part(3)));
+    least.min(u8x16::splat(b' ' - 1)).simd_eq(least).to_bitmask() & 0xffff != 0
 }
 
 /// Sets the bit of each byte that is marked in its part.
