@@ -49,9 +49,38 @@ fn plain(bytes: &[u8]) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')).count()
 }
 
+/// Returns whether all bytes are printable ASCII, and none of them a certain one.
+pub(super) fn is_printable_ascii_without(byte: u8, bytes: &[u8]) -> bool {
+    let are = |piece: u8x16| {
+        let others = printable_ascii(piece) & !piece.simd_eq(u8x16::splat(byte));
+        others.to_bitmask() & 0xffff == 0xffff
+    };
+    let (pieces, rest) = bytes.as_chunks();
+    let mut last = [b' '; 16];
+    last[..rest.len()].copy_from_slice(rest);
+    pieces.iter().all(|piece| are(u8x16::new(*piece))) && are(u8x16::new(last))
+}
+
 /// Marks each byte that is printable ASCII.
-pub(super) fn printable_ascii(bytes: u8x16) -> u8x16 {
+fn printable_ascii(bytes: u8x16) -> u8x16 {
     // What is less than a blank wraps around to a large number.
     let from_blank = bytes - u8x16::splat(b' ');
     from_blank.min(u8x16::splat(b'~' - b' ')).simd_eq(from_blank)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn many_bytes_at_once_are_seen_as_each_by_itself(
+            text in prop_oneof!["[ -~]{0,40}", r"[ -~\\\t\x7f\u{e9}]{0,40}"],
+        ) {
+            let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\');
+            prop_assert_eq!(is_printable_ascii_without(b'\\', text.as_bytes()), is_plain);
+        }
+    }
 }

@@ -8,9 +8,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
-use wide::u8x16;
 
-use super::shown::{is_hostile, printable_ascii};
+use super::shown::{is_hostile, is_printable_ascii_without};
 
 /// Writes bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -48,11 +47,8 @@ pub(crate) fn unbroken(text: &str) -> Cow<'_, str> {
 
 /// Writes text as one field of a line: tabs, newlines and backslashes escaped, so that nothing is lost.
 pub(crate) fn field(text: &str) -> Cow<'_, str> {
-    // Nearly all text is plain.
-    let (pieces, rest) = text.as_bytes().as_chunks();
-    let is_printable = |piece: &[u8; 16]| printable_ascii(u8x16::new(*piece)).to_bitmask() & 0xffff == 0xffff;
-    let is_printable = pieces.iter().all(is_printable) && rest.iter().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_printable && !text.contains('\\') {
+    if is_printable_ascii_without(b'\\', text.as_bytes()) {
+        // As nearly all text is.
         return Cow::Borrowed(text);
     }
     escape(text, |c| c == '\\' || is_hostile(c))

@@ -1,6 +1,10 @@
 //! The fields of a session as scripts read them: lines for a pipe, and CSV.
 
+use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};
+
+use jiff::Timestamp;
 
 use crate::format::text;
 use crate::session::fields::Field;
@@ -36,30 +40,58 @@ pub(super) fn is_number(field: Field) -> bool {
     matches!(field, Field::Size | Field::Prompts | Field::Replies | Field::Copies)
 }
 
-/// Returns what a field says of a session, with nothing shortened; what is not known is empty.
-pub(super) fn value(field: Field, session: &Session) -> String {
+/// What a field says of a session, with nothing shortened.
+pub(super) enum Value<'s> {
+    /// Any text; what is not known is empty.
+    Text(Cow<'s, str>),
+    /// A number.
+    Number(u64),
+    /// A time in UTC.
+    Time(Timestamp),
+}
+
+impl Display for Value<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => number.fmt(f),
+            Self::Time(at) => at.fmt(f),
+        }
+    }
+}
+
+impl<'s> From<Option<&'s str>> for Value<'s> {
+    fn from(text: Option<&'s str>) -> Self {
+        Self::Text(Cow::Borrowed(text.unwrap_or_default()))
+    }
+}
+
+/// Returns what a field says of a session.
+pub(super) fn value(field: Field, session: &Session) -> Value<'_> {
     let copy = session.copy();
-    let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
-    let owned = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let number = |number: Option<u64>| number.map_or(Value::from(None), Value::Number);
+    let time = |at: Option<Timestamp>| at.map_or(Value::from(None), Value::Time);
     match field {
-        Field::Host => owned(session.host()),
-        Field::Agent => session.agent.name().to_owned(),
-        Field::Id => session.id.clone(),
-        Field::Title => owned(session.label()),
-        Field::Dir => session.launch_dir().map(|dir| text::of_path(dir).into_owned()).unwrap_or_default(),
-        Field::Active => session.active_at().map(|at| at.to_string()).unwrap_or_default(),
+        Field::Host => session.host().into(),
+        Field::Agent => Some(session.agent.name()).into(),
+        Field::Id => Some(&*session.id).into(),
+        Field::Title => session.label().into(),
+        Field::Dir => Value::Text(session.launch_dir().map(text::of_path).unwrap_or_default()),
+        Field::Active => time(session.active_at()),
         Field::Size => number(copy.size()),
         Field::Prompts => number(copy.prompts),
         Field::Replies => number(copy.replies),
-        Field::Marks => marks::words(session).join(", "),
-        Field::Problems => session.health.iter().map(|health| health.code()).collect::<Vec<_>>().join(","),
-        Field::Kind => copy.kind.name().to_owned(),
-        Field::Created => copy.created_at.as_ref().map(|at| at.value.to_string()).unwrap_or_default(),
-        Field::Model => owned(copy.model.as_ref().map(|model| model.value.as_str())),
-        Field::Branch => owned(copy.git_branch.as_ref().map(|branch| branch.value.as_str())),
-        Field::Project => owned(copy.place.project.as_deref()),
-        Field::Path => text::of_path(&copy.place.path).into_owned(),
-        Field::Copies => session.copies.len().to_string(),
+        Field::Marks => Value::Text(marks::words(session).join(", ").into()),
+        Field::Problems => {
+            Value::Text(session.health.iter().map(|health| health.code()).collect::<Vec<_>>().join(",").into())
+        }
+        Field::Kind => Some(copy.kind.name()).into(),
+        Field::Created => time(copy.created_at.as_ref().map(|at| at.value)),
+        Field::Model => copy.model.as_ref().map(|model| &*model.value).into(),
+        Field::Branch => copy.git_branch.as_ref().map(|branch| &*branch.value).into(),
+        Field::Project => copy.place.project.as_deref().into(),
+        Field::Path => Value::Text(text::of_path(&copy.place.path)),
+        Field::Copies => Value::Number(session.copies.len() as u64),
     }
 }
 
@@ -69,7 +101,10 @@ pub(super) fn lines(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Fiel
         let session = sessions.at(at);
         for (column, field) in fields.iter().enumerate() {
             line.extend_from_slice(if column > 0 { b"\t" } else { b"" });
-            line.extend_from_slice(text::field(&value(*field, &session)).as_bytes());
+            match value(*field, &session) {
+                Value::Text(text) => line.extend_from_slice(text::field(&text).as_bytes()),
+                plain => write!(line, "{plain}")?,
+            }
         }
         line.push(b'\n');
         Ok(())
@@ -85,7 +120,7 @@ pub(super) fn csv(out: &mut impl Write, sessions: &dyn InOrder, fields: &[Field]
     }
     write_lines(out, sessions.count(), |at, line| {
         let session = sessions.at(at);
-        record(line, fields.iter().map(|field| value(*field, &session)));
+        record(line, fields.iter().map(|field| value(*field, &session).to_string()));
         Ok(())
     })
 }

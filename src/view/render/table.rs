@@ -155,7 +155,7 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
         Field::Created => text::ago(session.copy().created_at.as_ref().map(|at| at.value), env.now),
         Field::Size => session.copy().size().map(text::size).unwrap_or_default(),
         Field::Marks if !look.is_wide => marks::letters(session),
-        field => text::one_line(&fields::value(field, session)).into_owned(),
+        field => text::one_line(&fields::value(field, session).to_string()).into_owned(),
     }
 }
 
