@@ -42,12 +42,12 @@ use view::ui::Ui;
 /// Runs the program with these arguments; the first one is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(exit) = commands::version::answer(&args) {
+        return exit;
+    }
     view::ui::tell_of_bugs();
     system::signals::survive_file_size_limit();
     if let Some(exit) = commands::complete::answer(&args) {
-        return exit;
-    }
-    if let Some(exit) = commands::version::answer(&args) {
         return exit;
     }
     // The agent waits, and with a cold cache the definition of all commands alone takes longer than the event.

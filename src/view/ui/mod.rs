@@ -62,6 +62,13 @@ impl Styles {
     }
 }
 
+/// Prints an answer of one line in the program's own words, for which no stream has to be opened.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
+pub(crate) fn answer_in_a_line(line: &'static str) {
+    // A reader that is gone does not want it.
+    let _ = io::stdout().write_all(line.as_bytes());
+}
+
 impl Ui {
     /// Opens the streams.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
