@@ -71,6 +71,24 @@ impl Found {
         }
     }
 
+    /// Looks into directories in all threads, and puts together what each gave, in their order.
+    pub(crate) fn in_each<D: Sync, T: Send>(
+        &mut self,
+        dirs: &[D],
+        look: impl Fn(&D, &mut Self) -> Vec<T> + Sync,
+    ) -> Vec<T> {
+        let look = |dir| {
+            let mut found = Self::default();
+            (look(dir, &mut found), found)
+        };
+        let mut all = Vec::new();
+        for (some, found) in dirs.par_iter().map(look).collect::<Vec<_>>() {
+            all.extend(some);
+            self.extend(found);
+        }
+        all
+    }
+
     /// Walks the directories right below `root` in parallel; each is a project with its name.
     pub(crate) fn in_projects(root: &Path, walk: impl Fn(&Path, &Arc<str>, &mut Self) + Sync) -> Self {
         let mut found = Self::default();

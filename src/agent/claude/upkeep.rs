@@ -29,45 +29,48 @@ pub(super) fn strays(agent: &Claude, store: &Store, env: &Env) -> Strays {
     let notes = agent.notes(store, env);
     let is_live = |id: &str| notes.live.get(id).is_some_and(|records| liveness(records) != Liveness::Idle);
     let mut found = Found::default();
-    let mut strays = Vec::new();
-    for (project, kind) in found.entries(&store.root.join("projects")) {
-        if !kind.is_dir() {
-            continue;
-        }
-        let mut files: HashSet<OsString> = HashSet::new();
-        let mut dirs = Vec::new();
-        for (entry, kind) in found.entries(&project.path()) {
-            let name = entry.file_name();
-            match name.to_str() {
-                Some(id) if kind.is_dir() && is_session_id(id) => dirs.push((id.to_owned(), entry.path())),
-                Some(name) if kind.is_file() && is_own_temporary(name) => {
-                    strays.push(temporary(AgentKind::Claude, entry.path()));
-                }
-                _ => {}
-            }
-            files.insert(name);
-        }
-        for (id, path) in dirs {
-            let transcript = format!("{id}.jsonl");
-            // The listing leaves out links, but a link of that name is a transcript too.
-            if files.contains(Path::new(&transcript).as_os_str())
-                || path.with_extension("jsonl").symlink_metadata().is_ok()
-                || is_live(&id)
-            {
-                continue;
-            }
-            let (count, modified_at) = contents(&path);
-            let holds = match count {
-                0 => "nothing".to_owned(),
-                1 => "1 file".to_owned(),
-                _ => format!("{count} files"),
-            };
-            let kind = StrayKind::Belongings;
-            strays.push(Stray { agent: AgentKind::Claude, kind, session_id: Some(id), path, holds, modified_at });
-        }
-    }
+    let mut projects = found.entries(&store.root.join("projects"));
+    projects.retain(|(_, kind)| kind.is_dir());
+    let mut strays = found.in_each(&projects, |(project, _), found| strays_in(&project.path(), is_live, found));
     registrations(store, env, &mut strays, &mut found);
     Strays { strays, problems: found.problems }
+}
+
+/// Finds temporary files in a project, and directories of sessions whose transcript is gone and that are not in use.
+fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) -> Vec<Stray> {
+    let mut strays = Vec::new();
+    let mut files: HashSet<OsString> = HashSet::new();
+    let mut dirs = Vec::new();
+    for (entry, kind) in found.entries(project) {
+        let name = entry.file_name();
+        match name.to_str() {
+            Some(id) if kind.is_dir() && is_session_id(id) => dirs.push((id.to_owned(), entry.path())),
+            Some(name) if kind.is_file() && is_own_temporary(name) => {
+                strays.push(temporary(AgentKind::Claude, entry.path()));
+            }
+            _ => {}
+        }
+        files.insert(name);
+    }
+    for (id, path) in dirs {
+        let transcript = format!("{id}.jsonl");
+        // The listing leaves out links, but a link of that name is a transcript too.
+        if files.contains(Path::new(&transcript).as_os_str())
+            || path.with_extension("jsonl").symlink_metadata().is_ok()
+            || is_live(&id)
+        {
+            continue;
+        }
+        let (count, modified_at) = contents(&path);
+        let holds = match count {
+            0 => "nothing".to_owned(),
+            1 => "1 file".to_owned(),
+            _ => format!("{count} files"),
+        };
+        let kind = StrayKind::Belongings;
+        strays.push(Stray { agent: AgentKind::Claude, kind, session_id: Some(id), path, holds, modified_at });
+    }
+    strays
 }
 
 /// Finds registrations of processes that have ended: a kill leaves them until the client is next started.

@@ -10,6 +10,8 @@ mod upkeep;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
 use crate::format::shell;
@@ -213,7 +215,7 @@ impl<'a> Scope<'a> {
 /// Makes the checks, and returns what was found: the worst first, then in the order of the codes, sessions and paths.
 pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
     let groups = [copies::check, place::check, session_info::check, content::check, strays::check, upkeep::check];
-    let mut findings: Vec<Finding> = groups.iter().flat_map(|check| check(survey)).collect();
+    let mut findings: Vec<Finding> = groups.par_iter().with_max_len(1).flat_map_iter(|check| check(survey)).collect();
     let scope = Scope::new(filter, survey);
     findings.retain(|finding| codes.contains(&finding.code) && scope.has(finding));
     findings

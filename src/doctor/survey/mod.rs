@@ -272,7 +272,7 @@ impl Survey {
             let places = writer.dirs(env, &mut known.into_iter().map(Path::new), &mut found);
             dirs.extend(places.into_iter().map(|dir| (writer.kind(), dir)));
         }
-        dirs.into_iter().flat_map(|(agent, dir)| temporary_in(&dir, agent, &mut found, is_own_temporary)).collect()
+        found.in_each(&dirs, |(agent, dir), found| temporary_in(dir, *agent, found, is_own_temporary))
     }
 
     /// Returns the directories that an agent's sessions are launched in and that exist.
@@ -288,8 +288,8 @@ impl Survey {
         let mut found = Found::default();
         let mut records: Vec<CwdRecord> = Vec::new();
         for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {
-            let existing = self.existing_dirs(agent);
-            records.extend(existing.iter().flat_map(|dir| kept.in_project(Path::new(dir), &mut found)));
+            let existing: Vec<&OsStr> = self.existing_dirs(agent).into_iter().collect();
+            records.extend(found.in_each(&existing, |dir, found| kept.in_project(Path::new(dir), found)));
             let stores = self.stores.iter().filter(|store| store.agent == agent);
             records.extend(stores.flat_map(|store| kept.in_store(&store.root, &mut found)));
         }
