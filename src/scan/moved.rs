@@ -6,6 +6,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
 use crate::agent;
 use crate::scan::commits::Objects;
 use crate::scan::git::{Worktree, remote_of, repository_of, worktrees_of};
@@ -147,7 +149,7 @@ impl Checkouts {
     /// Looks where directories lie that sessions record.
     pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>) -> Self {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
-        let repositories: BTreeSet<PathBuf> = known.iter().filter_map(|dir| repository_of(dir)).collect();
+        let repositories: BTreeSet<PathBuf> = known.par_iter().filter_map(|dir| repository_of(dir)).collect();
         let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Checkout::of(&dir))).collect();
         Self { by_dir, known, near: RefCell::default(), checkouts_near: RefCell::default(), left: Cell::new(MAX_PACKS) }
     }

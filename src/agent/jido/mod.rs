@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use serde::Deserialize;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
@@ -164,16 +165,16 @@ impl Agent for Jido {
     }
 
     fn verify_all(&self, copies: &mut [&mut Copy], env: &Env) {
+        let is_signed = |copy: &&mut &mut Copy| {
+            !copy.health.contains(&Health::Unsigned) && !REFUSED.iter().any(|refused| copy.health.contains(refused))
+        };
+        let mut signed: Vec<_> = copies.iter_mut().filter(is_signed).collect();
         // Deriving a key takes a hundred times as long as checking a file with it.
         let mut keys: BTreeMap<PathBuf, Vec<Key>> = BTreeMap::new();
-        for copy in copies {
-            if copy.health.contains(&Health::Unsigned) || REFUSED.iter().any(|refused| copy.health.contains(refused)) {
-                continue;
-            }
-            let root = copy.place.store.root.clone();
-            let keys = keys.entry(root).or_insert_with_key(|root| machine_keys(root, env));
-            verify_with(keys, copy, env);
+        for copy in &signed {
+            keys.entry(copy.place.store.root.clone()).or_insert_with_key(|root| machine_keys(root, env));
         }
+        signed.par_iter_mut().for_each(|copy| verify_with(&keys[&copy.place.store.root], copy, env));
     }
 
     fn strays(&self, store: &Store, _env: &Env) -> Strays {

@@ -6,12 +6,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use foldhash::HashSet;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::launch::log;
 use crate::scan::Scan;
 use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
 use crate::session::Session;
+use crate::session::repository::Repository;
 use crate::system::env::Env;
 use crate::system::fsio;
 
@@ -50,18 +52,23 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     // A log that cannot be read leaves the other evidence.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };
-    let look = |dir: &Path, sessions: &[&Session]| {
+    // Agents record the repository in files and databases of their own.
+    let had = |(dir, sessions): (&&Path, &Vec<&Session>)| {
+        moved::repository_in(remotes.get(*dir).cloned(), sessions.iter().copied())
+    };
+    let had: Vec<Repository> = gone.par_iter().map(had).collect();
+    let look = |dir: &Path, sessions: &[&Session], had: &Repository| {
         let remote = remotes.get(dir);
         let newest = sessions.iter().max_by_key(|session| session.recency());
         let branch = newest.and_then(|newest| newest.copy().git_branch.as_ref()).map(|branch| branch.value.as_str());
         Gone {
-            instead: checkouts.instead_of(dir, &moved::repository_in(remote.cloned(), sessions.iter().copied())),
+            instead: checkouts.instead_of(dir, had),
             worktree: checkouts.lost_worktree(dir, remote.map(String::as_str), branch).ok().flatten(),
             unmounted: unmounted.iter().find(|point| dir.starts_with(point)).cloned(),
             is_no_directory: dir.symlink_metadata().is_ok(),
         }
     };
-    gone.into_iter().map(|(dir, sessions)| (dir.to_owned(), look(dir, &sessions))).collect()
+    gone.into_iter().zip(had).map(|((dir, sessions), had)| (dir.to_owned(), look(dir, &sessions, &had))).collect()
 }
 
 /// Returns the mount points that the system knows and at which nothing is mounted.
