@@ -100,12 +100,11 @@ impl Agent for Claude {
             let mut side_dirs: HashSet<String> = HashSet::new();
             let mut files = Vec::new();
             for (entry, kind) in found.entries(dir) {
-                let Ok(mut name) = entry.file_name().into_string() else { continue };
+                let Ok(name) = entry.file_name().into_string() else { continue };
                 if kind.is_dir() {
                     side_dirs.insert(name);
-                } else if name.ends_with(".jsonl") {
-                    name.truncate(name.len() - ".jsonl".len());
-                    files.push((name, entry.path(), kind.is_file()));
+                } else if let Some(stem) = name.strip_suffix(".jsonl") {
+                    files.push((stem.to_owned(), entry.path(), kind.is_file()));
                 }
             }
             for (stem, path, is_file) in files {

@@ -77,15 +77,18 @@ impl PointerWriter for Leo {
     fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found) {
         let mut found = Found::default();
         let dirs = self.dirs(env, known, &mut found);
-        let mut files: Vec<_> = dirs.into_iter().map(|dir| (dir.join(FILE_NAME), dir)).collect();
-        files.push((env.home.join(".app_generator_session.json"), env.home.clone()));
-        let read: Vec<_> = files.par_iter().map(|(path, dir)| read(path, dir, env)).collect();
+        let look = |path: PathBuf, dir: &Path| match read(&path, dir, env) {
+            Ok(None) => None,
+            // A directory that may not be entered is the launch check's business.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
+            read => Some((path, read)),
+        };
+        let seen: Vec<_> = dirs.par_iter().filter_map(|dir| look(dir.join(FILE_NAME), dir)).collect();
+        let legacy = look(env.home.join(".app_generator_session.json"), &env.home);
         let mut pointers = Vec::new();
-        for ((path, _), read) in files.into_iter().zip(read) {
+        for (path, read) in seen.into_iter().chain(legacy) {
             match read {
                 Ok(pointer) => pointers.extend(pointer),
-                // A directory that may not be entered is the launch check's business.
-                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
                 Err(error) => found.problem(&path, error.reason()),
             }
         }

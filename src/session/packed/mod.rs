@@ -28,9 +28,7 @@ pub(crate) struct Packed {
 #[derive(Debug, Default)]
 struct Shared {
     stores: Vec<Arc<Store>>,
-    /// The names of projects, each once for the sessions of it that come one after the other.
-    projects: Vec<Arc<str>>,
-    /// Directories, models and the like, one after the other: many small pieces that stay would leave holes
+    /// Directories, projects, models and the like, one after the other: many small pieces that stay would leave holes
     /// where larger ones do not fit.
     words: Vec<u8>,
     /// Where each word ends.
@@ -71,8 +69,8 @@ impl Packed {
 
     /// Unpacks the copies in these projects, each named by its store and its name.
     pub(crate) fn copies_in(&self, projects: &BTreeSet<(&Path, &Arc<str>)>) -> impl Iterator<Item = Copy> {
-        let names: HashSet<&str> = projects.iter().map(|(_, project)| &***project).collect();
-        let has_any = self.shared.projects.iter().any(|project| names.contains(&**project));
+        let names: HashSet<&[u8]> = projects.iter().map(|(_, project)| project.as_bytes()).collect();
+        let has_any = (0..self.shared.ends.len()).any(|at| names.contains(self.shared.word(at)));
         let is_in = |copy: &Copy| {
             let project = copy.place.project.as_ref();
             project.is_some_and(|project| projects.contains(&(copy.place.store.root.as_path(), project)))

@@ -176,7 +176,7 @@ impl Packer {
             stores.len() - 1
         });
         self.number(at as u64);
-        self.option(project.as_ref(), Self::project);
+        self.option(project.as_ref(), |packer, project| packer.shared_word(project.as_bytes()));
         self.path(path, id);
         self.option(side_dir.as_deref(), |packer, dir| packer.path(dir, id));
         self.option(parent_id.as_ref(), |packer, id| packer.text(id));
@@ -277,32 +277,31 @@ impl Packer {
         self.number(at.into());
     }
 
-    /// Packs the name of a project, which is most often that of the session before.
-    fn project(&mut self, project: &Arc<str>) {
-        let projects = &mut self.packed.shared.projects;
-        if projects.last().is_none_or(|last| last != project) {
-            projects.push(Arc::clone(project));
-        }
-        let at = projects.len() - 1;
-        self.number(at as u64);
-    }
-
     /// Packs words, which are most often a part of the program.
     fn phrase(&mut self, words: Cow<'static, str>) {
-        self.flag(matches!(words, Cow::Borrowed(_)));
         match words {
-            Cow::Borrowed(words) => self.source(words),
-            Cow::Owned(words) => self.shared_word(words.as_bytes()),
+            Cow::Borrowed(words) => {
+                let at = self.place_of_source(words);
+                self.number(at as u64 + 1);
+            }
+            Cow::Owned(words) => {
+                self.number(0);
+                self.shared_word(words.as_bytes());
+            }
         }
     }
 
     fn source(&mut self, source: &'static str) {
+        let at = self.place_of_source(source);
+        self.number(at as u64);
+    }
+
+    fn place_of_source(&mut self, source: &'static str) -> usize {
         let sources = &mut self.packed.shared.sources;
         // One name that stands at two places of the program may be kept twice.
-        let at = sources.iter().position(|known| std::ptr::eq(*known, source)).unwrap_or_else(|| {
+        sources.iter().position(|known| std::ptr::eq(*known, source)).unwrap_or_else(|| {
             sources.push(source);
             sources.len() - 1
-        });
-        self.number(at as u64);
+        })
     }
 }

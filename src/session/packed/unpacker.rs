@@ -94,7 +94,7 @@ impl<'a> Unpacker<'a> {
     pub(super) fn place(&mut self, id: &str) -> Located {
         Located {
             store: Arc::clone(&self.shared.stores[self.index()]),
-            project: self.option(|from| Arc::clone(&from.shared.projects[from.index()])),
+            project: self.option(|from| from.shared_text().into()),
             id: id.to_owned(),
             path: self.path(id).into(),
             side_dir: self.option(|from| from.path(id)),
@@ -207,9 +207,9 @@ impl<'a> Unpacker<'a> {
     }
 
     fn phrase(&mut self) -> Cow<'static, str> {
-        match self.flag() {
-            true => Cow::Borrowed(self.source()),
-            false => Cow::Owned(self.shared_text().to_owned()),
+        match self.index() {
+            0 => Cow::Owned(self.shared_text().to_owned()),
+            at => Cow::Borrowed(self.shared.sources[at - 1]),
         }
     }
 

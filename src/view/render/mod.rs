@@ -50,7 +50,7 @@ pub(crate) fn write_lines(
     line: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
 ) -> io::Result<()> {
     /// How many lines one thread formats at a time.
-    const CHUNK: usize = 256;
+    const CHUNK: usize = 128;
     /// How many chunks may wait to be written.
     const AHEAD: usize = 8;
     let lines = |chunk: usize| {
