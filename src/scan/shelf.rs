@@ -25,8 +25,8 @@ use crate::system::watch::Watcher;
 
 /// How many sessions are packed together at most: the more there are, the fewer words are kept twice.
 const MOST_TOGETHER: usize = 512;
-/// So many places take little memory while they wait to be read.
-const MANY: usize = 16 * 1024;
+/// Fewer places than these take little memory while they wait to be read. Tests have more and fewer.
+const MANY: usize = if cfg!(test) { 16 } else { 16 * 1024 };
 /// Each thread has so many parts to read at least where there are enough sessions, so that none waits long for another.
 const PARTS: usize = 32;
 
@@ -336,6 +336,8 @@ mod tests {
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
         for agents in [&[][..], &[AgentKind::Claude], &[AgentKind::Crush, AgentKind::Amplifier]] {
+            let is_packed_twice = locate(&env, agents).places.len() >= MANY;
+            assert_eq!(is_packed_twice, agents.is_empty(), "both ways to read are gone");
             let filter = Filter::of_agents(agents);
             let mut scan = locate(&env, agents).read_all(&env, Wanted::GLANCE);
             scan.add_those_in_dirs(&env, &filter, Wanted::GLANCE, &Watcher::default());
