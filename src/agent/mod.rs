@@ -217,6 +217,11 @@ pub(crate) trait Agent: Listed + Sync {
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 
+    /// Returns the last messages of a copy, where they can be read without those before.
+    fn last_messages(&self, _copy: &Copy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        Ok(None)
+    }
+
     /// Shows the messages of a copy as [`Agent::messages`] does, but may only count those of some records, or pass over
     /// them, as is said of their bytes.
     fn messages_with(

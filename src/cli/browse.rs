@@ -102,6 +102,10 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
+    /// Count prompts and replies of a transcript of more than 64 MiB, too
+    #[arg(long)]
+    pub counts: bool,
+
     /// Also print the last N messages
     #[arg(long, short, value_name = "N", conflicts_with = "transcript")]
     pub messages: Option<usize>,

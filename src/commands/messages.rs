@@ -74,6 +74,11 @@ pub(super) fn each<E: From<PathError>>(
             outcome = see(&message);
             if outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }),
+        Messages::Last(count) if let Some(last) = agent.last_messages(copy, *count)? => {
+            is_any = true;
+            outcome = last.iter().try_for_each(see);
+            Ok(())
+        }
         Messages::Last(count) => {
             let mut last = VecDeque::with_capacity((*count).min(1024));
             let read = agent.messages(copy, &mut |message| {

@@ -12,7 +12,7 @@ use crate::commands::find;
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::error::{Exit, Refusal};
 use crate::launch;
-use crate::scan::Wanted;
+use crate::scan::{LONG_TO_COUNT, Wanted};
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::view::render::answer::write_object;
@@ -26,7 +26,8 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         return super::archive::show(args, &filter, env, ui);
     }
     let wants_all_only = args.transcript && args.format.is_table();
-    let wanted = Wanted { counts: !wants_all_only, ..Wanted::THOROUGH };
+    let longest_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };
+    let wanted = Wanted { counts: !wants_all_only, longest_counted, ..Wanted::THOROUGH };
     let selector = super::selector(&args.session)?;
     let found = find::one_in_stores(&selector, &filter, wanted, env, ui);
     let found = match find::or_picked(found, "show", &selector, &filter, wanted, env, ui) {

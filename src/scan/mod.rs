@@ -61,6 +61,8 @@ pub(crate) struct Scan {
     pub problems: Vec<Problem>,
 }
 
+/// Counting the messages of a longer transcript takes so long that a person asks for it: 64 MiB are a third of a second.
+pub(crate) const LONG_TO_COUNT: u64 = 64 * 1024 * 1024;
 /// How many copies are read at once to save memory.
 const PART: usize = 16 * 1024;
 
@@ -73,17 +75,20 @@ pub(crate) struct Wanted {
     pub sizes: bool,
     /// Whether prompts and replies are counted, which reads whole files.
     pub counts: bool,
+    /// How long a transcript may be of which they are counted, in bytes.
+    pub longest_counted: u64,
     /// Whether several copies of one session are compared, which reads them whole.
     pub compare: bool,
 }
 
 impl Wanted {
     /// What `list` needs.
-    pub(crate) const GLANCE: Self = Self { depth: Depth::Glance, sizes: true, counts: false, compare: false };
+    pub(crate) const GLANCE: Self =
+        Self { depth: Depth::Glance, sizes: true, counts: false, longest_counted: u64::MAX, compare: false };
     /// What is needed to resume a session: which of its copies is the right one.
-    pub(crate) const RESUME: Self = Self { depth: Depth::Glance, sizes: true, counts: false, compare: true };
+    pub(crate) const RESUME: Self = Self { compare: true, ..Self::GLANCE };
     /// Every source of a launch directory.
-    pub(crate) const THOROUGH: Self = Self { depth: Depth::Thorough, sizes: true, counts: false, compare: true };
+    pub(crate) const THOROUGH: Self = Self { depth: Depth::Thorough, ..Self::RESUME };
 }
 
 /// Finds every copy of the given agents, or of all when none is given.

@@ -110,7 +110,7 @@ impl Reader<'_> {
         };
         let copy = agent.read(place, &context).and_then(|mut copy| {
             copy.judge_times(env.now);
-            if wanted.counts {
+            if wanted.counts && copy.transcript_bytes <= wanted.longest_counted {
                 agent.count(&mut copy)?;
             }
             notes.relocated.apply(&mut copy);

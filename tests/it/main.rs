@@ -100,6 +100,7 @@ mod search;
 mod security;
 mod selectors;
 mod shapes;
+mod show;
 mod shown;
 mod skill;
 #[cfg(target_os = "linux")]

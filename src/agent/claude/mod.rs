@@ -32,7 +32,7 @@ use crate::agent::command::{Plan, Request};
 use crate::agent::relocation::{Act, DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
-use crate::format::jsonl::{Jsonl, each_line, each_message, too_long};
+use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages, too_long};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
@@ -257,6 +257,11 @@ impl Agent for Claude {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         each_message(&copy.place.path, see, |line| Some(messages(line, shows_sidechains)))
+    }
+
+    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        let shows_sidechains = copy.kind == SessionKind::Subagent;
+        last_messages(&copy.place.path, count, |line| Some(messages(line, shows_sidechains)))
     }
 
     fn messages_with(

@@ -22,7 +22,7 @@ use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line, each_message};
+use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
@@ -135,6 +135,11 @@ impl Agent for Copilot {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let path = copy.place.path.join("events.jsonl");
         each_message(&path, see, |line| Event::parse(line).map(|event| event.messages()))
+    }
+
+    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        let path = copy.place.path.join("events.jsonl");
+        last_messages(&path, count, |line| Event::parse(line).map(|event| event.messages()))
     }
 
     fn relocation<'a>(

@@ -24,7 +24,7 @@ use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
-use crate::format::jsonl::{Jsonl, each_line, each_message};
+use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
@@ -236,6 +236,14 @@ impl Agent for Qwen {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         each_message(&copy.place.path, see, |line| {
+            let record = record(line).filter(|record| shows_sidechains || !record.is_sidechain.0);
+            record.map(|record| record.messages())
+        })
+    }
+
+    fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
+        let shows_sidechains = copy.kind == SessionKind::Subagent;
+        last_messages(&copy.place.path, count, |line| {
             let record = record(line).filter(|record| shows_sidechains || !record.is_sidechain.0);
             record.map(|record| record.messages())
         })

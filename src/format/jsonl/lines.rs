@@ -12,6 +12,9 @@ use crate::error::PathError;
 use crate::session::{Message, Role};
 use crate::system::fsio::BufReader;
 
+/// How much of the end of a file is searched for its last messages at a time at most.
+const REACH_OF_LAST: usize = 16 * 1024 * 1024;
+
 /// Shows each line of a file until `see` breaks; `None` stands for one that is too long to look into.
 ///
 /// A file that is not there has no lines.
@@ -36,6 +39,31 @@ pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
         Some(line) => messages(line).into_iter().flatten().try_for_each(&mut *see),
         None => see(too_long()),
     })
+}
+
+/// Returns the last messages of a file in which each line stands for itself, without reading what comes before them; `None`
+/// where its end does not hold so many.
+pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
+    path: &Path,
+    count: usize,
+    messages: impl Fn(&[u8]) -> Option<M>,
+) -> Result<Option<Vec<Message>>, PathError> {
+    let Some(file) = Jsonl::open_if_present(path)? else { return Ok(None) };
+    // The last comes first.
+    let mut last: Vec<Message> = Vec::new();
+    file.with_reach(REACH_OF_LAST).lines_backward(|line, _| {
+        let start = last.len();
+        match line.len() > MAX_LINE {
+            true => last.push(too_long()),
+            false => last.extend(messages(line).into_iter().flatten()),
+        }
+        last[start..].reverse();
+        last.len() >= count
+    })?;
+    let is_enough = last.len() >= count;
+    last.truncate(count);
+    last.reverse();
+    Ok(is_enough.then_some(last))
 }
 
 /// Returns what stands for the messages of a line that is too long to look into.

@@ -22,7 +22,7 @@ use memchr::{memchr, memmem, memrchr};
 
 use crate::error::PathError;
 use crate::system::fsio;
-pub(crate) use lines::{Line, Lines, each_line, each_line_with, each_message, too_long};
+pub(crate) use lines::{Line, Lines, each_line, each_line_with, each_message, last_messages, too_long};
 use unpacked::{Source, Unpacked};
 use window::Window;
 
@@ -52,6 +52,7 @@ pub(crate) struct Jsonl {
     changed: Option<Timestamp>,
     head: Window,
     tail: usize,
+    reach: usize,
 }
 
 impl Jsonl {
@@ -67,7 +68,18 @@ impl Jsonl {
             unpacked = Some(ends);
         }
         let path = path.to_owned();
-        Ok(Self { path, file, unpacked, len, end, modified, changed, head: Window::default(), tail: FIRST_WINDOW })
+        Ok(Self {
+            path,
+            file,
+            unpacked,
+            len,
+            end,
+            modified,
+            changed,
+            head: Window::default(),
+            tail: FIRST_WINDOW,
+            reach: LAST_WINDOW,
+        })
     }
 
     /// Opens a file as [`Jsonl::open`] does; `None` when there is none.
@@ -83,6 +95,11 @@ impl Jsonl {
     /// whole of a file that is no larger.
     pub(crate) fn with_tail(self, tail: usize) -> Self {
         Self { tail, ..self }
+    }
+
+    /// Says how large the windows from the end grow at most.
+    fn with_reach(self, reach: usize) -> Self {
+        Self { reach, ..self }
     }
 
     /// Returns the size on disk in bytes at the time of opening.
@@ -183,11 +200,11 @@ impl Jsonl {
                 }
                 return Ok(());
             }
-            if width >= LAST_WINDOW {
+            if width >= self.reach {
                 return Ok(());
             }
             // Only the line that the old window cut is kept; what was shown is not held on to.
-            width = (width * GROWTH).min(LAST_WINDOW);
+            width = (width * GROWTH).min(self.reach);
             let earlier = start.saturating_sub(width as u64);
             let mut longer = Window::new(self.in_memory(start - earlier)? + rest.len(), earlier);
             self.read_onto(&mut longer, earlier, start)?;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::unpacked::MAX_UNPACKED;
 use super::*;
+use crate::session::{Message, Role};
 
 fn file(contents: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a directory");
@@ -217,4 +218,31 @@ fn what_lies_beyond_the_widest_window_is_not_looked_at() {
     assert!(!complete);
     assert_eq!(seen, 0);
     assert_eq!(all_from_end(&path), [("last".to_owned(), true)]);
+}
+
+#[test]
+fn the_last_messages_are_those_that_come_last_of_all() {
+    let line = |number: usize| "x".repeat(number * 37 % 9_000) + &format!(" {number}\n");
+    let text: String = (0..2_000).map(line).collect();
+    let (_dir, path) = file(text.as_bytes());
+    // Some lines hold no message, and some hold two.
+    let messages = |line: &[u8]| {
+        let text = String::from_utf8_lossy(line).into_owned();
+        Some((0..line.len() % 3).map(move |part| Message {
+            role: Role::User,
+            text: format!("{text} {part}"),
+            at: None,
+        }))
+    };
+    let mut all = Vec::new();
+    let see = &mut |message| {
+        all.push(message);
+        std::ops::ControlFlow::Continue(())
+    };
+    each_message(&path, see, messages).expect("messages");
+    for count in [0, 1, 2, 3, 50, 1_500] {
+        let last = last_messages(&path, count, messages).expect("messages").expect("enough");
+        assert_eq!(last, all[all.len() - count..], "{count}");
+    }
+    assert_eq!(last_messages(&path, all.len() + 1, messages).expect("messages"), None);
 }

@@ -8,6 +8,7 @@ use crate::agent::command::Plan;
 use crate::error::Refusal;
 use crate::format::command_line::in_home;
 use crate::format::{shell, text};
+use crate::scan::LONG_TO_COUNT;
 use crate::session::{Copy, Fact, Liveness, Message, Session};
 use crate::system::env::Env;
 use crate::view::render::{local, table};
@@ -53,6 +54,10 @@ pub(crate) fn session(
             "messages",
             &format!("{prompts} {}, {replies} {}", plural("prompt", prompts), plural("reply", replies)),
         )?;
+    } else if copy.transcript_bytes > LONG_TO_COUNT {
+        let name = shell::word(&format!("{}:{}", session.agent, session.id)).into_owned();
+        let counts = format!("rejoin show --counts {name}");
+        page.line("messages", &format!("not counted, which takes long: {}", in_home(&counts, &env.elsewhere())))?;
     }
     page.text("model", copy.model.as_ref())?;
     page.text("git branch", copy.git_branch.as_ref())?;

@@ -1,0 +1,41 @@
+//! `show` of a transcript that takes long to read.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::fixtures::{Claude, id};
+use crate::world::World;
+
+/// Longer than what is counted without being asked.
+const HOLE: u64 = 80 * 1024 * 1024;
+
+#[test]
+fn the_end_of_a_very_long_transcript_is_shown_without_reading_what_comes_before() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).turn("begin", "yes").turn("go on", "sure"));
+    let longer = Claude::session(id(1)).turn("begin", "yes").turn("go on", "sure").turn("is it done?", "it is");
+    let longer = fs::read_to_string(world.add(longer.filed_under("-elsewhere"))).expect("a transcript");
+    let end = longer.strip_prefix(&fs::read_to_string(&path).expect("a transcript")).expect("the same beginning");
+    fs::remove_dir_all(world.home().join(".claude/projects/-elsewhere")).expect("no second copy");
+    let mut file = File::options().append(true).open(&path).expect("a transcript");
+    let length = file.metadata().expect("metadata").len();
+    // A hole takes no room on the disk, and is a line that says nothing.
+    file.set_len(length + HOLE).and_then(|()| write!(file, "\n{end}")).expect("a longer transcript");
+
+    let shown: Value = world.rejoin(["show", &id(1), "--messages", "2", "--json"]).code(0).json();
+    let texts: Vec<&Value> =
+        shown["messages"].as_array().expect("messages").iter().map(|message| &message["text"]).collect();
+    assert_eq!(texts, [&json!("is it done?"), &json!("it is")]);
+    assert_eq!((&shown["session"]["prompts"], &shown["session"]["replies"]), (&Value::Null, &Value::Null));
+    let page = world.rejoin(["show", &id(1)]).code(0).stdout();
+    let counts = format!("rejoin show --counts claude:{}", id(1));
+    assert!(page.contains(&format!("not counted, which takes long: {counts}")), "{page}");
+
+    let counted: Value = world.rejoin(["show", "--counts", &id(1), "--json"]).code(0).json();
+    assert_eq!((&counted["session"]["prompts"], &counted["session"]["replies"]), (&json!(3), &json!(3)));
+    // More than its end holds are found all the same.
+    let all: Value = world.rejoin(["show", &id(1), "--messages", "7", "--json"]).code(0).json();
+    assert_eq!(all["messages"].as_array().expect("messages").len(), 7, "with the one that is too long to be shown");
+}
