@@ -75,7 +75,7 @@ pub(crate) struct Wanted {
     pub sizes: bool,
     /// Whether prompts and replies are counted, which reads whole files.
     pub counts: bool,
-    /// How long a transcript may be of which they are counted, in bytes.
+    /// A longer transcript is not counted, in bytes.
     pub longest_counted: u64,
     /// Whether several copies of one session are compared, which reads them whole.
     pub compare: bool,
