@@ -57,7 +57,8 @@ pub(crate) fn session(
     } else if copy.transcript_bytes > LONG_TO_COUNT {
         let name = shell::word(&format!("{}:{}", session.agent, session.id)).into_owned();
         let counts = format!("rejoin show --counts {name}");
-        page.line("messages", &format!("not counted, which takes long: {}", in_home(&counts, &env.elsewhere())))?;
+        let counts = in_home(&counts, &env.elsewhere());
+        page.line("messages", &format!("not counted, for that takes long; `{counts}` counts them"))?;
     }
     page.text("model", copy.model.as_ref())?;
     page.text("git branch", copy.git_branch.as_ref())?;
