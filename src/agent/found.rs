@@ -72,12 +72,12 @@ impl Found {
     }
 
     /// Looks into directories in all threads, and puts together what each gave, in their order.
-    pub(crate) fn in_each<D: Sync, T: Send>(
+    pub(crate) fn in_each<T: Send>(
         &mut self,
-        dirs: &[D],
-        look: impl Fn(&D, &mut Self) -> Vec<T> + Sync,
+        dirs: &[PathBuf],
+        look: &(dyn Fn(&Path, &mut Self) -> Vec<T> + Sync),
     ) -> Vec<T> {
-        let look = |dir| {
+        let look = |dir: &PathBuf| {
             let mut found = Self::default();
             (look(dir, &mut found), found)
         };

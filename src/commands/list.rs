@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
-use rayon::slice::ParallelSliceMut as _;
-
 use crate::agent;
 use crate::change::pins::Pins;
 use crate::cli::{ListArgs, ListForm};
@@ -182,15 +180,15 @@ pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, env: &En
 }
 
 /// Leaves what was asked for, in order of rank and then of name; returns how many are not shown without `--all`.
-pub(super) fn put_in_order<S: Send>(
+pub(super) fn put_in_order<S>(
     sessions: &mut Vec<S>,
-    line: impl Fn(&S) -> &Line + Sync,
-    by_name: impl Fn(&S, &S) -> Ordering + Sync,
+    line: impl Fn(&S) -> &Line,
+    by_name: impl Fn(&S, &S) -> Ordering,
 ) -> usize {
     sessions.retain(|session| line(session).is_meant);
     let matching = sessions.len();
     sessions.retain(|session| line(session).is_listed);
-    sessions.par_sort_unstable_by(|a, b| {
+    sessions.sort_unstable_by(|a, b| {
         let (one, other) = (line(a), line(b));
         let firsts = other.is_first.cmp(&one.is_first);
         firsts.then_with(|| one.rank.cmp(&other.rank)).then_with(|| by_name(a, b))

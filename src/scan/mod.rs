@@ -24,7 +24,6 @@ use std::sync::Arc;
 use rayon::iter::{
     IntoParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
-use rayon::slice::ParallelSliceMut as _;
 
 use crate::agent::{self, Agent, Depth, Found, Inspector};
 use crate::session::choose::choose;
@@ -203,7 +202,7 @@ fn read(
 /// Puts the copies of one id together, in order of agent and id.
 fn group(mut copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
     let key = |copy: &Copy| (copy.place.agent(), copy.place.id.clone());
-    copies.par_sort_by(|a, b| (a.place.agent(), &a.place.id).cmp(&(b.place.agent(), &b.place.id)));
+    copies.sort_by(|a, b| (a.place.agent(), &a.place.id).cmp(&(b.place.agent(), &b.place.id)));
     let mut sessions = Vec::with_capacity(copies.len());
     let mut rest = copies.into_iter().peekable();
     while let Some(first) = rest.next() {

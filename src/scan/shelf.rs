@@ -11,7 +11,6 @@ use foldhash::{HashMap, HashMapExt as _};
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
-use rayon::slice::ParallelSliceMut as _;
 
 use super::reader::{Notes, Reader};
 use super::siblings::{add_hashed_evidence, add_project_evidence};
@@ -128,7 +127,7 @@ impl Places {
 /// Returns what tells the ids that several copies share.
 fn several_of_one_id(places: &[Located]) -> HashSet<u64> {
     let mut keys: Vec<u64> = places.par_iter().map(key).collect();
-    keys.par_sort_unstable();
+    keys.sort_unstable();
     keys.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
 }
 

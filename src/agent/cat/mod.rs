@@ -31,7 +31,7 @@ impl CwdRecords for Cat {
         let projects = found.entries(&root.join("projects"));
         let projects: Vec<PathBuf> =
             projects.into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
-        found.in_each(&projects, |project, found| records_in(&project.join("cat/sessions"), found))
+        found.in_each(&projects, &|project, found| records_in(&project.join("cat/sessions"), found))
     }
 }
 

@@ -29,9 +29,9 @@ pub(super) fn strays(agent: &Claude, store: &Store, env: &Env) -> Strays {
     let notes = agent.notes(store, env);
     let is_live = |id: &str| notes.live.get(id).is_some_and(|records| liveness(records) != Liveness::Idle);
     let mut found = Found::default();
-    let mut projects = found.entries(&store.root.join("projects"));
-    projects.retain(|(_, kind)| kind.is_dir());
-    let mut strays = found.in_each(&projects, |(project, _), found| strays_in(&project.path(), is_live, found));
+    let projects = found.entries(&store.root.join("projects")).into_iter().filter(|(_, kind)| kind.is_dir());
+    let projects: Vec<PathBuf> = projects.map(|(project, _)| project.path()).collect();
+    let mut strays = found.in_each(&projects, &|project, found| strays_in(project, is_live, found));
     registrations(store, env, &mut strays, &mut found);
     Strays { strays, problems: found.problems }
 }

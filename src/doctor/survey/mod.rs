@@ -263,33 +263,37 @@ impl Survey {
     fn own_temporaries(&self, env: &Env) -> Vec<Stray> {
         // Other checks report directories that cannot be read.
         let mut found = Found::default();
-        let mut dirs: Vec<(AgentKind, PathBuf)> = Vec::new();
+        let mut strays = Vec::new();
+        let mut look = |agent, dirs: &[PathBuf], found: &mut Found| {
+            strays.extend(found.in_each(dirs, &|dir, found| temporary_in(dir, agent, found, is_own_temporary)));
+        };
         for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {
-            dirs.extend(self.existing_dirs(agent).iter().map(|dir| (agent, kept.dir_in(Path::new(dir)))));
+            let dirs: Vec<PathBuf> = self.existing_dirs(agent).iter().map(|dir| kept.dir_in(dir)).collect();
+            look(agent, &dirs, &mut found);
         }
         for writer in agent::pointer_writers() {
             let known = self.existing_dirs(writer.kind().session_owner());
-            let places = writer.dirs(env, &mut known.into_iter().map(Path::new), &mut found);
-            dirs.extend(places.into_iter().map(|dir| (writer.kind(), dir)));
+            let dirs = writer.dirs(env, &mut known.iter().map(PathBuf::as_path), &mut found);
+            look(writer.kind(), &dirs, &mut found);
         }
-        found.in_each(&dirs, |(agent, dir), found| temporary_in(dir, *agent, found, is_own_temporary))
+        strays
     }
 
     /// Returns the directories that an agent's sessions are launched in and that exist.
-    fn existing_dirs(&self, agent: AgentKind) -> HashSet<&OsStr> {
+    fn existing_dirs(&self, agent: AgentKind) -> Vec<PathBuf> {
         let sessions = self.scan.sessions.iter();
-        sessions
-            .filter(|session| session.agent == agent && session.launch_dir_exists == Some(true))
-            .filter_map(|session| session.launch_dir().map(Path::as_os_str))
-            .collect()
+        let exists = |session: &&Session| session.agent == agent && session.launch_dir_exists == Some(true);
+        let dirs: HashSet<&OsStr> =
+            sessions.filter(exists).filter_map(|session| session.launch_dir().map(Path::as_os_str)).collect();
+        dirs.into_iter().map(PathBuf::from).collect()
     }
 
     fn look_for_cwd_records(&mut self) {
         let mut found = Found::default();
         let mut records: Vec<CwdRecord> = Vec::new();
         for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {
-            let existing: Vec<&OsStr> = self.existing_dirs(agent).into_iter().collect();
-            records.extend(found.in_each(&existing, |dir, found| kept.in_project(Path::new(dir), found)));
+            let existing = self.existing_dirs(agent);
+            records.extend(found.in_each(&existing, &|dir, found| kept.in_project(dir, found)));
             let stores = self.stores.iter().filter(|store| store.agent == agent);
             records.extend(stores.flat_map(|store| kept.in_store(&store.root, &mut found)));
         }
