@@ -29,6 +29,8 @@ mod tests;
 const TRIES: usize = 300;
 const TRIES_WITHOUT_LOCKS: usize = 30;
 const TRIES_WITHOUT_PAUSE: usize = 5;
+/// How often one that seems to be damaged is read again.
+const TRIES_OF_DAMAGE: usize = 2;
 
 /// How long its writer gets between two tries, after the first few.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -101,6 +103,7 @@ impl QueryError {
 /// The file cannot be opened, is no database, is damaged, is of an unknown shape, or stays locked.
 pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
     let fail = |why: String| PathError::new("read", path, io::Error::other(why));
+    let mut damage_seen = 0;
     for attempt in 0..TRIES {
         let is_restless = attempt >= TRIES_WITHOUT_LOCKS;
         let others = LOCKS.read().unwrap_or_else(PoisonError::into_inner);
@@ -125,6 +128,11 @@ pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryE
             Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
             // Shared memory that is half made looks the same before and after, and is whole a moment later.
             Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
+            // Times of files come in steps of some milliseconds, so that a change may not be seen; damage stays.
+            Err(error) if error.is_damage() && damage_seen < TRIES_OF_DAMAGE => {
+                damage_seen += 1;
+                std::thread::sleep(PAUSE);
+            }
             // Without a change the next try would fail too; with one, the log may have gone before it was opened.
             Err(error) if is_settled || error.is_lock() => return Err(fail(error.to_string())),
             _ => {}
