@@ -74,8 +74,8 @@ pub(super) fn each<E: From<PathError>>(
             outcome = see(&message);
             if outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }),
-        Messages::Last(count) if let Some(last) = agent.last_messages(copy, *count)? => {
-            is_any = true;
+        // Where the end does not hold them, or cannot be read, a look at all says what can be said.
+        Messages::Last(count) if let Ok(Some(last)) = agent.last_messages(copy, *count) => {
             outcome = last.iter().try_for_each(see);
             Ok(())
         }
