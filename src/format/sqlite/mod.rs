@@ -128,16 +128,13 @@ pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryE
             Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
             // Shared memory that is half made looks the same before and after, and is whole a moment later.
             Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
-            // Times of files come in steps of some milliseconds, so that a change may not be seen; damage stays.
-            Err(error) if error.is_damage() && damage_seen < TRIES_OF_DAMAGE => {
-                damage_seen += 1;
-                std::thread::sleep(PAUSE);
-            }
+            // A change may go unseen, which was seen once in some thousand readings; damage stays.
+            Err(error) if error.is_damage() && damage_seen < TRIES_OF_DAMAGE => damage_seen += 1,
             // Without a change the next try would fail too; with one, the log may have gone before it was opened.
             Err(error) if is_settled || error.is_lock() => return Err(fail(error.to_string())),
             _ => {}
         }
-        if attempt >= TRIES_WITHOUT_PAUSE {
+        if attempt >= TRIES_WITHOUT_PAUSE || damage_seen > 0 {
             std::thread::sleep(PAUSE);
         }
     }
