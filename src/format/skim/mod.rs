@@ -58,13 +58,10 @@ impl<'a> Raw<'a> {
             Some([b'"', inner @ .., b'"']) => inner,
             _ => return Some(Text::default()),
         };
-        match memchr(b'\\', inner) {
-            Some(escape) => match unescaped(inner, escape) {
-                Some(text) => Some(Text::from(text)),
-                None => serde_json::from_slice(self.0?).ok(),
-            },
-            None => std::str::from_utf8(inner).ok().map(Text::from),
+        if memchr(b'\\', inner).is_some() {
+            return unescaped(inner).map(Text::from).or_else(|| serde_json::from_slice(self.0?).ok());
         }
+        std::str::from_utf8(inner).ok().map(Text::from)
     }
 
     /// Returns the text that it is, or none of `null`; `None` if it takes a parser to know what that makes of it.
@@ -148,19 +145,22 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
-/// Puts the characters in place that escapes of two bytes stand for, from the first one on; `None` where there are others, or
-/// where the text is none.
-fn unescaped(mut rest: &[u8], mut escape: usize) -> Option<String> {
+/// Puts the characters in place that escapes of two bytes stand for; `None` where there are others, or where the text is none.
+fn unescaped(mut rest: &[u8]) -> Option<String> {
     let mut text = Vec::with_capacity(rest.len());
-    let is_sound = |plain: &[u8]| plain.iter().all(|byte| *byte >= b' ');
     loop {
-        let (plain, escaped) = rest.split_at(escape);
-        if !is_sound(plain) {
+        let (plain, escaped) = rest.split_at(memchr(b'\\', rest).unwrap_or(rest.len()));
+        if plain.iter().any(|byte| *byte < b' ') {
             return None;
         }
         text.extend_from_slice(plain);
-        text.push(match escaped.get(1)? {
-            plain @ (b'"' | b'\\' | b'/') => *plain,
+        let (sign, behind) = match escaped {
+            [] => return String::from_utf8(text).ok(),
+            [_] => return None,
+            [_, sign, behind @ ..] => (sign, behind),
+        };
+        text.push(match sign {
+            b'"' | b'\\' | b'/' => *sign,
             b'b' => 8,
             b'f' => 12,
             b'n' => b'\n',
@@ -168,14 +168,8 @@ fn unescaped(mut rest: &[u8], mut escape: usize) -> Option<String> {
             b't' => b'\t',
             _ => return None,
         });
-        rest = &escaped[2..];
-        match memchr(b'\\', rest) {
-            Some(next) => escape = next,
-            None => break,
-        }
+        rest = behind;
     }
-    text.extend_from_slice(rest);
-    is_sound(rest).then(|| String::from_utf8(text).ok()).flatten()
 }
 
 /// Shows each member of an object; `None` if the bytes are not plainly one, or if a name is escaped.
