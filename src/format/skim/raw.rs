@@ -1,0 +1,164 @@
+//! A value as it stands in a record.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+use serde::de::{self, Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::{ends, members};
+use crate::format::json::{Flag, Text, text_in};
+
+/// A value as it stands in a record, read when somebody asks for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Raw<'a>(pub(super) Option<&'a [u8]>);
+
+impl<'a> Raw<'a> {
+    /// Reads it; what is not of that sort counts as what is there by default.
+    pub(crate) fn read<T: Default + Deserialize<'a>>(self) -> T {
+        self.0.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
+    }
+
+    /// Reads the text that is a member of it.
+    pub(crate) fn text_in(self, name: &str) -> Text<'a> {
+        let mut found = Raw::default();
+        let see = |key: &[u8], value| {
+            if key == name.as_bytes() {
+                found = value;
+            }
+        };
+        let skimmed = self.0.and_then(|bytes| members(bytes, see));
+        skimmed.and_then(|()| found.text()).unwrap_or_else(|| text_in(self.read(), name))
+    }
+
+    /// Does the same, and looks at the members between the first and the last list or object only if it stands nowhere else.
+    pub(crate) fn text_near_ends(self, name: &str) -> Text<'a> {
+        let mut found = Raw::default();
+        let see = |key: &[u8], value| {
+            if key == name.as_bytes() {
+                found = value;
+            }
+        };
+        let skimmed = self.0.and_then(|bytes| ends(bytes, see));
+        skimmed.and(found.0).and_then(|_| found.text()).unwrap_or_else(|| self.text_in(name))
+    }
+
+    /// Returns the text that it is; `None` if that takes a parser.
+    pub(crate) fn text(self) -> Option<Text<'a>> {
+        let inner = match self.0 {
+            Some([b'"', inner @ .., b'"']) => inner,
+            _ => return Some(Text::default()),
+        };
+        if memchr(b'\\', inner).is_some() {
+            return unescaped(inner).map(Text::from).or_else(|| serde_json::from_slice(self.0?).ok());
+        }
+        std::str::from_utf8(inner).ok().map(Text::from)
+    }
+
+    /// Returns the text that it is, or none of `null`; `None` if it takes a parser to know what that makes of it.
+    pub(crate) fn text_or_null(self) -> Option<Text<'a>> {
+        match self.0 {
+            None | Some(b"null" | [b'"', ..]) => self.text(),
+            Some(_) => None,
+        }
+    }
+
+    /// Returns the text that it is; whatever else is there, or wrong with it, is none.
+    pub(crate) fn lenient_text(self) -> Text<'a> {
+        self.text().unwrap_or_default()
+    }
+
+    /// Returns the text that it is, if it is one and not blank.
+    #[inline]
+    pub(crate) fn filled(self) -> Option<String> {
+        self.0.and_then(|_| self.filled_text())
+    }
+
+    fn filled_text(self) -> Option<String> {
+        self.text()?.filled().map(str::to_owned)
+    }
+
+    /// Returns whether it is this text.
+    pub(crate) fn is(self, text: &str) -> bool {
+        match self.0 {
+            Some([b'"', inner @ .., b'"']) if inner == text.as_bytes() => true,
+            // An escape is longer than what it stands for.
+            Some([b'"', inner @ .., b'"']) if inner.len() > text.len() && inner.contains(&b'\\') => {
+                self.lenient_text().get() == Some(text)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether it is a text.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self.0, Some([b'"', ..]))
+    }
+
+    /// Returns it as it was written; nothing where it is `null`.
+    pub(crate) fn source(self) -> Option<Cow<'a, str>> {
+        self.0.filter(|bytes| *bytes != b"null").map(String::from_utf8_lossy)
+    }
+
+    /// Returns its bytes.
+    pub(crate) fn bytes(self) -> Option<&'a [u8]> {
+        self.0
+    }
+
+    /// Returns where it begins in the line that it was found in.
+    pub(crate) fn offset_in(self, line: &[u8]) -> Option<usize> {
+        let at = self.0?.as_ptr().addr().checked_sub(line.as_ptr().addr())?;
+        (at < line.len()).then_some(at)
+    }
+
+    /// Returns whether it is `true`.
+    pub(crate) fn flag(self) -> Flag {
+        Flag(self.0 == Some(b"true"))
+    }
+}
+
+impl<'a> From<&'a [u8]> for Raw<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self(Some(bytes))
+    }
+}
+
+impl<'a> From<Option<&'a RawValue>> for Raw<'a> {
+    fn from(raw: Option<&'a RawValue>) -> Self {
+        Self(raw.map(|raw| raw.get().as_bytes()))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer).map_err(de::Error::custom)?;
+        Ok(Self(Some(raw.get().as_bytes())))
+    }
+}
+
+/// Puts the characters in place that escapes of two bytes stand for; `None` where there are others, or where the text is none.
+fn unescaped(mut rest: &[u8]) -> Option<String> {
+    let mut text = Vec::with_capacity(rest.len());
+    loop {
+        let (plain, escaped) = rest.split_at(memchr(b'\\', rest).unwrap_or(rest.len()));
+        if plain.iter().any(|byte| *byte < b' ') {
+            return None;
+        }
+        text.extend_from_slice(plain);
+        let (sign, behind) = match escaped {
+            [] => return String::from_utf8(text).ok(),
+            [_] => return None,
+            [_, sign, behind @ ..] => (sign, behind),
+        };
+        text.push(match sign {
+            b'"' | b'\\' | b'/' => *sign,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            _ => return None,
+        });
+        rest = behind;
+    }
+}
