@@ -94,18 +94,16 @@ impl Found {
         let mut found = Self::default();
         let projects: Vec<PathBuf> =
             found.entries(root).into_iter().filter(|(_, kind)| kind.is_dir()).map(|(entry, _)| entry.path()).collect();
-        let walked = |dir: &PathBuf| {
-            let mut found = Self::default();
+        let walk = |dir: &Path, found: &mut Self| {
             match dir.file_name().and_then(|name| name.to_str()) {
-                Some(name) => walk(dir, &Arc::from(name), &mut found),
+                Some(name) => walk(dir, &Arc::from(name), found),
                 None => found.problem(dir, "its name is not UTF-8, so no agent wrote it"),
             }
-            found
+            Vec::<()>::new()
         };
         // Not all at once, so that no more than a few are held twice while they are put together.
         for some in projects.chunks(PROJECTS_AT_ONCE) {
-            let walked: Vec<Self> = some.par_iter().map(walked).collect();
-            walked.into_iter().for_each(|part| found.extend(part));
+            found.in_each(some, &walk);
         }
         found
     }

@@ -217,7 +217,7 @@ pub(crate) trait Agent: Listed + Sync {
     /// Shows the messages of a copy in order, streamed, until `see` breaks.
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError>;
 
-    /// Returns the last messages of a copy, where they can be read without those before.
+    /// Returns the last messages of a copy; `None` where it takes a look at those before to know them.
     fn last_messages(&self, _copy: &Copy, _count: usize) -> Result<Option<Vec<Message>>, PathError> {
         Ok(None)
     }

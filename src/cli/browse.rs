@@ -102,7 +102,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
-    /// Count prompts and replies of a transcript of more than 64 MiB, too
+    /// Count prompts and replies even if the transcript has more than 64 MiB
     #[arg(long)]
     pub counts: bool,
 

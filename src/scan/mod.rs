@@ -60,7 +60,7 @@ pub(crate) struct Scan {
     pub problems: Vec<Problem>,
 }
 
-/// Counting the messages of a longer transcript takes so long that a person asks for it: 64 MiB are a third of a second.
+/// The longest transcript that is counted without being asked: 64 MiB take a third of a second.
 pub(crate) const LONG_TO_COUNT: u64 = 64 * 1024 * 1024;
 /// How many copies are read at once to save memory.
 const PART: usize = 16 * 1024;
@@ -74,7 +74,7 @@ pub(crate) struct Wanted {
     pub sizes: bool,
     /// Whether prompts and replies are counted, which reads whole files.
     pub counts: bool,
-    /// A longer transcript is not counted, in bytes.
+    /// The longest transcript that is counted, in bytes.
     pub longest_counted: u64,
     /// Whether several copies of one session are compared, which reads them whole.
     pub compare: bool,

@@ -31,7 +31,7 @@ fn the_end_of_a_very_long_transcript_is_shown_without_reading_what_comes_before(
     assert_eq!((&shown["session"]["prompts"], &shown["session"]["replies"]), (&Value::Null, &Value::Null));
     let page = world.rejoin(["show", &id(1)]).code(0).stdout();
     let counts = format!("rejoin show --counts claude:{}", id(1));
-    assert!(page.contains(&format!("not counted, for that takes long; `{counts}` counts them")), "{page}");
+    assert!(page.contains(&format!("not counted, because that takes long; `{counts}` counts them")), "{page}");
 
     let counted: Value = world.rejoin(["show", "--counts", &id(1), "--json"]).code(0).json();
     assert_eq!((&counted["session"]["prompts"], &counted["session"]["replies"]), (&json!(3), &json!(3)));

@@ -234,19 +234,11 @@ impl Agent for Qwen {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        let shows_sidechains = copy.kind == SessionKind::Subagent;
-        each_message(&copy.place.path, see, |line| {
-            let record = record(line).filter(|record| shows_sidechains || !record.is_sidechain.0);
-            record.map(|record| record.messages())
-        })
+        each_message(&copy.place.path, see, |line| messages(copy, line))
     }
 
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
-        let shows_sidechains = copy.kind == SessionKind::Subagent;
-        last_messages(&copy.place.path, count, |line| {
-            let record = record(line).filter(|record| shows_sidechains || !record.is_sidechain.0);
-            record.map(|record| record.messages())
-        })
+        last_messages(&copy.place.path, count, |line| messages(copy, line))
     }
 
     fn relocation<'a>(
@@ -385,6 +377,13 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
         Some(pid) => Liveness::Maybe { why: format!("process {pid} used it last and may still be running") },
         None => Liveness::Idle,
     }
+}
+
+/// Puts a line of a copy in words.
+fn messages(copy: &Copy, line: &[u8]) -> Option<Vec<Message>> {
+    let shows_sidechains = copy.kind == SessionKind::Subagent;
+    let record = record(line).filter(|record| shows_sidechains || !record.is_sidechain.0);
+    record.map(|record| record.messages())
 }
 
 /// Adds the directories that a session records: the first decides, the others help where it is filed elsewhere.

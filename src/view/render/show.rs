@@ -58,7 +58,7 @@ pub(crate) fn session(
         let name = shell::word(&format!("{}:{}", session.agent, session.id)).into_owned();
         let counts = format!("rejoin show --counts {name}");
         let counts = in_home(&counts, &env.elsewhere());
-        page.line("messages", &format!("not counted, for that takes long; `{counts}` counts them"))?;
+        page.line("messages", &format!("not counted, because that takes long; `{counts}` counts them"))?;
     }
     page.text("model", copy.model.as_ref())?;
     page.text("git branch", copy.git_branch.as_ref())?;
