@@ -29,8 +29,6 @@ mod tests;
 const TRIES: usize = 300;
 const TRIES_WITHOUT_LOCKS: usize = 30;
 const TRIES_WITHOUT_PAUSE: usize = 5;
-/// How often one that seems to be damaged is read again.
-const TRIES_OF_DAMAGE: usize = 2;
 
 /// How long its writer gets between two tries, after the first few.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -101,13 +99,24 @@ impl QueryError {
 /// # Errors
 ///
 /// The file cannot be opened, is no database, is damaged, is of an unknown shape, or stays locked.
-pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
+pub(crate) fn read<T>(path: &Path, look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
+    read_opened(path, Db::open, look)
+}
+
+fn read_opened<T>(
+    path: &Path,
+    open: impl Fn(&Path, OpenMode) -> Result<Db, QueryError>,
+    mut look: impl FnMut(&Db) -> Result<T, QueryError>,
+) -> Result<T, PathError> {
     let fail = |why: String| PathError::new("read", path, io::Error::other(why));
-    let mut damage_seen = 0;
     for attempt in 0..TRIES {
+        if attempt > TRIES_WITHOUT_PAUSE {
+            std::thread::sleep(PAUSE);
+        }
         let is_restless = attempt >= TRIES_WITHOUT_LOCKS;
         let others = LOCKS.read().unwrap_or_else(PoisonError::into_inner);
-        let way = Footprint::of(path)?.way(is_restless);
+        let before = Footprint::of(path)?;
+        let way = before.way(is_restless);
         let (_others, _own) = match way {
             OpenMode::Locked => {
                 drop(others);
@@ -115,27 +124,24 @@ pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryE
             }
             _ => (Some(others), None),
         };
-        let db = Db::open(path, way);
-        // SQLite makes a log that it does not find, so what it is told to find is looked at right before.
-        let before = Footprint::of(path)?;
-        if before.way(is_restless) != way {
+        let db = open(path, way);
+        // SQLite makes a log that it does not find, so what it is told to find is looked at right before it reads. A
+        // file that nobody should change has the size that it was opened with: grown since, it would seem damaged.
+        let opened = Footprint::of(path)?;
+        let is_as_opened = if way == OpenMode::Locked { opened.way(is_restless) == way } else { opened == before };
+        if !is_as_opened {
             continue;
         }
         let found = db.and_then(|db| db.begin().and_then(|()| look(&db)));
-        let is_settled = Footprint::of(path)? == before;
+        let is_settled = Footprint::of(path)? == opened;
         match found {
             // What is read under locks belongs together, whatever else has changed.
             Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
             // Shared memory that is half made looks the same before and after, and is whole a moment later.
             Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
-            // A change may go unseen, which was seen once in some thousand readings; damage stays.
-            Err(error) if error.is_damage() && damage_seen < TRIES_OF_DAMAGE => damage_seen += 1,
             // Without a change the next try would fail too; with one, the log may have gone before it was opened.
             Err(error) if is_settled || error.is_lock() => return Err(fail(error.to_string())),
             _ => {}
-        }
-        if attempt >= TRIES_WITHOUT_PAUSE || damage_seen > 0 {
-            std::thread::sleep(PAUSE);
         }
     }
     Err(fail("it is changed too fast to be read".to_owned()))

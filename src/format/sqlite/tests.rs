@@ -1,5 +1,6 @@
 //! Databases while their owners write, end and are killed.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -124,6 +125,30 @@ fn what_was_read_while_the_log_was_moved_is_read_again() {
         Ok(count)
     });
     assert_eq!((count.expect("an answer"), looks), (2, 2));
+}
+
+#[test]
+fn a_database_that_grows_while_it_is_opened_is_opened_again_and_not_taken_for_damaged() {
+    for mode in ["DELETE", "WAL"] {
+        let (_dir, path, connection) = database(mode);
+        let opened = Cell::new(0);
+        let open = |path: &Path, way: OpenMode| {
+            let db = Db::open(path, way);
+            opened.set(opened.get() + 1);
+            if opened.get() == 1 {
+                insert(&connection, &"long ".repeat(10_000));
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("a checkpoint");
+            }
+            db
+        };
+        let look = |db: &Db| {
+            let mut count = 0;
+            db.query("SELECT id FROM t", &[], |_| count += 1)?;
+            Ok(count)
+        };
+        assert_eq!(read_opened(&path, open, look).expect("an answer"), 2, "{mode}");
+        assert_eq!(opened.get(), 2, "{mode}");
+    }
 }
 
 #[test]
