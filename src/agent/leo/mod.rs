@@ -55,20 +55,7 @@ impl PointerWriter for Leo {
 
     /// Leo's own places are those of its apps.
     fn dirs(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) -> Vec<PathBuf> {
-        let mut dirs: Vec<PathBuf> = known.map(Path::to_owned).collect();
-        let mut roots = vec![env.home.join("workspace/app")];
-        if !env.foreign_home {
-            roots.push(PathBuf::from(OUTPUT_DIR));
-        }
-        for root in roots {
-            for (app, kind) in found.entries(&root) {
-                if kind.is_dir() {
-                    dirs.push(app.path().join("app"));
-                    dirs.push(app.path());
-                }
-            }
-            dirs.push(root);
-        }
+        let mut dirs = places(env, known, found);
         dirs.sort();
         dirs.dedup();
         dirs
@@ -76,14 +63,17 @@ impl PointerWriter for Leo {
 
     fn pointers(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>) -> (Vec<Pointer>, Found) {
         let mut found = Found::default();
-        let dirs = self.dirs(env, known, &mut found);
+        let dirs = places(env, known, &mut found);
         let look = |path: PathBuf, dir: &Path| match read(&path, dir, env) {
             Ok(None) => None,
             // A directory that may not be entered is the launch check's business.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
             read => Some((path, read)),
         };
-        let seen: Vec<_> = dirs.par_iter().filter_map(|dir| look(dir.join(FILE_NAME), dir)).collect();
+        let mut seen: Vec<_> = dirs.par_iter().filter_map(|dir| look(dir.join(FILE_NAME), dir)).collect();
+        // Few directories have one, and to compare these takes a moment, where to compare all takes a while.
+        seen.sort_by(|(a, _), (b, _)| a.parent().cmp(&b.parent()));
+        seen.dedup_by(|(a, _), (b, _)| a == b);
         let legacy = look(env.home.join(".app_generator_session.json"), &env.home);
         let mut pointers = Vec::new();
         for (path, read) in seen.into_iter().chain(legacy) {
@@ -120,6 +110,25 @@ impl PointerWriter for Leo {
     fn anew(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan {
         super::claude::anew(dir, request, env)
     }
+}
+
+/// Returns the directories in which a pointer may lie, in no order, and some of them twice.
+fn places(env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = known.map(Path::to_owned).collect();
+    let mut roots = vec![env.home.join("workspace/app")];
+    if !env.foreign_home {
+        roots.push(PathBuf::from(OUTPUT_DIR));
+    }
+    for root in roots {
+        for (app, kind) in found.entries(&root) {
+            if kind.is_dir() {
+                dirs.push(app.path().join("app"));
+                dirs.push(app.path());
+            }
+        }
+        dirs.push(root);
+    }
+    dirs
 }
 
 fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError> {
