@@ -2,12 +2,13 @@
 //!
 //! An agent is one folder here and one line in `session::agents`. Everything here reads; nothing writes.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use foldhash::HashSet;
 use jiff::Timestamp;
 
 use crate::error::PathError;

@@ -3,8 +3,7 @@
 //! When a file was last changed bounds the activity of its session, so files are read in that order until no other can
 //! matter. A copied home, whose files all were changed lately, is read whole, and so is what tells no such time.
 
-use std::collections::HashSet;
-
+use foldhash::{HashSet, HashSetExt as _};
 use jiff::Timestamp;
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use rayon::slice::ParallelSliceMut as _;

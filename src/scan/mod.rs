@@ -16,11 +16,12 @@ mod siblings;
 pub(crate) mod stores;
 pub(crate) mod worktree;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashSet};
 use rayon::iter::{
     IntoParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
@@ -200,23 +201,29 @@ fn read(
 }
 
 /// Puts the copies of one id together, in order of agent and id.
-fn group(mut copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
-    let key = |copy: &Copy| (copy.place.agent(), copy.place.id.clone());
-    copies.sort_by(|a, b| (a.place.agent(), &a.place.id).cmp(&(b.place.agent(), &b.place.id)));
-    let mut sessions = Vec::with_capacity(copies.len());
-    let mut rest = copies.into_iter().peekable();
-    while let Some(first) = rest.next() {
-        let (agent, id) = key(&first);
-        let mut copies = vec![first];
-        while let Some(copy) = rest.next_if(|copy| copy.place.agent() == agent && copy.place.id == id) {
-            copies.push(copy);
-        }
-        sessions.push(session(agent, id, copies, wanted));
-    }
-    sessions
+fn group(copies: Vec<Copy>, wanted: Wanted) -> Vec<Session> {
+    // A copy takes many bytes, so each is moved once, when its place is known.
+    let mut keys: Vec<(AgentKind, &str, usize)> = Vec::with_capacity(copies.len());
+    keys.extend(copies.iter().enumerate().map(|(at, copy)| (copy.place.agent(), copy.place.id.as_str(), at)));
+    keys.sort_unstable();
+    let counts: Vec<usize> = keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(<[_]>::len).collect();
+    let order: Vec<usize> = keys.into_iter().map(|(_, _, at)| at).collect();
+    let mut copies: Vec<Option<Copy>> = copies.into_iter().map(Some).collect();
+    let mut in_order = order.into_iter().filter_map(|at| copies[at].take());
+    let of_one: Vec<Vec<Copy>> = counts
+        .into_iter()
+        .map(|count| {
+            let mut of_one = Vec::with_capacity(count);
+            of_one.extend(in_order.by_ref().take(count));
+            of_one
+        })
+        .collect();
+    // Several copies of one session may be read to their ends, to be compared.
+    of_one.into_par_iter().map(|copies| session(copies, wanted)).collect()
 }
 
-fn session(agent: AgentKind, id: String, mut copies: Vec<Copy>, wanted: Wanted) -> Session {
+fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
+    let (agent, id) = (copies[0].place.agent(), copies[0].place.id.clone());
     let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
     if let Some(reader) = reader {
         for copy in copies.iter_mut().filter(|copy| copy.prompts.is_none()) {

@@ -1,8 +1,9 @@
 //! What lies outside of the agents' stores: sessions inside the directories that they worked in, and pointers to sessions.
 
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+
+use foldhash::{HashSet, HashSetExt as _};
 
 use super::reader::{Notes, Reader};
 use super::shelf::Shelf;

@@ -1,13 +1,13 @@
 //! Sessions for a listing of very many: each is packed as soon as it was read, and unpacked when it is shown.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::hash::BuildHasher as _;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::FixedState;
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
@@ -151,21 +151,31 @@ impl<T: Send> Shelf<T> {
     ) {
         let reader = Reader { env, notes, wanted, inspector: &Inspector::default() };
         let together = places.len().div_ceil(PARTS * rayon::current_num_threads()).clamp(1, MOST_TOGETHER);
-        let read = |places: &mut dyn ExactSizeIterator<Item = Located>| part(places, reader, watcher, say);
-        let parts: Vec<Part<T>> = if places.len() < MANY {
-            let parts = places.into_par_iter().chunks(together).with_max_len(1);
-            parts.map(|places| read(&mut places.into_iter())).collect()
+        let first = self.packed.len();
+        self.packed.resize_with(first + places.len().div_ceil(together), Packed::default);
+        self.cards.reserve_exact(places.len());
+        let shelf = Mutex::new(self);
+        // What was read is put on the shelf at once, so that nothing is held twice.
+        let read = |number: usize, places: &mut dyn ExactSizeIterator<Item = Located>| {
+            let part = part(places, reader, watcher, say);
+            let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+            shelf.put_at(first + number, part.packed, part.said);
+            shelf.pointed_dirs.extend(part.pointed_dirs);
+            (part.loose, part.problems)
+        };
+        let rest: Vec<(Vec<Copy>, Vec<Problem>)> = if places.len() < MANY {
+            let parts = places.into_par_iter().chunks(together).enumerate().with_max_len(1);
+            parts.map(|(number, places)| read(number, &mut places.into_iter())).collect()
         } else {
             // So many are packed as well while they wait to be read.
             let packed: Vec<Packed> = places.into_par_iter().chunks(together).map(|part| packed(&part)).collect();
-            packed.into_par_iter().with_max_len(1).map(|places| read(&mut places.places())).collect()
+            let parts = packed.into_par_iter().enumerate().with_max_len(1);
+            parts.map(|(number, places)| read(number, &mut places.places())).collect()
         };
-        self.cards.reserve_exact(parts.iter().map(|part| part.said.len()).sum());
-        for part in parts {
-            self.add(part.packed, part.said);
-            loose.extend(part.loose);
-            self.pointed_dirs.extend(part.pointed_dirs);
-            self.problems.extend(part.problems);
+        let shelf = shelf.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (copies, mut problems) in rest {
+            loose.extend(copies);
+            shelf.problems.append(&mut problems);
         }
     }
 }
@@ -199,8 +209,8 @@ fn part<T>(
             Err(problem) => part.problems.push(problem),
             Ok(copy) if copy.launch_dir.is_none() => part.loose.push(copy),
             Ok(copy) => {
-                let (agent, id) = (copy.place.agent(), copy.place.id.clone());
-                let mut session = super::session(agent, id, vec![copy], reader.wanted);
+                let agent = copy.place.agent();
+                let mut session = super::session(vec![copy], reader.wanted);
                 session.launch_dir_exists = session.launch_dir().map(|dir| {
                     let known = exists.get(dir.as_os_str()).copied();
                     known.unwrap_or_else(|| {
@@ -244,18 +254,20 @@ impl<T> Shelf<T> {
             said
         });
         let said: Vec<_> = said.collect();
-        self.add(packer.finish(), said);
+        let place = self.packed.len();
+        self.packed.push(Packed::default());
+        self.put_at(place, packer.finish(), said);
     }
 
-    fn add(&mut self, packed: Packed, said: Vec<(AgentKind, T)>) {
+    /// Puts sessions where a place was kept for them.
+    fn put_at(&mut self, place: usize, packed: Packed, said: Vec<(AgentKind, T)>) {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let shelf = number(self.packed.len());
         let cards = said.into_iter().enumerate();
-        self.cards.extend(cards.map(|(at, (agent, said))| Card { said, agent, packed: shelf, at: number(at) }));
-        self.packed.push(packed);
+        self.cards.extend(cards.map(|(at, (agent, said))| Card { said, agent, packed: number(place), at: number(at) }));
+        self.packed[place] = packed;
     }
 
-    /// Returns every session.
+    /// Returns every session, in no order.
     pub(crate) fn cards(&self) -> &[Card<T>] {
         &self.cards
     }

@@ -7,11 +7,13 @@ pub(super) mod about;
 mod origin;
 mod records;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use foldhash::HashSet;
 
 use super::command::as_option;
 use super::{Agent, Command, Found, ReadContext, is_there};

@@ -7,11 +7,13 @@ pub(super) mod records;
 
 pub(super) mod about;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use foldhash::{HashSet, HashSetExt as _};
 
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
