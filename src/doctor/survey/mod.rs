@@ -6,10 +6,11 @@ mod gone;
 mod lines;
 pub(crate) mod sweeps;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -213,7 +214,7 @@ impl Survey {
             let dir = session.launch_dir().filter(|_| is_own)?;
             Some((session.agent, copy.place.store.root.as_os_str(), project, dir.as_os_str()))
         });
-        let dirs: foldhash::HashSet<_> = dirs.collect();
+        let dirs: HashSet<_> = dirs.collect();
         dirs.into_iter().map(|(agent, root, project, dir)| ((agent, Path::new(root), project), Path::new(dir)))
     }
 
