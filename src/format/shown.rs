@@ -35,18 +35,24 @@ pub(crate) fn is_only_shown(bytes: &[u8]) -> bool {
 
 /// Returns how many bytes are printable ASCII, lines or tabs before the first that is not.
 fn plain(bytes: &[u8]) -> usize {
-    let (pieces, _) = bytes.as_chunks();
-    let mut at = 0;
-    for piece in pieces {
+    let plain = |piece: &[u8; 16]| {
         let piece = u8x16::new(*piece);
-        let is = |byte| piece.simd_eq(u8x16::splat(byte));
-        let others = !(printable_ascii(piece) | is(b'\n') | is(b'\t')).to_bitmask() & 0xffff;
+        printable_ascii(piece) | piece.simd_eq(u8x16::splat(b'\n')) | piece.simd_eq(u8x16::splat(b'\t'))
+    };
+    let (pieces, rest) = bytes.as_chunks();
+    let are_plain = |four: &&[[u8; 16]; 4]| {
+        let both = |at| plain(&four[at]) & plain(&four[at + 1]);
+        (both(0) & both(2)).to_bitmask() & 0xffff == 0xffff
+    };
+    let mut at = 64 * pieces.as_chunks().0.iter().take_while(are_plain).count();
+    for piece in &pieces[at / 16..] {
+        let others = !plain(piece).to_bitmask() & 0xffff;
         if others != 0 {
             return at + others.trailing_zeros() as usize;
         }
         at += 16;
     }
-    at + bytes[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')).count()
+    at + rest.iter().take_while(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')).count()
 }
 
 /// Returns whether all bytes are printable ASCII, and none of them a certain one.
@@ -81,6 +87,12 @@ mod tests {
         ) {
             let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\');
             prop_assert_eq!(is_printable_ascii_without(b'\\', text.as_bytes()), is_plain);
+        }
+
+        #[test]
+        fn a_mark_is_seen_wherever_it_stands(before in "[ -~\n\t]{0,150}", mark in "\u{7f}|\u{1b}|\r|\u{202e}|\u{e9}|", after in "[ -~\u{e9}]{0,80}") {
+            let is_shown = matches!(mark.as_str(), "" | "\u{e9}");
+            prop_assert_eq!(is_only_shown((before + &mark + &after).as_bytes()), is_shown);
         }
     }
 }
