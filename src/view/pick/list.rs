@@ -5,7 +5,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::draw::Area;
 use super::item::Item;
 use super::line::Line;
-use super::state::{Row, State};
+use super::listing::Row;
+use super::state::State;
 use crate::format::text;
 use crate::view::ui::Styles;
 

@@ -4,8 +4,39 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::item::Key;
-use super::state::{Match, Order, Row, State};
+use super::state::State;
 use crate::session::matching::Rank;
+
+/// What the list is ordered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Newest activity first; with words, what matches them loosely comes after what has them.
+    #[default]
+    Activity,
+    /// Largest first.
+    Size,
+    /// By launch directory.
+    Directory,
+}
+
+/// A session in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Match {
+    pub(super) item: usize,
+    /// How it matches; `None` if only what was said in it does.
+    pub(super) rank: Option<Rank>,
+}
+
+/// A line of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    /// The directory that the sessions below were launched in, and how many they are.
+    Group(String, usize),
+    /// A session, by its place among those that match.
+    Session(usize),
+    /// What was said in the session above.
+    Said(usize),
+}
 
 impl State {
     /// Finds what matches, in order; the cursor goes where `here` is then, if anywhere.
@@ -98,5 +129,72 @@ impl State {
     /// Returns whether the cursor stands on this one of those that match.
     pub(super) fn is_here(&self, at: usize) -> bool {
         at == self.cursor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::keys::Key as Pressed;
+    use super::super::press::Step;
+    use super::super::state::tests::{ids, listed, many, said, typed};
+    use crate::session::AgentKind;
+
+    #[test]
+    fn the_window_follows_the_cursor() {
+        let mut state = many(5);
+        state.fit(2);
+        for (key, expected) in [
+            (Pressed::Up, [">0000", "0001"]),
+            (Pressed::Down, ["0000", ">0001"]),
+            (Pressed::Down, ["0001", ">0002"]),
+            (Pressed::Up, [">0001", "0002"]),
+            (Pressed::PageDown, ["0002", ">0003"]),
+            (Pressed::PageDown, ["0003", ">0004"]),
+            (Pressed::Down, ["0003", ">0004"]),
+            (Pressed::First, [">0000", "0001"]),
+            (Pressed::Last, ["0003", ">0004"]),
+            (Pressed::PageUp, [">0002", "0003"]),
+        ] {
+            assert_eq!(state.press(key.clone()), Step::Stay);
+            assert_eq!(ids(&state), expected, "{key:?}");
+        }
+        state.press(Pressed::Last);
+        state.fit(4);
+        assert_eq!(ids(&state), ["0001", "0002", "0003", ">0004"]);
+        state.fit(0);
+        assert_eq!((ids(&state), state.highlighted()), (vec![], Some(4)));
+    }
+
+    #[test]
+    fn what_has_the_words_comes_before_what_has_their_letters_and_before_what_was_only_said() {
+        let mut state = listed(&[("Fix the pages of the user", "/a"), ("Other", "/b"), ("Fix the parser", "/c")]);
+        state.fit(9);
+        typed(&mut state, "parse");
+        assert_eq!(ids(&state), [">0002"]);
+        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("parse"))]);
+        assert_eq!((ids(&state), state.said_count()), (vec![">0002".to_owned(), "0001".into(), "said".into()], 1));
+        typed(&mut state, "r");
+        assert_eq!((ids(&state), state.said_count()), (vec![">0002".to_owned()], 0), "what was said is searched anew");
+    }
+
+    #[test]
+    fn an_order_and_groups_keep_the_cursor_on_its_session() {
+        let mut state = listed(&[("a", "/z"), ("b", "/y"), ("c", "/z")]);
+        state.items[2].size = Some(9);
+        state.fit(9);
+        state.press(Pressed::Down);
+        for (key, expected) in [
+            (Pressed::Sort, vec!["0002", "0000", ">0001"]),
+            (Pressed::Sort, vec![">0001", "0000", "0002"]),
+            (Pressed::Sort, vec!["0000", ">0001", "0002"]),
+            (Pressed::Group, vec!["/z 2", "0000", "0002", "/y 1", ">0001"]),
+        ] {
+            state.press(key);
+            assert_eq!(ids(&state), expected);
+        }
+        state.fit(2);
+        assert_eq!(ids(&state), ["/y 1", ">0001"], "the head of its group is shown with it");
+        state.fit(1);
+        assert_eq!(ids(&state), [">0001"]);
     }
 }

@@ -1,10 +1,11 @@
 //! Picking a session on a terminal: type to find it, look at it, act on it.
 //!
-//! `state` knows what keys do, `draw` what that looks like, `system::terminal` is the terminal, and a [`Backend`] reads and
+//! `press` knows what keys do, `draw` what that looks like, `system::terminal` is the terminal, and a [`Backend`] reads and
 //! changes sessions; here they meet. Whatever takes time is done by other threads, which tell of it when it is done.
 
 mod backend;
 mod background;
+mod chosen;
 mod draw;
 mod edit;
 mod footer;
@@ -16,6 +17,7 @@ mod list;
 mod listing;
 mod pager;
 mod pane;
+mod press;
 mod preview;
 mod state;
 
@@ -30,8 +32,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use draw::{Layout, Painter, Shown};
 use item::Key;
 use keys::Keys;
+use press::Step;
 use preview::{Fact, Preview};
-use state::{Mode, State, Step};
+use state::{Mode, State};
 
 use crate::change::plan::change::Change;
 use crate::error::Exit;

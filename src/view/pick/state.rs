@@ -1,27 +1,15 @@
-//! What the picker shows and what keys do to it, without a terminal, a disk or a clock.
+//! What the picker knows, without a terminal, a disk or a clock: the sessions, what is typed, and what goes on.
 
 use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use super::backend::{Purpose, Ready, Refused};
+use super::backend::{Purpose, Refused};
 use super::edit::Edit;
 use super::item::{Item, Key, PINNED};
-use super::keys::Key as Pressed;
+use super::listing::{Match, Order, Row};
 use crate::scan::search::Hit;
-use crate::session::matching::{Matching, Query, Rank};
-
-/// What the list is ordered by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Newest activity first; with words, what matches them loosely comes after what has them.
-    #[default]
-    Activity,
-    /// Largest first.
-    Size,
-    /// By launch directory.
-    Directory,
-}
+use crate::session::matching::{Matching, Query};
 
 /// What is on the screen beside what is typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,49 +23,6 @@ pub(super) enum Mode {
     Sure { items: Vec<usize>, bytes: u64 },
     /// Why the session is not resumed, and what can be done; the cursor stands on one of that.
     Ways { key: Key, refused: Refused, cursor: usize },
-}
-
-/// What a key led to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Stay,
-    Leave,
-    Redraw,
-    /// Enter: these are meant.
-    Take(Vec<usize>),
-    /// One of the ready commands.
-    Choose(Key, Ready),
-    /// The command of this one is to be copied.
-    CopyCommand(usize),
-    /// This text is to be copied.
-    CopyText(String),
-    /// This one is to be shown whole.
-    Open(Key),
-    /// These are to be deleted, after a question.
-    AskToRemove(Vec<usize>),
-    /// The question was answered with yes.
-    Remove,
-    /// These are to be pinned, or let go.
-    Pin(Vec<usize>, bool),
-}
-
-/// A session in the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Match {
-    pub(super) item: usize,
-    /// How it matches; `None` if only what was said in it does.
-    pub(super) rank: Option<Rank>,
-}
-
-/// A line of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Row {
-    /// The directory that the sessions below were launched in, and how many they are.
-    Group(String, usize),
-    /// A session, by its place among those that match.
-    Session(usize),
-    /// What was said in the session above.
-    Said(usize),
 }
 
 /// What was said in a session that has the words: the first message that has them, and how many do.
@@ -101,7 +46,7 @@ pub(super) struct State {
     pub(super) matches: Vec<Match>,
     pub(super) rows: Vec<Row>,
     pub(super) said: HashMap<Key, Said>,
-    marked: BTreeSet<Key>,
+    pub(super) marked: BTreeSet<Key>,
     pub(super) order: Order,
     pub(super) is_grouped: bool,
     pub(super) mode: Mode,
@@ -203,176 +148,12 @@ impl State {
         self.mode = Mode::Ways { key, refused, cursor: 0 };
     }
 
-    fn type_anew(&mut self) {
+    pub(super) fn type_anew(&mut self) {
         self.query = Query::parse(self.edit.text(), &self.time);
         self.said.clear();
         self.is_searching = false;
         (self.cursor, self.top, self.is_scrolled) = (0, 0, false);
         self.match_again(None);
-    }
-
-    /// Carries out the action of a key.
-    pub(super) fn press(&mut self, key: Pressed) -> Step {
-        self.note = None;
-        if key == Pressed::Redraw {
-            return Step::Redraw;
-        }
-        match &mut self.mode {
-            Mode::List => self.press_in_list(key),
-            Mode::Help(top) => {
-                match key {
-                    Pressed::Up => *top = top.saturating_sub(1),
-                    Pressed::Down => *top += 1,
-                    Pressed::PageUp => *top = top.saturating_sub(10),
-                    Pressed::PageDown => *top += 10,
-                    Pressed::Interrupt => return Step::Leave,
-                    Pressed::Escape | Pressed::Help | Pressed::Char('?' | 'q') => self.mode = Mode::List,
-                    _ => {}
-                }
-                Step::Stay
-            }
-            Mode::Sure { .. } => match key {
-                Pressed::Char('y' | 'Y') => {
-                    self.mode = Mode::List;
-                    Step::Remove
-                }
-                Pressed::Interrupt => Step::Leave,
-                Pressed::Enter | Pressed::Escape | Pressed::Char(_) => {
-                    self.mode = Mode::List;
-                    self.note = Some("Nothing was deleted.".to_owned());
-                    Step::Stay
-                }
-                _ => Step::Stay,
-            },
-            Mode::Ways { key: whose, refused, cursor } => {
-                let last = refused.ready.len().saturating_sub(1);
-                match key {
-                    Pressed::Up => *cursor = cursor.saturating_sub(1),
-                    Pressed::Down => *cursor = (*cursor + 1).min(last),
-                    Pressed::Interrupt => return Step::Leave,
-                    Pressed::Escape => self.mode = Mode::List,
-                    Pressed::Copy => {
-                        return refused.ready.get(*cursor).map_or(Step::Stay, |way| Step::CopyText(way.line.clone()));
-                    }
-                    Pressed::Enter => {
-                        let Some(way) = refused.ready.get(*cursor).cloned() else { return Step::Stay };
-                        return match way.how {
-                            Some(_) => Step::Choose(whose.clone(), way),
-                            None => Step::Open(whose.clone()),
-                        };
-                    }
-                    _ => {}
-                }
-                Step::Stay
-            }
-        }
-    }
-
-    fn press_in_list(&mut self, key: Pressed) -> Step {
-        let page = self.height.max(1);
-        let typed = self.edit.text().to_owned();
-        match key {
-            Pressed::Char('?') | Pressed::Help => self.mode = Mode::Help(0),
-            Pressed::Char(c) => self.edit.insert(c.encode_utf8(&mut [0; 4])),
-            Pressed::Pasted(text) => self.edit.insert(&text),
-            Pressed::Left => self.edit.left(),
-            Pressed::Right => self.edit.right(),
-            Pressed::Start => self.edit.start(),
-            Pressed::End => self.edit.end(),
-            Pressed::Erase => self.edit.erase(),
-            Pressed::Delete => self.edit.delete(),
-            Pressed::EraseWord => self.edit.erase_word(),
-            Pressed::EraseBefore => self.edit.erase_before(),
-            Pressed::Up => self.go(self.cursor.saturating_sub(1)),
-            Pressed::Down => self.go(self.cursor + 1),
-            Pressed::PageUp => self.go(self.cursor.saturating_sub(page)),
-            Pressed::PageDown => self.go(self.cursor + page),
-            Pressed::First => self.go(0),
-            Pressed::Last => self.go(self.matches.len()),
-            Pressed::PreviewUp => self.scroll_to((self.scroll + 3).min(self.most_scroll)),
-            Pressed::PreviewDown => self.scroll_to(self.scroll.saturating_sub(3)),
-            Pressed::Mark | Pressed::MarkBack => {
-                if let Some(key) = self.key()
-                    && !self.marked.remove(&key)
-                {
-                    self.marked.insert(key);
-                }
-                self.go(if key == Pressed::Mark { self.cursor + 1 } else { self.cursor.saturating_sub(1) });
-            }
-            Pressed::Sort => {
-                self.order = match self.order {
-                    Order::Activity => Order::Size,
-                    Order::Size => Order::Directory,
-                    Order::Directory => Order::Activity,
-                };
-                self.arrange();
-            }
-            Pressed::Group => {
-                self.is_grouped = !self.is_grouped;
-                self.arrange();
-            }
-            Pressed::Escape | Pressed::Interrupt => return Step::Leave,
-            Pressed::Redraw => return Step::Redraw,
-            Pressed::Enter | Pressed::Copy | Pressed::Open | Pressed::Remove | Pressed::Pin => return self.act(&key),
-        }
-        if self.edit.text() != typed {
-            self.type_anew();
-        }
-        Step::Stay
-    }
-
-    fn scroll_to(&mut self, scroll: usize) {
-        (self.scroll, self.is_scrolled) = (scroll, true);
-    }
-
-    /// Returns what an action is about: the marked sessions, or else the highlighted one.
-    fn act(&mut self, key: &Pressed) -> Step {
-        let Some(here) = self.highlighted() else { return Step::Stay };
-        if let Some(busy) = self.busy {
-            self.note = Some(format!("{busy} goes on; try again in a moment."));
-            return Step::Stay;
-        }
-        let marked: Vec<usize> =
-            (0..self.items.len()).filter(|at| self.marked.contains(&self.items[*at].key)).collect();
-        let meant = if marked.is_empty() { vec![here] } else { marked };
-        match key {
-            Pressed::Enter if self.purpose.takes_several => Step::Take(meant),
-            Pressed::Enter => Step::Take(vec![here]),
-            Pressed::Copy if meant.len() > 1 => {
-                let names = meant.iter().map(|at| format!("{}:{}", self.items[*at].key.0, self.items[*at].key.1));
-                let names: Option<Vec<String>> = names
-                    .map(|name| crate::format::shell::printable_word(name.as_ref()).map(|word| word.to_string()))
-                    .collect();
-                names.map_or(Step::Stay, |names| Step::CopyText(names.join(" ")))
-            }
-            Pressed::Copy => Step::CopyCommand(meant[0]),
-            Pressed::Open => Step::Open(self.items[here].key.clone()),
-            Pressed::Remove => Step::AskToRemove(meant),
-            Pressed::Pin => {
-                let is_pinned = |at: &usize| self.items[*at].marks.iter().any(|mark| mark.word == PINNED);
-                let is_wanted = !meant.iter().all(is_pinned);
-                Step::Pin(meant, is_wanted)
-            }
-            _ => Step::Stay,
-        }
-    }
-
-    /// Returns the number of the item that the cursor stands on, among all that there are.
-    pub(super) fn highlighted(&self) -> Option<usize> {
-        self.matches.get(self.cursor).map(|one| one.item)
-    }
-
-    /// Returns what the cursor stands on.
-    pub(super) fn key(&self) -> Option<Key> {
-        self.highlighted().map(|at| self.items[at].key.clone())
-    }
-
-    pub(super) fn is_marked(&self, item: &Item) -> bool {
-        self.marked.contains(&item.key)
-    }
-
-    pub(super) fn marked_count(&self) -> usize {
-        self.marked.len()
     }
 
     pub(super) fn said_in(&self, key: &Key) -> Option<&Said> {
@@ -398,11 +179,9 @@ impl State {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use proptest::prelude::*;
-
-    use super::super::backend::How;
     use super::super::item::tests::items;
-    use super::super::keys::Keys;
+    use super::super::keys::Key as Pressed;
+    use super::super::press::Step;
     use super::*;
     use crate::session::{AgentKind, Role};
 
@@ -416,7 +195,7 @@ pub(super) mod tests {
         state
     }
 
-    fn many(count: usize) -> State {
+    pub(in crate::view::pick) fn many(count: usize) -> State {
         listed(&vec![("t", "/d"); count])
     }
 
@@ -424,7 +203,7 @@ pub(super) mod tests {
         text.chars().for_each(|c| assert_eq!(state.press(Pressed::Char(c)), Step::Stay));
     }
 
-    fn ids(state: &State) -> Vec<String> {
+    pub(in crate::view::pick) fn ids(state: &State) -> Vec<String> {
         let id = |row: &Row| match row {
             Row::Session(at) => {
                 let here = if state.is_here(*at) { ">" } else { "" };
@@ -450,65 +229,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_window_follows_the_cursor() {
-        let mut state = many(5);
-        state.fit(2);
-        for (key, expected) in [
-            (Pressed::Up, [">0000", "0001"]),
-            (Pressed::Down, ["0000", ">0001"]),
-            (Pressed::Down, ["0001", ">0002"]),
-            (Pressed::Up, [">0001", "0002"]),
-            (Pressed::PageDown, ["0002", ">0003"]),
-            (Pressed::PageDown, ["0003", ">0004"]),
-            (Pressed::Down, ["0003", ">0004"]),
-            (Pressed::First, [">0000", "0001"]),
-            (Pressed::Last, ["0003", ">0004"]),
-            (Pressed::PageUp, [">0002", "0003"]),
-        ] {
-            assert_eq!(state.press(key.clone()), Step::Stay);
-            assert_eq!(ids(&state), expected, "{key:?}");
-        }
-        state.press(Pressed::Last);
-        state.fit(4);
-        assert_eq!(ids(&state), ["0001", "0002", "0003", ">0004"]);
-        state.fit(0);
-        assert_eq!((ids(&state), state.highlighted()), (vec![], Some(4)));
-    }
-
-    #[test]
-    fn what_has_the_words_comes_before_what_has_their_letters_and_before_what_was_only_said() {
-        let mut state = listed(&[("Fix the pages of the user", "/a"), ("Other", "/b"), ("Fix the parser", "/c")]);
-        state.fit(9);
-        typed(&mut state, "parse");
-        assert_eq!(ids(&state), [">0002"]);
-        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("parse"))]);
-        assert_eq!((ids(&state), state.said_count()), (vec![">0002".to_owned(), "0001".into(), "said".into()], 1));
-        typed(&mut state, "r");
-        assert_eq!((ids(&state), state.said_count()), (vec![">0002".to_owned()], 0), "what was said is searched anew");
-    }
-
-    #[test]
-    fn an_order_and_groups_keep_the_cursor_on_its_session() {
-        let mut state = listed(&[("a", "/z"), ("b", "/y"), ("c", "/z")]);
-        state.items[2].size = Some(9);
-        state.fit(9);
-        state.press(Pressed::Down);
-        for (key, expected) in [
-            (Pressed::Sort, vec!["0002", "0000", ">0001"]),
-            (Pressed::Sort, vec![">0001", "0000", "0002"]),
-            (Pressed::Sort, vec!["0000", ">0001", "0002"]),
-            (Pressed::Group, vec!["/z 2", "0000", "0002", "/y 1", ">0001"]),
-        ] {
-            state.press(key);
-            assert_eq!(ids(&state), expected);
-        }
-        state.fit(2);
-        assert_eq!(ids(&state), ["/y 1", ">0001"], "the head of its group is shown with it");
-        state.fit(1);
-        assert_eq!(ids(&state), [">0001"]);
-    }
-
-    #[test]
     fn a_list_that_is_read_anew_keeps_the_cursor_and_the_marks() {
         let mut state = many(3);
         state.fit(9);
@@ -522,91 +242,5 @@ pub(super) mod tests {
         );
         state.remove(&[(AgentKind::Claude, "0000-aaaa".to_owned())]);
         assert_eq!((ids(&state), state.marked_count()), (["0003", "0001", ">0002"].map(str::to_owned).into(), 0));
-    }
-
-    #[test]
-    fn an_action_is_about_what_is_marked_or_else_highlighted() {
-        let mut state = many(3);
-        state.fit(3);
-        assert_eq!(state.press(Pressed::Enter), Step::Take(vec![0]));
-        assert_eq!(state.press(Pressed::Copy), Step::CopyCommand(0));
-        assert_eq!(state.press(Pressed::Remove), Step::AskToRemove(vec![0]));
-        assert_eq!(state.press(Pressed::Pin), Step::Pin(vec![0], true));
-        state.set_pinned(&[state.items[0].key.clone()], true);
-        assert_eq!(state.press(Pressed::Pin), Step::Pin(vec![0], false));
-        state.press(Pressed::Mark);
-        state.press(Pressed::Mark);
-        assert_eq!(state.press(Pressed::Enter), Step::Take(vec![2]), "only one can be resumed");
-        assert_eq!(state.press(Pressed::Remove), Step::AskToRemove(vec![0, 1]));
-        assert_eq!(state.press(Pressed::Pin), Step::Pin(vec![0, 1], true));
-        assert_eq!(state.press(Pressed::Copy), Step::CopyText("claude:0000-aaaa claude:0001-aaaa".to_owned()));
-        state.busy = Some("Deleting");
-        assert_eq!(state.press(Pressed::Remove), Step::Stay, "one thing after the other");
-        typed(&mut state, "nothing matches");
-        state.busy = None;
-        assert_eq!(state.press(Pressed::Enter), Step::Stay);
-        assert_eq!(state.press(Pressed::Escape), Step::Leave);
-    }
-
-    #[test]
-    fn only_a_yes_is_a_yes() {
-        for key in [Pressed::Enter, Pressed::Char('n'), Pressed::Char('x'), Pressed::Escape] {
-            let mut state = many(1);
-            state.mode = Mode::Sure { items: vec![0], bytes: 1 };
-            assert_eq!((state.press(key), &state.mode), (Step::Stay, &Mode::List));
-        }
-        for (key, expected) in [
-            (Pressed::Char('y'), Step::Remove),
-            (Pressed::Pasted("y".to_owned()), Step::Stay),
-            (Pressed::Down, Step::Stay),
-        ] {
-            let mut state = many(1);
-            state.mode = Mode::Sure { items: vec![0], bytes: 1 };
-            assert_eq!(state.press(key), expected);
-        }
-    }
-
-    #[test]
-    fn what_can_be_done_is_chosen_and_the_list_is_there_again_after() {
-        let mut state = many(2);
-        let key = state.items[0].key.clone();
-        let way = |line: &str, how| Ready { line: line.to_owned(), why: "why".to_owned(), how };
-        let ready = vec![way("a", Some(How::default())), way("b", None)];
-        typed(&mut state, "t");
-        state.offer(key.clone(), Refused { why: "it is gone".to_owned(), ready: ready.clone() });
-        assert_eq!(state.press(Pressed::Copy), Step::CopyText("a".to_owned()));
-        assert_eq!(state.press(Pressed::Enter), Step::Choose(key.clone(), ready[0].clone()));
-        state.press(Pressed::Down);
-        state.press(Pressed::Down);
-        assert_eq!(state.press(Pressed::Enter), Step::Open(key));
-        assert_eq!(state.press(Pressed::Char('x')), Step::Stay);
-        assert_eq!(state.press(Pressed::Escape), Step::Stay);
-        assert_eq!((&state.mode, state.edit.text()), (&Mode::List, "t"));
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_is_done_by_a_key_that_is_not_in_the_footer(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-            // Enter, ^Y, ^X, ^T, ^O, and what leaves.
-            const KEYS: [u8; 8] = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x03, 0x1b, 0x9b];
-            let mut keys = Keys::default();
-            keys.push(&bytes.into_iter().filter(|byte| !KEYS.contains(byte)).collect::<Vec<_>>());
-            let mut state = many(3);
-            state.fit(2);
-            for key in keys {
-                let step = state.press(key.clone());
-                prop_assert!(matches!(step, Step::Stay | Step::Redraw), "{key:?}: {step:?}");
-            }
-        }
-
-        #[test]
-        fn nothing_is_done_by_what_is_pasted(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            prop_assume!(!bytes.windows(6).any(|part| part == b"\x1b[201~"));
-            let mut keys = Keys::default();
-            keys.push(&[b"\x1b[200~".as_slice(), &bytes, b"\x1b[201~"].concat());
-            let mut state = many(3);
-            let steps: Vec<Step> = keys.map(|key| state.press(key)).collect();
-            prop_assert_eq!(steps, [Step::Stay]);
-        }
     }
 }

@@ -1,0 +1,219 @@
+//! What keys do: to what is typed, to the list, and to what stands in its place.
+
+use super::backend::Ready;
+use super::item::Key;
+use super::keys::Key as Pressed;
+use super::listing::Order;
+use super::state::{Mode, State};
+
+/// What a key led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Stay,
+    Leave,
+    Redraw,
+    /// Enter: these are meant.
+    Take(Vec<usize>),
+    /// One of the ready commands.
+    Choose(Key, Ready),
+    /// The command of this one is to be copied.
+    CopyCommand(usize),
+    /// This text is to be copied.
+    CopyText(String),
+    /// This one is to be shown whole.
+    Open(Key),
+    /// These are to be deleted, after a question.
+    AskToRemove(Vec<usize>),
+    /// The question was answered with yes.
+    Remove,
+    /// These are to be pinned, or let go.
+    Pin(Vec<usize>, bool),
+}
+
+impl State {
+    /// Carries out the action of a key.
+    pub(super) fn press(&mut self, key: Pressed) -> Step {
+        self.note = None;
+        if key == Pressed::Redraw {
+            return Step::Redraw;
+        }
+        match &mut self.mode {
+            Mode::List => self.press_in_list(key),
+            Mode::Help(top) => {
+                match key {
+                    Pressed::Up => *top = top.saturating_sub(1),
+                    Pressed::Down => *top += 1,
+                    Pressed::PageUp => *top = top.saturating_sub(10),
+                    Pressed::PageDown => *top += 10,
+                    Pressed::Interrupt => return Step::Leave,
+                    Pressed::Escape | Pressed::Help | Pressed::Char('?' | 'q') => self.mode = Mode::List,
+                    _ => {}
+                }
+                Step::Stay
+            }
+            Mode::Sure { .. } => match key {
+                Pressed::Char('y' | 'Y') => {
+                    self.mode = Mode::List;
+                    Step::Remove
+                }
+                Pressed::Interrupt => Step::Leave,
+                Pressed::Enter | Pressed::Escape | Pressed::Char(_) => {
+                    self.mode = Mode::List;
+                    self.note = Some("Nothing was deleted.".to_owned());
+                    Step::Stay
+                }
+                _ => Step::Stay,
+            },
+            Mode::Ways { key: whose, refused, cursor } => {
+                let last = refused.ready.len().saturating_sub(1);
+                match key {
+                    Pressed::Up => *cursor = cursor.saturating_sub(1),
+                    Pressed::Down => *cursor = (*cursor + 1).min(last),
+                    Pressed::Interrupt => return Step::Leave,
+                    Pressed::Escape => self.mode = Mode::List,
+                    Pressed::Copy => {
+                        return refused.ready.get(*cursor).map_or(Step::Stay, |way| Step::CopyText(way.line.clone()));
+                    }
+                    Pressed::Enter => {
+                        let Some(way) = refused.ready.get(*cursor).cloned() else { return Step::Stay };
+                        return match way.how {
+                            Some(_) => Step::Choose(whose.clone(), way),
+                            None => Step::Open(whose.clone()),
+                        };
+                    }
+                    _ => {}
+                }
+                Step::Stay
+            }
+        }
+    }
+
+    fn press_in_list(&mut self, key: Pressed) -> Step {
+        let page = self.height.max(1);
+        let typed = self.edit.text().to_owned();
+        match key {
+            Pressed::Char('?') | Pressed::Help => self.mode = Mode::Help(0),
+            Pressed::Char(c) => self.edit.insert(c.encode_utf8(&mut [0; 4])),
+            Pressed::Pasted(text) => self.edit.insert(&text),
+            Pressed::Left => self.edit.left(),
+            Pressed::Right => self.edit.right(),
+            Pressed::Start => self.edit.start(),
+            Pressed::End => self.edit.end(),
+            Pressed::Erase => self.edit.erase(),
+            Pressed::Delete => self.edit.delete(),
+            Pressed::EraseWord => self.edit.erase_word(),
+            Pressed::EraseBefore => self.edit.erase_before(),
+            Pressed::Up => self.go(self.cursor.saturating_sub(1)),
+            Pressed::Down => self.go(self.cursor + 1),
+            Pressed::PageUp => self.go(self.cursor.saturating_sub(page)),
+            Pressed::PageDown => self.go(self.cursor + page),
+            Pressed::First => self.go(0),
+            Pressed::Last => self.go(self.matches.len()),
+            Pressed::PreviewUp => self.scroll_to((self.scroll + 3).min(self.most_scroll)),
+            Pressed::PreviewDown => self.scroll_to(self.scroll.saturating_sub(3)),
+            Pressed::Mark | Pressed::MarkBack => {
+                if let Some(key) = self.key()
+                    && !self.marked.remove(&key)
+                {
+                    self.marked.insert(key);
+                }
+                self.go(if key == Pressed::Mark { self.cursor + 1 } else { self.cursor.saturating_sub(1) });
+            }
+            Pressed::Sort => {
+                self.order = match self.order {
+                    Order::Activity => Order::Size,
+                    Order::Size => Order::Directory,
+                    Order::Directory => Order::Activity,
+                };
+                self.arrange();
+            }
+            Pressed::Group => {
+                self.is_grouped = !self.is_grouped;
+                self.arrange();
+            }
+            Pressed::Escape | Pressed::Interrupt => return Step::Leave,
+            Pressed::Redraw => return Step::Redraw,
+            Pressed::Enter | Pressed::Copy | Pressed::Open | Pressed::Remove | Pressed::Pin => return self.act(&key),
+        }
+        if self.edit.text() != typed {
+            self.type_anew();
+        }
+        Step::Stay
+    }
+
+    fn scroll_to(&mut self, scroll: usize) {
+        (self.scroll, self.is_scrolled) = (scroll, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::backend::{How, Refused};
+    use super::super::keys::Keys;
+    use super::super::state::tests::{many, typed};
+    use super::*;
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        for key in [Pressed::Enter, Pressed::Char('n'), Pressed::Char('x'), Pressed::Escape] {
+            let mut state = many(1);
+            state.mode = Mode::Sure { items: vec![0], bytes: 1 };
+            assert_eq!((state.press(key), &state.mode), (Step::Stay, &Mode::List));
+        }
+        for (key, expected) in [
+            (Pressed::Char('y'), Step::Remove),
+            (Pressed::Pasted("y".to_owned()), Step::Stay),
+            (Pressed::Down, Step::Stay),
+        ] {
+            let mut state = many(1);
+            state.mode = Mode::Sure { items: vec![0], bytes: 1 };
+            assert_eq!(state.press(key), expected);
+        }
+    }
+
+    #[test]
+    fn what_can_be_done_is_chosen_and_the_list_is_there_again_after() {
+        let mut state = many(2);
+        let key = state.items[0].key.clone();
+        let way = |line: &str, how| Ready { line: line.to_owned(), why: "why".to_owned(), how };
+        let ready = vec![way("a", Some(How::default())), way("b", None)];
+        typed(&mut state, "t");
+        state.offer(key.clone(), Refused { why: "it is gone".to_owned(), ready: ready.clone() });
+        assert_eq!(state.press(Pressed::Copy), Step::CopyText("a".to_owned()));
+        assert_eq!(state.press(Pressed::Enter), Step::Choose(key.clone(), ready[0].clone()));
+        state.press(Pressed::Down);
+        state.press(Pressed::Down);
+        assert_eq!(state.press(Pressed::Enter), Step::Open(key));
+        assert_eq!(state.press(Pressed::Char('x')), Step::Stay);
+        assert_eq!(state.press(Pressed::Escape), Step::Stay);
+        assert_eq!((&state.mode, state.edit.text()), (&Mode::List, "t"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_done_by_a_key_that_is_not_in_the_footer(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+            // Enter, ^Y, ^X, ^T, ^O, and what leaves.
+            const KEYS: [u8; 8] = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x03, 0x1b, 0x9b];
+            let mut keys = Keys::default();
+            keys.push(&bytes.into_iter().filter(|byte| !KEYS.contains(byte)).collect::<Vec<_>>());
+            let mut state = many(3);
+            state.fit(2);
+            for key in keys {
+                let step = state.press(key.clone());
+                prop_assert!(matches!(step, Step::Stay | Step::Redraw), "{key:?}: {step:?}");
+            }
+        }
+
+        #[test]
+        fn nothing_is_done_by_what_is_pasted(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assume!(!bytes.windows(6).any(|part| part == b"\x1b[201~"));
+            let mut keys = Keys::default();
+            keys.push(&[b"\x1b[200~".as_slice(), &bytes, b"\x1b[201~"].concat());
+            let mut state = many(3);
+            let steps: Vec<Step> = keys.map(|key| state.press(key)).collect();
+            prop_assert_eq!(steps, [Step::Stay]);
+        }
+    }
+}
