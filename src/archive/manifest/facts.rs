@@ -1,0 +1,169 @@
+//! The facts of a session: noted when it is archived, and shown as a session again.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{CopyAt, FORMAT_VERSION, KIND, Manifest};
+use crate::format::path_text::PathText;
+use crate::session::{Choice, Copy, Fact, Located, Session, SessionKind, Store};
+use crate::system::env::Env;
+
+/// Where facts come from that were read from a manifest.
+const SOURCE: &str = "archive";
+
+/// What a list shows of a session; each as [`Copy`](struct@Copy) has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    pub kind: SessionKind,
+    pub title: Option<String>,
+    pub first_prompt: Option<String>,
+    pub launch_dir: Option<PathText>,
+    pub launch_source: Option<String>,
+    pub start_dir: Option<PathText>,
+    pub last_dir: Option<PathText>,
+    pub project: Option<String>,
+    pub created_at: Option<Timestamp>,
+    pub active_at: Option<Timestamp>,
+    pub active_source: Option<String>,
+    pub size_bytes: u64,
+    pub prompts: Option<u64>,
+    pub replies: Option<u64>,
+    pub model: Option<String>,
+    pub git_branch: Option<String>,
+    pub parent_id: Option<String>,
+    /// Whether some process used it, or may have, while it was archived: `live`, `maybe` or `idle`.
+    pub liveness: String,
+}
+
+impl Facts {
+    /// Takes over what was counted in a copy; of one in a database its size too.
+    pub(crate) fn count(&mut self, copy: &Copy) {
+        self.size_bytes = self.size_bytes.max(copy.size_bytes);
+        (self.prompts, self.replies) = (copy.prompts, copy.replies);
+        self.model = copy.model.as_ref().map(|model| model.value.clone());
+    }
+}
+
+impl Manifest {
+    /// Describes a session; its entries are still to be added.
+    pub(crate) fn of(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
+        let copy = session.copy();
+        let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
+        let dir = |fact: &Option<Fact<PathBuf>>| fact.as_ref().map(|fact| PathText(fact.value.clone()));
+        Self {
+            format_version: FORMAT_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            rejoin_version: env!("CARGO_PKG_VERSION").to_owned(),
+            hostname: hostname.to_owned(),
+            archived_at: now,
+            number: 1,
+            agent: session.agent,
+            id: session.id.clone(),
+            home: PathText(home.to_owned()),
+            stores: Vec::new(),
+            copies: Vec::new(),
+            facts: Facts {
+                kind: copy.kind,
+                title: text(&copy.title),
+                first_prompt: text(&copy.first_prompt),
+                launch_dir: dir(&copy.launch_dir),
+                launch_source: copy.launch_dir.as_ref().map(|fact| fact.source.to_owned()),
+                start_dir: dir(&copy.start_dir),
+                last_dir: dir(&copy.last_dir),
+                project: copy.place.project.as_deref().map(str::to_owned),
+                created_at: copy.created_at.as_ref().map(|at| at.value),
+                active_at: copy.active_at.as_ref().map(|at| at.value),
+                active_source: copy.active_at.as_ref().map(|at| at.source.to_owned()),
+                size_bytes: copy.size_bytes,
+                prompts: copy.prompts,
+                replies: copy.replies,
+                model: text(&copy.model),
+                git_branch: text(&copy.git_branch),
+                parent_id: copy.parent_id.clone(),
+                liveness: copy.liveness.name().to_owned(),
+            },
+            entries: Vec::new(),
+        }
+    }
+
+    /// Returns the session as a list shows it, each copy at its place of that time.
+    pub(crate) fn session(&self) -> Session {
+        let copies = self.copies.iter().map(|at| self.copy(at, self.stores[at.store].0.clone())).collect();
+        Session {
+            agent: self.agent,
+            id: self.id.clone(),
+            copies,
+            choice: Choice::new("it was archived like this", true),
+            pointers: Vec::new(),
+            launch_dir_exists: None,
+            health: BTreeSet::new(),
+            is_pinned: false,
+            kin: None,
+        }
+    }
+
+    /// Returns where the chosen copy was.
+    pub(crate) fn place(&self) -> Located {
+        self.copy_in(&self.stores[self.copies[0].store].0).place
+    }
+
+    /// Returns the directories that may be the store of the chosen copy here: another machine has another home.
+    pub(crate) fn roots_here(&self, env: &Env) -> Vec<PathBuf> {
+        let recorded = &self.stores[self.copies[0].store].0;
+        let below_home = recorded.strip_prefix(&self.home.0).ok().map(|path| env.home.join(path));
+        below_home.into_iter().chain([recorded.clone()]).collect()
+    }
+
+    /// Returns where the database of the chosen copy would be here.
+    pub(crate) fn database_here(&self, env: &Env) -> PathBuf {
+        self.roots_here(env).swap_remove(0).join(&self.copies[0].path)
+    }
+
+    /// Returns the first copy as if its store were in another directory, where everything of that store was unpacked.
+    pub(crate) fn copy_in(&self, root: &Path) -> Copy {
+        let mut copy = self.copy(&self.copies[0], root.to_owned());
+        let (store, path) = (self.copies[0].store, &self.copies[0].path);
+        let transcript = self.files().find(|(entry, _, _)| entry.store == store && entry.path == *path);
+        copy.transcript_bytes = transcript.map_or(0, |(_, size, _)| size);
+        copy
+    }
+
+    fn copy(&self, at: &CopyAt, root: PathBuf) -> Copy {
+        let facts = &self.facts;
+        let text = |text: &Option<String>| text.clone().map(|text| Fact::new(text, SOURCE));
+        let dir = |dir: &Option<PathText>| dir.clone().map(|dir| Fact::new(dir.0, SOURCE));
+        let time = |at: Option<Timestamp>| at.map(|at| Fact::new(at, SOURCE));
+        let mut copy = Copy::new(Located {
+            path: root.join(&at.path).into(),
+            store: Arc::new(Store {
+                is_default: false,
+                host: Some(self.hostname.as_str().into()),
+                ..Store::usual(self.agent, root)
+            }),
+            project: facts.project.as_deref().map(Arc::from),
+            id: self.id.clone(),
+            side_dir: None,
+            parent_id: facts.parent_id.clone(),
+            is_subagent: facts.kind == SessionKind::Subagent,
+        });
+        copy.kind = facts.kind;
+        copy.title = text(&facts.title);
+        copy.first_prompt = text(&facts.first_prompt);
+        copy.launch_dir = dir(&facts.launch_dir);
+        copy.start_dir = dir(&facts.start_dir);
+        copy.last_dir = dir(&facts.last_dir);
+        copy.created_at = time(facts.created_at);
+        copy.active_at = time(facts.active_at);
+        copy.size_bytes = facts.size_bytes;
+        copy.prompts = facts.prompts;
+        copy.replies = facts.replies;
+        copy.model = text(&facts.model);
+        copy.git_branch = text(&facts.git_branch);
+        copy.is_filed_right = true;
+        copy
+    }
+}

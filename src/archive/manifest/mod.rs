@@ -1,0 +1,176 @@
+//! The manifest of an archived session: what it is, every file of it with its chunks, and the facts that a list shows.
+
+mod entry;
+mod facts;
+mod read;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use entry::{Entry, Node, Role};
+use facts::Facts;
+
+use crate::format::path_text::{self, PathText};
+use crate::session::AgentKind;
+
+/// The version of the format that this program writes; the major number changes when an older program cannot read it.
+const FORMAT_VERSION: &str = "1.0";
+/// The version of a manifest with rows of a database: a program that knows only files is not to take them for one.
+const WITH_ROWS: &str = "2.0";
+/// The kind that every manifest names.
+const KIND: &str = "archived-session";
+
+/// One state of one session, as it was archived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// The version of the format.
+    pub format_version: String,
+    /// `archived-session`.
+    pub kind: String,
+    /// The version of the program that wrote it.
+    pub rejoin_version: String,
+    /// The machine that it was written on.
+    pub hostname: String,
+    /// When.
+    pub archived_at: Timestamp,
+    /// Which state of the session it is, counted from 1; the largest number is the newest.
+    pub number: u64,
+    /// The agent that the session belongs to.
+    pub agent: AgentKind,
+    /// The full id.
+    pub id: String,
+    /// The home directory at that time; a store below it is restored below the current home.
+    pub home: PathText,
+    /// The roots of the stores that its copies lay in, the chosen copy's first.
+    pub stores: Vec<PathText>,
+    /// The transcripts or directories of its copies, the chosen one first.
+    pub copies: Vec<CopyAt>,
+    /// What a list shows of it.
+    pub facts: Facts,
+    /// Every file, directory and link; a directory stands before what is in it.
+    pub entries: Vec<Entry>,
+}
+
+/// Where a copy of the session was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CopyAt {
+    /// The number of its store, counted from 0.
+    pub store: usize,
+    /// Its path below the store's root.
+    #[serde(with = "path_text")]
+    pub path: PathBuf,
+}
+
+impl Manifest {
+    /// Returns every file, and the rows of every database, with their size and their chunks.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Entry, u64, &[String])> {
+        self.entries.iter().filter_map(|entry| {
+            let (size, _, chunks) = entry.node.content()?;
+            Some((entry, size, chunks))
+        })
+    }
+
+    /// Returns the rows of the copy that was chosen, if it lay in a database: their SHA-256 and their chunks.
+    pub(crate) fn rows(&self) -> Option<(&str, &[String])> {
+        let at = self.copies.first()?;
+        self.rows_of(&self.stores[at.store].0.join(&at.path))
+    }
+
+    /// Returns the rows that were in the database at a path.
+    pub(crate) fn rows_of(&self, database: &Path) -> Option<(&str, &[String])> {
+        let entry = self.entries.iter().find(|entry| self.original(entry) == database)?;
+        match &entry.node {
+            Node::Rows { sha256, chunks, .. } => Some((sha256, chunks)),
+            _ => None,
+        }
+    }
+
+    /// Adds an entry; what an older program cannot read makes it a manifest that it does not.
+    pub(crate) fn add(&mut self, entry: Entry) {
+        if matches!(entry.node, Node::Rows { .. }) {
+            WITH_ROWS.clone_into(&mut self.format_version);
+        }
+        self.entries.push(entry);
+    }
+
+    /// Returns the bytes of all files.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.files().map(|(_, size, _)| size).sum()
+    }
+
+    /// Returns the file at a path.
+    pub(crate) fn file(&self, root: &Path, path: &Path) -> Option<(u64, &str, &[String])> {
+        let store = self.stores.iter().position(|store| store.0 == root)?;
+        let entry = self.entries.iter().find(|entry| entry.store == store && entry.path == path)?;
+        entry.node.content()
+    }
+
+    /// Returns when the transcript of the first copy was modified, or the directory that it is.
+    pub(crate) fn copy_modified(&self) -> Option<Timestamp> {
+        let at = self.copies.first()?;
+        let entry = self.entries.iter().find(|entry| entry.store == at.store && entry.path == at.path)?;
+        Timestamp::new(entry.modified.0, i32::try_from(entry.modified.1).ok()?).ok()
+    }
+
+    /// Returns whether another one holds the very same files, with the same modes and times.
+    ///
+    /// Only the paths of shared files count, because those files change with other sessions.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        fn entry(entry: &Entry) -> (usize, &Path, Option<&Entry>) {
+            (entry.store, &entry.path, Some(entry).filter(|entry| entry.role != Role::Companion))
+        }
+        self.stores == other.stores
+            && self.copies == other.copies
+            && self.entries.iter().map(entry).eq(other.entries.iter().map(entry))
+    }
+
+    /// Returns where an entry was when it was archived.
+    pub(crate) fn original(&self, entry: &Entry) -> PathBuf {
+        self.stores[entry.store].0.join(&entry.path)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+    use crate::session::tests::{copy, session};
+
+    /// A manifest for unit tests: one file of one chunk in one store.
+    pub(crate) fn manifest(id: &str) -> Manifest {
+        let session = session(vec![copy(id)]);
+        let now = "2026-03-01T12:00:00Z".parse().expect("a time");
+        let mut manifest = Manifest::of(&session, Path::new("/home/ana"), "examplehost", now);
+        manifest.stores.push(PathText("/s".into()));
+        let path = PathBuf::from(format!("projects/-p/{id}.jsonl"));
+        manifest.copies.push(CopyAt { store: 0, path: path.clone() });
+        let sha256 = super::super::chunks::digest(b"x");
+        let node = Node::File { size: 1, sha256: sha256.clone(), chunks: vec![sha256] };
+        manifest.entries.push(Entry { store: 0, path, role: Role::Own, node, mode: 0o600, modified: (5, 6) });
+        manifest
+    }
+
+    #[test]
+    fn a_manifest_is_read_back_as_it_was_written_with_paths_of_any_bytes() {
+        let mut written = manifest("a");
+        let odd = PathBuf::from(OsStr::from_bytes(b"x/\xff\n"));
+        let node = Node::Link { target: odd.clone() };
+        written.entries.push(Entry { store: 0, path: odd, role: Role::Shared, node, mode: 0o777, modified: (-5, 6) });
+        let dir = "side".into();
+        written.entries.push(Entry {
+            store: 0,
+            path: dir,
+            role: Role::Own,
+            node: Node::Dir,
+            mode: 0o700,
+            modified: (1, 2),
+        });
+        let read = Manifest::parse(&serde_json::to_vec(&written).expect("JSON")).expect("a manifest");
+        assert_eq!(read, written);
+        assert_eq!(read.session().id, "a");
+    }
+}
