@@ -1,0 +1,91 @@
+//! What comes first in a listing.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::session::{AgentKind, Session};
+
+/// What a listing is ordered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SortKey {
+    /// Newest activity first; a time that is still to come is no activity.
+    #[default]
+    Active,
+    /// Newest first.
+    Created,
+    /// Largest first.
+    Size,
+    /// By title, or else by first prompt.
+    Title,
+    /// By launch directory.
+    Dir,
+    /// By agent, then newest activity first.
+    Agent,
+}
+
+/// A session's place in an order: the lowest comes first. Only those of one key can be compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// By a time, where it can be true; none comes with the oldest that there are.
+    Time(Reverse<(bool, Timestamp)>),
+    /// By size.
+    Size(Reverse<u64>),
+    /// By title.
+    Title(Box<str>),
+    /// By directory.
+    Dir(Option<Box<Path>>),
+    /// By agent and time.
+    Agent(AgentKind, Reverse<(bool, Timestamp)>),
+}
+
+impl Rank {
+    /// Ranks a session by a key.
+    pub(crate) fn of(session: &Session, key: SortKey) -> Self {
+        let copy = session.copy();
+        let (is_dated, active_at) = session.recency();
+        match key {
+            SortKey::Active => Self::Time(Self::when(is_dated, active_at)),
+            SortKey::Created => Self::Time(Self::when(is_dated, copy.created_at.as_ref().map(|created| created.value))),
+            SortKey::Size => Self::Size(Reverse(copy.size_bytes)),
+            SortKey::Title => Self::Title(session.label().unwrap_or_default().to_lowercase().into()),
+            SortKey::Dir => Self::Dir(session.launch_dir().map(Into::into)),
+            SortKey::Agent => Self::Agent(session.agent, Self::when(is_dated, active_at)),
+        }
+    }
+}
+
+impl Rank {
+    /// Ranks by a time, and by whether that can be true; it takes as few bytes as can be, for there may be very many.
+    pub(crate) fn when(is_dated: bool, at: Option<Timestamp>) -> Reverse<(bool, Timestamp)> {
+        Reverse((is_dated, at.unwrap_or(Timestamp::MIN)))
+    }
+
+    /// Returns the time that it is by, if that can be true.
+    pub(crate) fn believable_time(&self) -> Option<Timestamp> {
+        match self {
+            Self::Time(Reverse((true, at))) => Some(*at).filter(|at| *at > Timestamp::MIN),
+            _ => None,
+        }
+    }
+}
+
+/// Orders sessions; equal ones keep the order of agent and id, so the order is the same every time.
+pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
+    sessions.sort_by_cached_key(|session| Rank::of(session, key));
+    if reverse {
+        sessions.reverse();
+    }
+}
+
+/// Puts the sessions of one launch directory together; the projects come in the order of their first sessions.
+pub(crate) fn put_projects_together<S>(sessions: &mut [S], dir: impl Fn(&S) -> Option<PathBuf>) {
+    let mut places: HashMap<Option<PathBuf>, usize> = HashMap::new();
+    for session in sessions.iter() {
+        let next = places.len();
+        places.entry(dir(session)).or_insert(next);
+    }
+    sessions.sort_by_cached_key(|session| places[&dir(session)]);
+}

@@ -1,0 +1,82 @@
+//! Ids as they are shown: as much of each as tells it from every other.
+
+use std::collections::HashMap;
+
+use super::Name;
+use crate::session::{AgentKind, Session, SessionKind};
+
+/// How many characters of an id are shown at least.
+const SHORTEST_ID: usize = 8;
+
+/// How much of each id tells it from every other there is.
+#[derive(Debug)]
+pub(crate) struct ShortIds(HashMap<(AgentKind, String), usize>);
+
+impl ShortIds {
+    /// Learns the ids of all sessions, whether they will be shown or not.
+    pub(crate) fn of(sessions: &[Session]) -> Self {
+        let names = sessions.iter().map(|session| {
+            let is_subagent = session.copy().kind == SessionKind::Subagent;
+            Name { agent: session.agent, id: &session.id, is_subagent }
+        });
+        Self::of_names(&names.collect::<Vec<_>>())
+    }
+
+    /// Does the same by names alone.
+    pub(crate) fn of_names(names: &[Name<'_>]) -> Self {
+        let lengths = short_lengths(names);
+        Self(names.iter().zip(lengths).map(|(name, length)| ((name.agent, name.id.to_owned()), length)).collect())
+    }
+
+    /// Returns the beginning of a session's id that is enough to mean it.
+    pub(crate) fn get<'s>(&self, session: &'s Session) -> &'s str {
+        let length = self.0.get(&(session.agent, session.id.clone())).copied();
+        &session.id[..length.unwrap_or(session.id.len())]
+    }
+}
+
+/// Returns how many characters of each id tell it from every other; the ids come in any order.
+///
+/// Sub-agents do not make a session's own short id longer, since a prefix prefers sessions.
+fn short_lengths(names: &[Name<'_>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|at| (names[*at].is_subagent, names[*at].id));
+    let mut lengths = vec![SHORTEST_ID; names.len()];
+    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    for pair in order.windows(2) {
+        let (a, b) = (names[pair[0]], names[pair[1]]);
+        if a.id != b.id && a.is_subagent == b.is_subagent {
+            let needed = common(a.id, b.id) + 1;
+            for at in pair {
+                lengths[*at] = lengths[*at].max(needed);
+            }
+        }
+    }
+    for (length, name) in lengths.iter_mut().zip(names) {
+        *length = (*length..=name.id.len()).find(|at| name.id.is_char_boundary(*at)).unwrap_or(name.id.len());
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::id::tests::{names, one};
+    use super::super::resolve;
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_short_id_resolves_to_its_session(ids in prop::collection::btree_set("[ab]{1,12}(_[ab]{1,3})?", 1..20)) {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let list: Vec<Name<'_>> = names(&ids).collect();
+            for (name, length) in list.iter().zip(short_lengths(&list)) {
+                let short = &name.id[..length];
+                let resolution = resolve(None, short, list.iter().copied());
+                // A sub-agent's id that is the beginning of another's, or a session's, needs its whole length.
+                prop_assert!(resolution == one(name.id) || name.is_subagent, "{short} of {ids:?}: {resolution:?}");
+            }
+        }
+    }
+}
