@@ -1,0 +1,89 @@
+//! Which items are left alone, because a process holds their session, or may.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::agent::{self, Agent};
+use crate::change::apply::journal::{ItemRecord, StepRecord};
+use crate::change::apply::run;
+use crate::session::{AgentKind, Located, Problem};
+use crate::system::env::Env;
+
+/// Why the session that an item is about should be left alone.
+#[derive(Debug)]
+pub(crate) struct Hindrance {
+    /// The reason.
+    pub(super) why: String,
+    /// Whether a process holds the session, or may; else nobody can tell, which keeps what is half done from nothing.
+    pub(super) is_held: bool,
+}
+
+#[cfg(test)]
+impl Hindrance {
+    /// Makes one of a session that a process holds.
+    pub(in crate::change::apply) fn held(why: &str) -> Self {
+        Self { why: why.to_owned(), is_held: true }
+    }
+}
+
+/// Says of an item why it should be left alone.
+pub(crate) type LookAgain<'l> = dyn FnMut(&ItemRecord) -> Option<Hindrance> + 'l;
+
+/// Returns the sessions that processes hold; reads those of one agent at once.
+#[derive(Default)]
+pub(super) struct InUse {
+    known: HashMap<AgentKind, Known>,
+}
+
+/// The sessions of an agent.
+#[derive(Default)]
+struct Known {
+    places: HashMap<String, Vec<Located>>,
+    problems: Vec<Problem>,
+}
+
+impl Known {
+    fn of(agent: &dyn Agent, env: &Env) -> Self {
+        let mut known = Self::default();
+        for store in agent.stores(env) {
+            let found = agent.locate(&Arc::new(store));
+            known.problems.extend(found.problems);
+            for place in found.places {
+                known.places.entry(place.id.clone()).or_default().push(place);
+            }
+        }
+        known
+    }
+
+    /// Says what of a session, or around it, cannot be read.
+    fn unreadable(&self, record: &ItemRecord, id: &str) -> Option<String> {
+        let hides = |problem: &&Problem| {
+            let is_around = |step: &StepRecord| step.path().starts_with(&problem.path);
+            problem.path.to_string_lossy().contains(id) || record.steps.iter().any(is_around)
+        };
+        let problem = self.problems.iter().find(hides)?;
+        Some(format!("{}: {}", problem.path.display(), problem.reason))
+    }
+}
+
+impl InUse {
+    /// Says why the session that an item is about should be left alone.
+    pub(super) fn why(&mut self, record: &ItemRecord, env: &Env) -> Option<Hindrance> {
+        let (kind, id) = (record.agent?, record.id.as_ref()?);
+        let agent = agent::by_kind(kind)?;
+        let known = self.known.entry(kind).or_insert_with(|| Known::of(agent, env));
+        let mut unreadable = known.unreadable(record, id);
+        for place in known.places.get(id).into_iter().flatten() {
+            match run::read_again(agent, place, env) {
+                Ok(copy) => {
+                    if let Some(why) = run::in_use(&copy) {
+                        return Some(Hindrance { why, is_held: true });
+                    }
+                }
+                Err(error) => unreadable = unreadable.or_else(|| Some(error.to_string())),
+            }
+        }
+        let why = format!("cannot tell whether a process uses it: {}", unreadable?);
+        Some(Hindrance { why, is_held: false })
+    }
+}

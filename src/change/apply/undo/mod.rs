@@ -1,0 +1,152 @@
+//! Undoes runs: whole ones on request, and interrupted ones before anything else is changed.
+
+pub(super) mod in_use;
+mod put_back;
+mod recover;
+mod which;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
+use crate::change::apply::state_dir::{History, StateDir};
+use crate::system::env::Env;
+use in_use::{InUse, LookAgain};
+use put_back::{context, is_free, is_touched, put_back};
+use recover::recover_run;
+pub(crate) use recover::{recover_first, recover_on};
+pub(crate) use which::Which;
+use which::{find, not_understood};
+
+/// What undoing did with one item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UndoResult {
+    /// It is as it was before the run.
+    Undone,
+    /// It was put back earlier.
+    Already,
+    /// The run had left it as it was.
+    NotDone,
+    /// It cannot be put back, for this reason; it is as it was before the undoing.
+    Refused(String),
+}
+
+/// What undoing a run did.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// The run.
+    pub run: Run,
+    /// What became of each item, in the run's order.
+    pub items: Vec<UndoResult>,
+    /// What was found half done from other runs and put back, one line each.
+    pub recovered: Vec<String>,
+    /// Whether nothing was changed: then the items say what would become of them.
+    pub is_dry_run: bool,
+    /// What its reader should know, one line each; the caller adds it.
+    pub warnings: Vec<String>,
+}
+
+/// Why an item cannot be put back whose trash is gone.
+const LOST: &str = "what it removed is no longer in the trash";
+
+/// Puts back what a run did, or those of its items that `wanted` picks.
+pub(crate) fn undo(
+    which: &Which,
+    wanted: impl Fn(&ItemRecord) -> bool,
+    env: &Env,
+    patience: Duration,
+) -> anyhow::Result<Report> {
+    let state_dir = StateDir::open(env, "undo", patience)?;
+    let mut in_use = InUse::default();
+    undo_on(&state_dir, which, wanted, env.now, &mut |record| in_use.why(record, env))
+}
+
+/// Says what [`undo`] would do with each item, and changes nothing.
+pub(crate) fn preview(
+    which: &Which,
+    wanted: impl Fn(&ItemRecord) -> bool,
+    env: &Env,
+    patience: Duration,
+) -> anyhow::Result<Report> {
+    let run = find(&History::read(env)?, which)?.clone();
+    let state_dir = StateDir::open(env, "undo", patience)?;
+    let context = context(&state_dir, &run)?;
+    let mut in_use = InUse::default();
+    let items = run.items.iter().map(|(record, state)| match state {
+        State::Undone => UndoResult::Already,
+        State::Left(_) => UndoResult::NotDone,
+        _ if !wanted(record) => UndoResult::NotDone,
+        State::Done if record.steps.iter().any(|step| context.has_lost(step)) => UndoResult::Refused(LOST.to_owned()),
+        State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
+        _ => match in_use.why(record, env).map_or_else(|| is_free(&context, record), |hindrance| Err(hindrance.why)) {
+            Ok(()) => UndoResult::Undone,
+            Err(why) => UndoResult::Refused(why),
+        },
+    });
+    let items = items.collect();
+    drop(context);
+    state_dir.remove_if_empty(&run.id);
+    Ok(Report { run, items, recovered: Vec::new(), is_dry_run: true, warnings: Vec::new() })
+}
+
+/// Does so under a lock that is held, at the time `now`; `look` says of an item why it must be left alone.
+pub(crate) fn undo_on(
+    state_dir: &StateDir,
+    which: &Which,
+    wanted: impl Fn(&ItemRecord) -> bool,
+    now: Timestamp,
+    look: &mut LookAgain<'_>,
+) -> anyhow::Result<Report> {
+    let history = History::read_on(state_dir.disk(), state_dir.path())?;
+    let run = match find(&history, which) {
+        Ok(run) => run.clone(),
+        Err(refusal) => {
+            recover_on(state_dir, now, look)?;
+            return Err(refusal.into());
+        }
+    };
+    let mut recovered: Vec<String> =
+        history.problems.iter().map(|problem| not_understood(problem, state_dir)).collect();
+    for other in history.runs.iter().filter(|other| other.id != run.id) {
+        recovered.extend(recover_run(state_dir, other, now, look));
+    }
+    let context = context(state_dir, &run)?;
+    let mut journal = Journal::reopen(state_dir, &run.id)?;
+    let mut items = vec![UndoResult::NotDone; run.items.len()];
+    // The last thing done is the first to be put back, as one may stand in the way of another.
+    for (at, (record, state)) in run.items.iter().enumerate().rev() {
+        items[at] = match state {
+            State::Undone => UndoResult::Already,
+            State::Left(_) => UndoResult::NotDone,
+            _ if !wanted(record) => UndoResult::NotDone,
+            State::Done if record.steps.iter().any(|step| context.has_lost(step)) => {
+                UndoResult::Refused(LOST.to_owned())
+            }
+            State::Planned if !is_touched(&context, record) => UndoResult::NotDone,
+            _ => match look(record)
+                .map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), |hindrance| Err(hindrance.why))
+            {
+                Ok(()) => {
+                    journal.write(&Event::Undone { item: record.item, at: now })?;
+                    UndoResult::Undone
+                }
+                Err(why) => UndoResult::Refused(why),
+            },
+        };
+    }
+    // One that was cut off stays so while something of it stands in the way.
+    if run.has_ended || items.iter().all(|item| !matches!(item, UndoResult::Refused(_))) {
+        let is_left = |((_, state), now): (&(_, State), &UndoResult)| {
+            matches!(state, State::Begun | State::Stuck(_)) && *now != UndoResult::Undone
+        };
+        let stuck = run.items.iter().zip(&items).any(is_left);
+        journal.write(&Event::End { at: now, stuck })?;
+    }
+    journal.sync()?;
+    // What was refused may be back, but not on the disk yet: then its trash is still needed.
+    if items.iter().all(|item| !matches!(item, UndoResult::Refused(_))) {
+        state_dir.remove_if_empty(&run.id);
+    }
+    Ok(Report { run, items, recovered, is_dry_run: false, warnings: Vec::new() })
+}

@@ -1,0 +1,65 @@
+//! Puts one item back: every step of it, unless one of them is in the way.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::io;
+
+use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
+use crate::change::apply::state_dir::StateDir;
+use crate::change::apply::step::{StepContext, StepState};
+use crate::error::PathError;
+use crate::system::disk::For;
+
+/// Returns what the steps of an earlier run share; its directory in the trash is made anew for what is taken back to it.
+pub(super) fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepContext<'a>, PathError> {
+    let (disk, at) = (state_dir.disk(), (&state_dir.trash, OsStr::new(&run.id)));
+    let opened = match disk.open(at, For::Dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            disk.make_dir(at).and_then(|()| disk.sync(&state_dir.trash)).and_then(|()| disk.open(at, For::Dir))
+        }
+        opened => opened,
+    };
+    let trash = opened.map_err(|error| PathError::new("open", &state_dir.trash_of(&run.id), error))?;
+    let made = RefCell::new(run.made.clone());
+    Ok(StepContext { disk, run: &run.id, trash, made, has_links: run.has_links, resolved: RefCell::default() })
+}
+
+/// Says what is in the way of taking an item back, if anything is.
+pub(super) fn is_free(context: &StepContext<'_>, record: &ItemRecord) -> Result<(), String> {
+    record.steps.iter().try_for_each(|step| match context.standing(step) {
+        Ok(StepState::Blocked(why)) => Err(why),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("cannot check {}: {error}", step.path().display())),
+    })
+}
+
+/// Takes every step of an item back, the last first, unless one of them is in the way.
+pub(super) fn put_back(
+    context: &StepContext<'_>,
+    run: &Run,
+    record: &ItemRecord,
+    journal: Option<&mut Journal<'_>>,
+) -> Result<(), String> {
+    is_free(context, record)?;
+    if let Some(journal) = journal {
+        let dir_times = record.steps.iter().map(|step| context.dir_times(step.path())).collect();
+        let undoing = Event::Undoing { item: record.item, dir_times };
+        journal.write(&undoing).map_err(|error| error.to_string())?;
+    }
+    for (at, step) in record.steps.iter().enumerate().rev() {
+        context.revert(step).map_err(|error| error.to_string())?;
+        // What was never done whole may not have come to putting the directory's times back itself.
+        let place = (record.item, at);
+        let is_done = run.items.get(record.item).is_some_and(|(_, state)| *state == State::Done);
+        let half_done = run.dir_times.get(&place).filter(|_| !is_done);
+        if let Some(times) = half_done.or(run.undo_times.get(&place)) {
+            context.restore_dir_times(step, *times).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether anything shows that an item was begun, though the journal does not say so.
+pub(super) fn is_touched(context: &StepContext<'_>, record: &ItemRecord) -> bool {
+    record.steps.iter().any(|step| !matches!(context.is_touched(step), Ok(false)))
+}

@@ -1,0 +1,63 @@
+//! Which run is undone, and what is said of one that cannot be read.
+
+use crate::change::apply::journal::Run;
+use crate::change::apply::state_dir::{History, StateDir};
+use crate::error::{Exit, Refusal};
+use crate::session::Problem;
+
+/// Which run is undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The newest that did something which is not undone.
+    Newest,
+    /// The one of this name.
+    Named(String),
+}
+
+pub(super) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
+    let unreadable = |problem: &Problem| {
+        let message = format!("cannot read {}: {}", problem.path.display(), problem.reason);
+        Refusal::new(Exit::Refused, "unreadable-run", message).hint("`rejoin undo --list` shows the other runs")
+    };
+    match which {
+        Which::Newest => {
+            let newest = history.runs.iter().find(|run| run.is_undoable());
+            // What cannot be read may have been the newest.
+            let is_later = |problem: &&Problem| newest.is_none_or(|run| name_of(problem) > run.id.as_str());
+            if let Some(problem) = history.problems.iter().find(is_later) {
+                return Err(unreadable(problem));
+            }
+            newest.ok_or_else(|| {
+                Refusal::new(Exit::NotFound, "nothing-to-undo", "there is no run to undo")
+                    .hint("run `rejoin undo --list` to see the runs")
+            })
+        }
+        Which::Named(name) => {
+            if let Some(problem) = history.problems.iter().find(|problem| name_of(problem) == name) {
+                return Err(unreadable(problem));
+            }
+            let run = history.runs.iter().find(|run| run.id == *name).ok_or_else(|| {
+                Refusal::new(Exit::NotFound, "no-such-run", format!("there is no run {name}"))
+                    .hint("run `rejoin undo --list` to see the runs")
+            })?;
+            if run.is_purged {
+                let message = format!("what run {name} removed was purged from the trash");
+                return Err(Refusal::new(Exit::Refused, "purged", message));
+            }
+            Ok(run)
+        }
+    }
+}
+
+/// Returns the name of the run that cannot be read.
+pub(super) fn name_of(problem: &Problem) -> &str {
+    problem.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// Reports what is left alone because no one knows what it is, and where it is.
+pub(super) fn not_understood(problem: &Problem, state_dir: &StateDir) -> String {
+    let trash = state_dir.trash_of(name_of(problem));
+    let path = problem.path.display();
+    let rest = if trash == problem.path { String::new() } else { format!("; {} is left as it is", trash.display()) };
+    format!("cannot read {path}: {}{rest}", problem.reason)
+}
