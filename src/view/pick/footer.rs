@@ -1,8 +1,8 @@
 //! The keys that count now, and the questions that stand in the place of the list.
 
 use super::backend::Refused;
-use super::draw::Area;
 use super::help;
+use super::layout::Area;
 use super::line::{Line, wrapped};
 use super::state::{Mode, State};
 use crate::format::text;

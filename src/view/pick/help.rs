@@ -1,6 +1,10 @@
-//! Every key with what it does: for the footer, for the page of all keys, and for the tests.
+//! Every key with what it does: for the footer, and on the page of all keys.
 
 use super::backend::Purpose;
+use super::layout::Area;
+use super::line::{Line, wrapped};
+use super::state::State;
+use crate::view::ui::Styles;
 
 /// A key as it is called, and what it does.
 pub(super) type Name = (&'static str, &'static str);
@@ -19,7 +23,7 @@ pub(super) const ACTIONS: [Name; 9] = [
 ];
 
 /// What stands on the page of all keys, in parts.
-pub(super) fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
     let own = |keys: &[Name]| keys.iter().map(|(key, what)| (*key, (*what).to_owned())).collect::<Vec<_>>();
     let mut actions = vec![("enter", format!("{} the highlighted session", purpose.verb))];
     actions.extend(own(&[
@@ -56,4 +60,30 @@ pub(super) fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, S
         ("since:7d before:2026-03-01", "sessions active since then, or before"),
     ]);
     vec![("ACT", actions), ("MOVE", go), ("TYPE", edit), ("FIND", words), ("LOOK", look)]
+}
+
+/// Returns as much of the page of all keys as there is room for, from a line on.
+pub(super) fn page_of_keys(state: &State, top: usize, body: Area, styles: &Styles) -> Vec<Line> {
+    const KEYS: usize = 24;
+    let mut lines = Vec::new();
+    for (name, keys) in pages(state.purpose) {
+        lines.push(Line::styled(styles.header, name));
+        for (key, what) in keys {
+            let room = body.columns.saturating_sub(4).max(8);
+            // Where both do not fit on a line, what it does stands below.
+            if room < KEYS + 20 {
+                lines.push(Line::styled(styles.strong, &format!("  {key}")));
+                lines.extend(wrapped(&what, room, 9).iter().map(|words| Line::plain(&format!("    {words}"))));
+                continue;
+            }
+            for (at, words) in wrapped(&what, room - KEYS, 9).iter().enumerate() {
+                let mut line = Line::styled(styles.strong, &format!("  {}", if at == 0 { key } else { "" }));
+                line = line.padded(KEYS + 2);
+                line.push(anstyle::Style::new(), words);
+                lines.push(line);
+            }
+        }
+    }
+    let last = lines.len().saturating_sub(body.rows);
+    lines.into_iter().skip(top.min(last)).take(body.rows).map(|line| line.cut(body.columns)).collect()
 }

@@ -2,8 +2,8 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::draw::Area;
 use super::item::Item;
+use super::layout::Area;
 use super::line::Line;
 use super::listing::Row;
 use super::state::State;

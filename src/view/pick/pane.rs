@@ -1,14 +1,21 @@
 //! The preview: what is known of the highlighted session, and the end of its conversation.
 
-use super::draw::{Area, Shown};
+use super::layout::Area;
 use super::line::{Line, wrapped};
-use super::preview::Preview;
+use super::preview::{Fact, Preview};
 use super::state::State;
 use crate::format::text;
 use crate::view::ui::Styles;
 
 /// Lines that a message takes at most.
 const MAX_LINES: usize = 12;
+
+/// What the preview shows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown<'a> {
+    pub(super) facts: &'a [Fact],
+    pub(super) preview: Option<&'a Preview>,
+}
 
 /// Returns the lines of the preview, and notes how far it can be scrolled.
 pub(super) fn lines(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Vec<Line> {

@@ -1,0 +1,61 @@
+//! How much of the terminal each part of the picker gets.
+
+use crate::system::terminal::Size;
+
+/// Terminals with fewer lines show no preview below the list.
+const LEAST_ROWS_FOR_PREVIEW: usize = 14;
+/// Terminals with fewer lines show no footer, and with even fewer no counts.
+const LEAST_ROWS_FOR_FOOTER: usize = 5;
+const LEAST_ROWS_FOR_STATUS: usize = 3;
+/// From this width on the preview stands beside the list.
+const LEAST_COLUMNS_FOR_BESIDE: usize = 110;
+const LEAST_ROWS_FOR_BESIDE: usize = 8;
+
+/// How many lines and columns each part gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Columns that are written to; the last one stays free, because terminals differ in what they do there.
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    pub(super) has_status: bool,
+    pub(super) has_footer: bool,
+    pub(super) list: Area,
+    pub(super) preview: Area,
+}
+
+/// How much room a part has; none if it is not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Area {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
+
+impl Layout {
+    pub(super) fn of(size: Size) -> Self {
+        let (columns, rows) = (size.columns.saturating_sub(1).max(1), size.rows);
+        let (has_status, has_footer) = (rows >= LEAST_ROWS_FOR_STATUS, rows >= LEAST_ROWS_FOR_FOOTER);
+        let body = rows.saturating_sub(1 + usize::from(has_status) + usize::from(has_footer));
+        let whole = Area { columns, rows: body };
+        let (list, preview) = if columns >= LEAST_COLUMNS_FOR_BESIDE && rows >= LEAST_ROWS_FOR_BESIDE {
+            let list = columns * 11 / 20;
+            (Area { columns: list, ..whole }, Area { columns: columns - list - 3, ..whole })
+        } else if rows >= LEAST_ROWS_FOR_PREVIEW {
+            let below = rows * 2 / 5;
+            // A line parts the two.
+            (Area { rows: body - below, ..whole }, Area { rows: below - 1, ..whole })
+        } else {
+            (whole, Area::default())
+        };
+        Self { columns, rows, has_status, has_footer, list, preview }
+    }
+
+    pub(super) fn is_beside(self) -> bool {
+        self.preview.rows > 0 && self.list.columns < self.columns
+    }
+
+    /// Returns how many lines and columns there are between what is typed and the footer.
+    pub(super) fn body(self) -> Area {
+        let rows = self.rows.saturating_sub(1 + usize::from(self.has_status) + usize::from(self.has_footer));
+        Area { columns: self.columns, rows }
+    }
+}

@@ -1,0 +1,108 @@
+//! The bytes that put the picker on the terminal, no more of them than what changed.
+
+use super::draw::{Pair, screen};
+use super::head::prompt;
+use super::layout::Layout;
+use super::pane::Shown;
+use super::state::State;
+use crate::view::ui::Styles;
+
+/// Writes the lines that are not on the screen yet, and then the cursor where the next character goes.
+#[derive(Debug, Default)]
+pub(super) struct Painter {
+    columns: usize,
+    before: Vec<String>,
+}
+
+impl Painter {
+    /// Forgets what is on the screen.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Returns what to send to the terminal.
+    pub(super) fn frame(&mut self, state: &mut State, shown: Shown<'_>, layout: Layout, styles: &Styles) -> String {
+        let mut lines: Vec<String> = screen(state, shown, layout, styles).iter().map(codes).collect();
+        lines.resize(layout.rows, String::new());
+        let mut frame = "\x1b[?25l".to_owned();
+        if self.columns != layout.columns || self.before.len() != lines.len() {
+            frame.push_str("\x1b[2J");
+            self.before.clear();
+            self.columns = layout.columns;
+        }
+        for (row, line) in lines.iter().enumerate() {
+            let before = self.before.get(row).map_or("", String::as_str);
+            if line != before {
+                // What is too wide in spite of all counting is overwritten by the line below it.
+                frame.push_str(&format!("\x1b[{};1H\x1b[K{}", row + 1, line.replace(ROW, &(row + 1).to_string())));
+            }
+        }
+        self.before = lines;
+        let column = prompt(state, layout).1 + 1;
+        frame.push_str(&format!("\x1b[1;{column}H\x1b[?25h"));
+        frame
+    }
+}
+
+/// Stands for the number of the row in the code that goes to a column; it is in no text that is shown.
+const ROW: &str = "\u{0}";
+
+fn codes((left, right): &Pair) -> String {
+    match right {
+        // The place is named, so that a character that a terminal takes for wider does not move it.
+        Some((column, right)) => format!("{}\x1b[{ROW};{}H\x1b[K{}", left.codes(), column + 1, right.codes()),
+        None => left.codes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::draw::tests::LIST;
+    use super::super::keys::Key;
+    use super::super::state::tests::listed;
+    use super::*;
+    use crate::format::shown;
+    use crate::system::terminal::Size;
+
+    #[test]
+    fn only_lines_that_changed_are_sent() {
+        let mut state = listed(&LIST);
+        let (layout, styles) = (Layout::of(Size { columns: 40, rows: 6 }), Styles::default());
+        state.fit(layout.list.rows);
+        let mut painter = Painter::default();
+        let shown = Shown { facts: &[], preview: None };
+        let first = painter.frame(&mut state, shown, layout, &styles);
+        assert!(first.starts_with("\x1b[?25l\x1b[2J\x1b[1;1H\x1b[K> "), "{first:?}");
+        assert!(first.ends_with("\x1b[1;3H\x1b[?25h"), "{first:?}");
+        let again = painter.frame(&mut state, shown, layout, &styles);
+        assert_eq!(again, "\x1b[?25l\x1b[1;3H\x1b[?25h");
+        state.press(Key::Char('日'));
+        state.press(Key::Char('x'));
+        state.press(Key::Left);
+        let typed = painter.frame(&mut state, shown, layout, &styles);
+        assert!(typed.contains("> 日x") && typed.ends_with("\x1b[1;5H\x1b[?25h"), "{typed:?}");
+        painter.forget();
+        assert!(painter.frame(&mut state, shown, layout, &styles).contains("\x1b[2J"));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_typed_and_whatever_the_titles_are_no_command_reaches_the_terminal(
+            title in ".{0,60}", pasted in ".{0,60}", columns in 1_usize..150, rows in 1_usize..30,
+        ) {
+            let mut state = listed(&[(&title, &pasted)]);
+            state.press(Key::Pasted(pasted));
+            let size = Size { columns, rows };
+            let shown = Shown { facts: &[], preview: None };
+            let frame = Painter::default().frame(&mut state, shown, Layout::of(size), &Styles::default());
+            for part in frame.split('\x1b').skip(1) {
+                let end = part.find(|c: char| c.is_ascii_alphabetic()).map_or("", |at| &part[at..=at]);
+                prop_assert!(part.starts_with('[') && ["H", "K", "J", "h", "l", "m"].contains(&end), "{part:?}");
+            }
+            let own = |c: char| c == '\x1b';
+            prop_assert!(frame.chars().filter(|c| !own(*c)).all(|c| shown::is_harmless(c.encode_utf8(&mut [0; 4]))));
+        }
+    }
+}
