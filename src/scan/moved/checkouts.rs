@@ -1,0 +1,203 @@
+//! The git checkouts that sessions worked in, and which of them has what a directory that is gone had.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use super::{Instead, Why, nearest_parent};
+use crate::scan::commits::Objects;
+use crate::scan::git::{Worktree, remote_of, repository_of, worktrees_of};
+use crate::scan::worktree::{self, Lost};
+use crate::session::repository::Repository;
+
+/// So many packs are read for commits, however much is gone.
+const MAX_PACKS: usize = 100_000;
+
+/// So many entries near a directory that is gone are looked at, and so many levels below its nearest parent.
+const MAX_NEAR: usize = 4096;
+const MAX_DEPTH: usize = 3;
+
+/// The git checkouts that known directories lie in, looked up once for any number of directories that are gone.
+#[derive(Debug, Default)]
+pub(crate) struct Checkouts {
+    by_dir: BTreeMap<PathBuf, Checkout>,
+    /// The directories that are known, and exist.
+    known: BTreeSet<PathBuf>,
+    /// What lies near a directory, looked at once.
+    near: RefCell<BTreeMap<PathBuf, Rc<Vec<PathBuf>>>>,
+    /// The checkouts among that.
+    checkouts_near: RefCell<BTreeMap<PathBuf, Near>>,
+    /// How many packs may still be read.
+    left: Cell<usize>,
+}
+
+/// Checkouts, each with its directory.
+type Near = Rc<Vec<(PathBuf, Checkout)>>;
+
+#[derive(Debug)]
+struct Checkout {
+    worktrees: Vec<Worktree>,
+    remote: Option<String>,
+    objects: Objects,
+}
+
+impl Checkout {
+    fn of(repository: &Path) -> Self {
+        Self { worktrees: worktrees_of(repository), remote: remote_of(repository), objects: Objects::of(repository) }
+    }
+
+    fn has_worktree(&self, gone: &Path) -> bool {
+        self.worktrees.iter().any(|worktree| gone.starts_with(&worktree.dir))
+    }
+}
+
+impl Checkouts {
+    /// Looks where directories lie that sessions record.
+    pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>) -> Self {
+        let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
+        let repositories: BTreeSet<PathBuf> = known.par_iter().filter_map(|dir| repository_of(dir)).collect();
+        let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Checkout::of(&dir))).collect();
+        Self { by_dir, known, near: RefCell::default(), checkouts_near: RefCell::default(), left: Cell::new(MAX_PACKS) }
+    }
+
+    /// Finds what is left of a directory, by what is known of the repository that it was in; the best comes first.
+    pub(crate) fn instead_of(&self, gone: &Path, had: &Repository) -> Vec<Instead> {
+        let mut found = Vec::new();
+        let mut add = |dir: &Path, why| {
+            if found.iter().all(|other: &Instead| other.dir != dir) {
+                found.push(Instead { dir: dir.to_owned(), why });
+            }
+        };
+        let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
+        let parents = parent.and_then(repository_of);
+        let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, Checkout::of(dir)));
+        let near = parent.filter(|_| !had.is_unknown()).map(|parent| self.checkouts_near(parent)).unwrap_or_default();
+        // What is gone from a checkout that is still there has not moved with it.
+        let elsewhere = |dir: &Path| !gone.starts_with(dir);
+        let checkouts = || {
+            let own = own.as_ref().map(|(dir, checkout)| (*dir, checkout));
+            self.by_dir.iter().chain(own).chain(near.iter().map(|(dir, checkout)| (dir, checkout)))
+        };
+        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.has_worktree(gone)) {
+            add(&in_checkout(dir, gone), Why::MainCheckout);
+        }
+        let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
+            // A fork has the commits, too.
+            let is_fork = had.remote.is_some() && checkout.remote.is_some() && checkout.remote != had.remote;
+            !is_fork && commits.iter().any(|commit| checkout.objects.have(commit, &self.left))
+        };
+        for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.commits)) {
+            add(&in_checkout(dir, gone), Why::Commit);
+        }
+        let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
+        for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_remote(checkout)) {
+            add(&in_checkout(dir, gone), Why::Remote);
+        }
+        for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.roots)) {
+            add(&in_checkout(dir, gone), Why::Root);
+        }
+        // What is gone is the first name that is missing, with all below it.
+        let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
+        let name = Path::new(missing.iter().next().unwrap_or_default());
+        if name.iter().next().is_some() {
+            let ends_alike = |dir: &&PathBuf| ends_with(dir, missing) && dir.as_path() != gone;
+            for dir in self.known.iter().filter(ends_alike).filter(|dir| dir.is_dir()) {
+                add(dir, Why::NamedAndKnown);
+            }
+            let near = parent.map(|parent| self.near(parent)).unwrap_or_default();
+            for dir in near.iter().filter(|dir| ends_with(dir, name)) {
+                let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
+                if below.is_dir() {
+                    add(&below, Why::Named);
+                }
+            }
+        }
+        if let Some(parent) = parent {
+            if let Some(repository) = &parents {
+                add(repository, Why::Around);
+            }
+            add(parent, Why::Parent);
+        }
+        found
+    }
+}
+
+impl Checkouts {
+    /// Finds the git worktree that a directory which is gone was, or was part of; `branch` is the one that a session last
+    /// worked on there. Says why where it was one that cannot be made again.
+    pub(crate) fn lost_worktree(
+        &self,
+        gone: &Path,
+        remote: Option<&str>,
+        branch: Option<&str>,
+    ) -> Result<Option<Lost>, String> {
+        let around = nearest_parent(gone).and_then(repository_of);
+        let mains: BTreeSet<&Path> = self.by_dir.keys().chain(&around).map(PathBuf::as_path).collect();
+        if let Some(lost) = worktree::listed(gone, &mains)? {
+            return Ok(Some(lost));
+        }
+        let has_remote =
+            |dir: &Path| remote.is_some() && self.by_dir.get(dir).is_some_and(|of| of.remote.as_deref() == remote);
+        let main = around.as_deref().or_else(|| mains.iter().copied().find(|dir| has_remote(dir)));
+        worktree::unlisted(gone, main, branch)
+    }
+
+    /// Returns the checkouts among what lies near.
+    fn checkouts_near(&self, parent: &Path) -> Near {
+        let look = || {
+            let near = self.near(parent);
+            let checkouts = near.iter().filter(|dir| !self.by_dir.contains_key(*dir));
+            let checkouts = checkouts.filter(|dir| dir.join(".git").is_dir());
+            Rc::new(checkouts.map(|dir| (dir.clone(), Checkout::of(dir))).collect())
+        };
+        Rc::clone(self.checkouts_near.borrow_mut().entry(parent.to_owned()).or_insert_with(look))
+    }
+
+    /// Lists the directories below one, a few levels deep and no more than some thousand entries; links are not followed.
+    fn near(&self, parent: &Path) -> Rc<Vec<PathBuf>> {
+        let mut near = self.near.borrow_mut();
+        let list = || {
+            let is_wanted = |entry: &walkdir::DirEntry| {
+                // What is hidden, or made by tools, holds nobody's work.
+                let name = entry.file_name().as_encoded_bytes();
+                entry.depth() == 0 || !(name.starts_with(b".") || name == b"node_modules" || name == b"target")
+            };
+            let entries = walkdir::WalkDir::new(parent).min_depth(1).max_depth(MAX_DEPTH).into_iter();
+            let entries = entries.filter_entry(is_wanted).filter_map(Result::ok).take(MAX_NEAR);
+            Rc::new(entries.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path).collect())
+        };
+        Rc::clone(near.entry(parent.to_owned()).or_insert_with(list))
+    }
+}
+
+/// Returns what is in a checkout where a directory that is gone was, if it was a part of that; else the checkout itself.
+fn in_checkout(checkout: &Path, gone: &Path) -> PathBuf {
+    let missing =
+        nearest_parent(gone).and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
+    let mut tail = missing.components();
+    while tail.next().is_some() && !tail.as_path().as_os_str().is_empty() {
+        let below = checkout.join(tail.as_path());
+        if below.is_dir() {
+            return below;
+        }
+    }
+    checkout.to_owned()
+}
+
+/// Does what [`Path::ends_with`] does, and most often sees at once that it does not.
+fn ends_with(path: &Path, end: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let has_name = |name: &OsStr| bytes.ends_with(name.as_encoded_bytes());
+    // Slashes and dots at its end are no part of a path.
+    let may_end = end.file_name().is_none_or(has_name) || bytes.ends_with(b"/") || bytes.ends_with(b"/.");
+    may_end && path.ends_with(end)
+}
+
+/// Joins paths; with nothing a path would end in a slash.
+fn joined(dir: &Path, rest: &Path) -> PathBuf {
+    if rest == Path::new("") { dir.to_owned() } else { dir.join(rest) }
+}

@@ -1,0 +1,115 @@
+//! What is found on a disk instead of a directory that is gone.
+
+use super::*;
+use crate::scan::git::remote_of;
+
+#[test]
+fn a_deleted_worktree_leads_to_its_main_checkout_and_a_subdirectory_to_its_repository() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = dir.path();
+    let (repository, worktree) = (root.join("repo"), root.join("trees/feature"));
+    std::fs::create_dir_all(repository.join(".git/worktrees/feature")).expect("a directory");
+    std::fs::create_dir_all(root.join("trees")).expect("a directory");
+    std::fs::create_dir_all(repository.join("src")).expect("a directory");
+    let gitdir = format!("{}\n", worktree.join(".git").display());
+    std::fs::write(repository.join(".git/worktrees/feature/gitdir"), gitdir).expect("a file");
+
+    let known = Checkouts::of([repository.join("src")].iter().map(PathBuf::as_path));
+    let dirs = |gone: &Path| -> Vec<PathBuf> {
+        known.instead_of(gone, &Repository::default()).into_iter().map(|found| found.dir).collect()
+    };
+    assert_eq!(dirs(&worktree.join("deep")), [repository.clone(), root.join("trees")]);
+    assert_eq!(dirs(&repository.join("src/old/x")), [repository.clone(), repository.join("src")]);
+    assert_eq!(dirs(Path::new("/no/such/place")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_directory_of_the_same_name_is_found_near_the_old_place_and_among_known_ones() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = dir.path();
+    for made in ["work/archive/app/src", "work/archive/.hidden/app/src", "work/a/b/c/d/app/src", "else/app/src"] {
+        std::fs::create_dir_all(root.join(made)).expect("a directory");
+    }
+    let known = root.join("else/app/src");
+    let checkouts = Checkouts::of([known.as_path()].into_iter());
+    let found = checkouts.instead_of(&root.join("work/app/src"), &Repository::default());
+    let dirs: Vec<&Path> = found.iter().map(|found| found.dir.as_path()).collect();
+    let work = root.join("work");
+    assert_eq!(dirs, [&known, &root.join("work/archive/app/src"), &work]);
+    let nothing: Vec<PathBuf> = checkouts
+        .instead_of(&root.join("work/other"), &Repository::default())
+        .into_iter()
+        .map(|found| found.dir)
+        .collect();
+    assert_eq!(nothing, [work]);
+}
+
+#[test]
+fn a_checkout_of_the_same_remote_is_found_wherever_it_is_now() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (moved, other) = (dir.path().join("moved"), dir.path().join("other"));
+    for (repository, url) in [(&moved, "git@host:ana/app.git"), (&other, "git@host:ana/tool.git")] {
+        std::fs::create_dir_all(repository.join(".git")).expect("a directory");
+        let config =
+            format!("[core]\n\tbare = false\n[remote \"up\"]\n\turl = x\n[remote \"origin\"]\n\turl = {url}\n");
+        std::fs::write(repository.join(".git/config"), config).expect("a file");
+    }
+    assert_eq!(remote_of(&moved).as_deref(), Some("git@host:ana/app.git"));
+    let known = Checkouts::of([moved.as_path(), &other].into_iter());
+    let had = Repository::new(Some("git@host:ana/app.git".to_owned()));
+    let found = known.instead_of(Path::new("/no/such/place"), &had);
+    assert_eq!(found, [Instead { dir: moved, why: Why::Remote }]);
+}
+
+#[test]
+fn a_checkout_that_was_renamed_is_known_by_a_commit_that_it_has() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let commit = "ab".repeat(20);
+    let (gone, renamed, other) = (dir.path().join("app"), dir.path().join("tool"), dir.path().join("other"));
+    std::fs::create_dir_all(other.join(".git")).expect("a directory");
+    std::fs::create_dir_all(renamed.join(".git/objects/ab")).expect("a directory");
+    std::fs::write(renamed.join(".git/objects/ab").join("ab".repeat(19)), "").expect("a file");
+    let mut had = Repository::default();
+    let known = Checkouts::of([other.as_path()].into_iter());
+    assert_eq!(best(&known.instead_of(&gone, &had), &gone), None);
+    had.add_commit(&commit);
+    assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(renamed));
+}
+
+#[test]
+fn of_two_clones_neither_is_the_best_unless_one_has_the_name() {
+    let instead = |dir: &str, why| Instead { dir: dir.into(), why };
+    let dir = tempfile::tempdir().expect("a directory");
+    let gone = &dir.path().join("app");
+    let mut found = vec![instead("/x/a", Why::Remote), instead("/x/b", Why::Remote), instead("/y/app", Why::Named)];
+    assert_eq!(best(&found, gone), None);
+    found.push(instead("/z/app", Why::Remote));
+    assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/z/app")));
+    found.push(instead("/x/c", Why::Commit));
+    assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/x/c")));
+    // It may have been a directory inside of what is called c now.
+    assert_eq!(best(&found, &dir.path().join("x/app")), None);
+}
+
+#[test]
+fn a_fork_is_no_candidate_and_a_directory_of_a_checkout_is_found_in_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (fork, own) = (dir.path().join("fork"), dir.path().join("moved"));
+    for (checkout, url) in [(&fork, "up/x"), (&own, "me/x")] {
+        std::fs::create_dir_all(checkout.join(".git/objects/ab")).expect("a directory");
+        std::fs::write(checkout.join(".git/config"), format!("[remote \"origin\"]\nurl = {url}\n")).expect("a file");
+    }
+    std::fs::create_dir_all(own.join("packages/api")).expect("a directory");
+    std::fs::write(fork.join(".git/objects/ab").join("ab".repeat(19)), "").expect("a file");
+    let mut had = Repository::new(Some("me/x".to_owned()));
+    had.add_commit(&"ab".repeat(20));
+    had.add_root(&"ab".repeat(20));
+    let known = Checkouts::of([fork.as_path(), &own].into_iter());
+    let gone = dir.path().join("old/packages/api");
+    let found = known.instead_of(&gone, &had);
+    assert_eq!(found[0], Instead { dir: own.join("packages/api"), why: Why::Remote });
+    assert!(found.iter().all(|instead| instead.dir != fork), "{found:?}");
+    assert_eq!(best(&found, &gone), Some(own.join("packages/api")));
+    let gone = dir.path().join("old");
+    assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(own));
+}
