@@ -6,8 +6,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::change::apply::step::{NoteMade, Spot, StepContext, StepError, StepState};
-use crate::change::apply::step::{changed, changed_since, failed, in_the_way};
+use crate::change::apply::step::error::{StepError, changed, changed_since, failed, in_the_way};
+use crate::change::apply::step::spot::Spot;
+use crate::change::apply::step::{NoteMade, StepContext, StepState};
 use crate::change::apply::tree;
 use crate::system::stamp::Stamp;
 

@@ -6,9 +6,10 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::change::apply::journal::StepRecord;
-use crate::change::apply::step::{
-    Note, NoteMade, Spot, StepContext, StepError, changed, each_piece, failed, in_the_way, is,
-};
+use crate::change::apply::step::contents::each_piece;
+use crate::change::apply::step::error::{StepError, changed, failed, in_the_way, is};
+use crate::change::apply::step::spot::Spot;
+use crate::change::apply::step::{Note, NoteMade, StepContext};
 use crate::change::apply::tree;
 use crate::change::plan::change::{Contents, Step};
 use crate::system::disk::{At, For};

@@ -7,7 +7,9 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::change::apply::journal::StepRecord;
-use crate::change::apply::step::{Spot, StepContext, StepError, changed_since, failed, in_the_way, is};
+use crate::change::apply::step::StepContext;
+use crate::change::apply::step::error::{StepError, changed_since, failed, in_the_way, is};
+use crate::change::apply::step::spot::Spot;
 use crate::change::apply::tree;
 use crate::system::disk::{At, look_if_present};
 use crate::system::stamp::Stamp;

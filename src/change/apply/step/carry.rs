@@ -1,0 +1,103 @@
+//! Gets a file or a directory to another place or name, across file systems too.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use crate::change::apply::step::StepContext;
+use crate::change::apply::step::error::{StepError, changed, failed, in_the_way, is};
+use crate::change::apply::tree;
+use crate::system::disk::At;
+use crate::system::stamp::Stamp;
+
+impl StepContext<'_> {
+    /// Moves something to where nothing may be, across file systems too.
+    ///
+    /// There it is copied to `partial`, beside its new place, compared and synced; then the original is taken out of
+    /// everybody's sight, to `gone` beside its old place, compared once more, named `rest`, and removed. What is no longer
+    /// as it was stamped when it is out of sight goes back.
+    pub(super) fn move_to_free(
+        &self,
+        from: At<'_>,
+        to: At<'_>,
+        (partial, gone, rest): (&str, &str, &str),
+        (path, stamp): (&Path, Option<&Stamp>),
+        note: &mut dyn FnMut(At<'_>) -> io::Result<()>,
+    ) -> Result<(), StepError> {
+        let disk = self.disk;
+        let fail = failed("cannot move", path);
+        let taken = |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(path) } else { fail(error) };
+        let is_planned = |at| stamp.is_none_or(|stamp| self.is_as(at, stamp));
+        note(from).map_err(&fail)?;
+        match disk.rename_to_free(from, to) {
+            Err(error) if is(&error, &[Errno::XDEV]) => {}
+            // A loss of power has left it both its names.
+            Err(error)
+                if is(&error, &[Errno::EXIST])
+                    && self.identity(from).ok().flatten() == self.identity(to).ok().flatten() =>
+            {
+                return disk.sync(to.0).and_then(|()| disk.unlink(from)).map_err(&fail);
+            }
+            moved => {
+                moved.map_err(taken)?;
+                // A loss of power must not take the only name.
+                disk.sync(to.0).map_err(&fail)?;
+                // An agent that came in between keeps its session.
+                if !is_planned(to) {
+                    let _ = disk.rename_to_free(to, from);
+                    return Err(changed(path));
+                }
+                return Ok(());
+            }
+        }
+        let (partial, gone) = ((to.0, OsStr::new(partial)), (from.0, OsStr::new(gone)));
+        tree::remove(disk, partial).map_err(&fail)?;
+        // A run that was cut off may have come to its copy, but not to the end.
+        if !self.exists(to).map_err(&fail)? || !tree::is_same(disk, from, to).map_err(&fail)? {
+            tree::copy(disk, from, partial).map_err(&fail)?;
+            if !tree::is_same(disk, from, partial).map_err(&fail)? {
+                return Err(changed(path));
+            }
+            note(partial).map_err(&fail)?;
+            disk.rename_to_free(partial, to).map_err(taken)?;
+        }
+        disk.sync(to.0).map_err(&fail)?;
+        disk.rename_to_free(from, gone).map_err(&fail)?;
+        let is_copied = tree::is_same(disk, gone, to).map_err(&fail)?;
+        // What another program has written there in the meantime stays.
+        if !is_copied || !is_planned(gone) {
+            let _ = disk.rename_to_free(gone, from);
+            return Err(changed(path));
+        }
+        // From now on a part of it is useless.
+        let rest = (from.0, OsStr::new(rest));
+        disk.rename_to_free(gone, rest).map_err(&fail)?;
+        disk.sync(from.0).map_err(&fail)?;
+        tree::remove(disk, rest).map_err(&fail)
+    }
+
+    /// Puts each of two files in the place of the other; `false` where the file system cannot, and nothing was done.
+    pub(super) fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<bool> {
+        match self.disk.exchange(one, other) {
+            Err(error) if is(&error, &[Errno::INVAL, Errno::NOSYS, Errno::NOTSUP]) => Ok(false),
+            done => done.map(|()| true),
+        }
+    }
+
+    /// Gives a file a second name: the very file where that is the same file system, else a copy.
+    pub(super) fn link_or_copy(&self, from: At<'_>, to: At<'_>, partial: &str) -> io::Result<()> {
+        match self.disk.link(from, to) {
+            Ok(()) => {}
+            Err(error) if is(&error, &[Errno::XDEV, Errno::PERM, Errno::MLINK, Errno::NOTSUP, Errno::ACCESS]) => {
+                let partial = (to.0, OsStr::new(partial));
+                tree::remove(self.disk, partial)?;
+                tree::copy(self.disk, from, partial)?;
+                self.disk.rename_to_free(partial, to)?;
+            }
+            Err(error) => return Err(error),
+        }
+        self.disk.sync(to.0)
+    }
+}

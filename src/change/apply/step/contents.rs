@@ -1,0 +1,66 @@
+//! What goes into a file, piece by piece: it is never held whole.
+
+use std::io;
+use std::ops::Range;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::change::apply::step::spot::Spot;
+use crate::change::plan::change::Contents;
+use crate::format::edit::Edit;
+use crate::format::text::hex;
+use crate::system::disk::{At, Disk, For};
+use crate::system::fsio::{Buffer, PIECE};
+
+/// Shows what goes into a file, piece by piece; returns the digest of all of it.
+pub(super) fn each_piece(
+    disk: &dyn Disk,
+    contents: &Contents,
+    mut see: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut add = |piece: &[u8]| {
+        digest.update(piece);
+        see(piece)
+    };
+    match contents {
+        Contents::Bytes(bytes) => add(bytes)?,
+        Contents::Joined(parts) => {
+            for part in parts {
+                let spot = Spot::of(disk, part)?;
+                each_piece_of(disk, spot.at(), 0..u64::MAX, &mut add)?;
+            }
+        }
+        Contents::Edited { from, edits } => {
+            let (spot, mut kept) = (Spot::of(disk, from)?, 0);
+            for Edit { at, removed, inserted } in edits {
+                each_piece_of(disk, spot.at(), kept..*at, &mut add)?;
+                add(inserted)?;
+                kept = at + removed;
+            }
+            each_piece_of(disk, spot.at(), kept..u64::MAX, &mut add)?;
+        }
+    }
+    Ok(hex(&digest.finalize()))
+}
+
+/// Shows so much of a file as there is of a range, piece by piece.
+pub(super) fn each_piece_of(
+    disk: &dyn Disk,
+    at: At<'_>,
+    range: Range<u64>,
+    see: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let file = disk.open(at, For::Reading)?;
+    let (mut piece, mut offset) = (Buffer::new(PIECE), range.start);
+    while offset < range.end {
+        let wanted = usize::try_from(range.end - offset).unwrap_or(PIECE).min(PIECE);
+        let count = disk.read_at(&file, &mut piece[..wanted], offset)?;
+        if count == 0 {
+            return Ok(());
+        }
+        see(&piece[..count])?;
+        offset += count as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! What a step will do, as the journal says it before it is done.
+
+use crate::change::apply::journal::StepRecord;
+use crate::change::apply::step::StepContext;
+use crate::change::apply::step::contents::each_piece;
+use crate::change::apply::step::error::{StepError, failed};
+use crate::change::apply::step::spot::Spot;
+use crate::change::plan::change::Step;
+use crate::system::stamp;
+
+/// Returns whether the record of a step is made of the step alone, and so of nothing that may change in the meantime.
+pub(in crate::change::apply) fn is_plain(step: &Step) -> bool {
+    matches!(step, Step::Trash { .. } | Step::MakeDir { .. })
+}
+
+impl StepContext<'_> {
+    /// Says what a step will do, in the journal's form: with the path that its own leads to, so that a link that somebody
+    /// puts there later leads nowhere.
+    pub(in crate::change::apply) fn record(
+        &self,
+        step: &Step,
+        item: usize,
+        number: usize,
+    ) -> Result<StepRecord, StepError> {
+        let (disk, kept) = (self.disk, format!("{item}-{number}"));
+        let path = self.resolve(step.path()).map_err(failed("cannot look at", step.path()))?;
+        Ok(match step {
+            Step::Trash { stamp, .. } => StepRecord::Trash { path, kept, stamp: stamp.clone() },
+            Step::Write { contents, stamp, .. } => {
+                let digest = each_piece(disk, contents, |_| Ok(()));
+                let sha256 = digest.map_err(failed("cannot read what goes into", &path))?;
+                StepRecord::Write { path, kept, stamp: stamp.as_deref().cloned(), sha256 }
+            }
+            Step::MakeDir { .. } => StepRecord::MakeDir { path, kept },
+            Step::Put { from, .. } => {
+                let fail = failed("cannot look at", from);
+                let spot = Spot::of(disk, from).map_err(&fail)?;
+                let stamp = stamp::take_on(disk, spot.at(), from).map_err(&fail)?;
+                StepRecord::Put { path, from: from.clone(), kept, stamp }
+            }
+            Step::Move { from, stamp, .. } => {
+                let from = self.resolve(from).map_err(failed("cannot look at", from))?;
+                let from_times = self.dir_times(&from);
+                StepRecord::Move { path, from, kept, stamp: (**stamp).clone(), from_times }
+            }
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! Where a step works: its directory, held open, and the times of that.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::change::apply::journal::StepRecord;
+use crate::change::apply::step::StepContext;
+use crate::change::apply::step::error::{StepError, failed};
+use crate::system::disk::{self, At, Disk, Handle, Times};
+use crate::system::fsio::Look;
+
+/// Where a step works: its directory is held open, so that it stays the same one.
+pub(super) struct Spot<'p> {
+    pub(super) dir: Handle,
+    /// What the directory was.
+    pub(super) look: Look,
+    pub(super) name: OsString,
+    pub(super) path: &'p Path,
+}
+
+impl<'p> Spot<'p> {
+    pub(super) fn of(disk: &dyn Disk, path: &'p Path) -> io::Result<Self> {
+        let (dir, name) = disk::open_parent(disk, path)?;
+        let look = disk.look_at(&dir)?;
+        Ok(Self { dir, look, name, path })
+    }
+
+    pub(super) fn at(&self) -> At<'_> {
+        (&self.dir, &self.name)
+    }
+
+    pub(super) fn beside<'a>(&'a self, name: &'a str) -> At<'a> {
+        (&self.dir, OsStr::new(name))
+    }
+
+    /// Puts the directory's names on the disk and its own times back: agents order and clean up by them.
+    pub(super) fn settle(&self, disk: &dyn Disk) -> io::Result<()> {
+        disk.sync(&self.dir)?;
+        disk.set_times(self.beside("."), (self.look.accessed, self.look.modified))
+    }
+}
+
+impl StepContext<'_> {
+    /// Returns a path to the same, with no links in its directory.
+    pub(super) fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path.to_owned()) };
+        if let Some(real) = self.resolved.borrow().get(dir) {
+            return Ok(real.join(name));
+        }
+        let real = disk::real_dir(self.disk, dir)?;
+        let path = real.join(name);
+        self.resolved.borrow_mut().insert(dir.to_owned(), real);
+        Ok(path)
+    }
+
+    /// Opens where a step works, along a path in which nothing may have become a link since it was written down.
+    pub(super) fn spot<'p>(&self, path: &'p Path) -> io::Result<Spot<'p>> {
+        if self.has_links {
+            return Spot::of(self.disk, path);
+        }
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::Error::other("it has no directory"));
+        };
+        let dir = self.disk.open_real_dir(dir)?;
+        let look = self.disk.look_at(&dir)?;
+        Ok(Spot { dir, look, name: name.to_owned(), path })
+    }
+
+    /// Returns the same; `None` when there is no such directory.
+    pub(super) fn spot_if_present<'p>(&self, path: &'p Path) -> io::Result<Option<Spot<'p>>> {
+        match self.spot(path) {
+            Ok(spot) => Ok(Some(spot)),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes the directories of a path as far as they have gone away.
+    pub(super) fn make_dirs_of(&self, path: &Path) -> io::Result<()> {
+        let open = |dir: &Path| if self.has_links { self.disk.open_dir(dir) } else { self.disk.open_real_dir(dir) };
+        disk::make_dirs_below(self.disk, path.parent().unwrap_or(path), &open).map(drop)
+    }
+
+    /// Returns the times of the directory that a step changes.
+    pub(in crate::change::apply) fn dir_times(&self, path: &Path) -> Option<Times> {
+        let look = self.spot(path).ok()?.look;
+        Some((look.accessed, look.modified))
+    }
+
+    /// Puts the times of the directories of a step that was not done whole back; `times` are those of its path's.
+    pub(in crate::change::apply) fn restore_dir_times(
+        &self,
+        record: &StepRecord,
+        times: Times,
+    ) -> Result<(), StepError> {
+        if let StepRecord::Move { from, from_times: Some(times), .. } = record {
+            self.restore_times_of_dir(from, *times)?;
+        }
+        self.restore_times_of_dir(record.path(), times)
+    }
+
+    fn restore_times_of_dir(&self, path: &Path, times: Times) -> Result<(), StepError> {
+        let spot = self.spot_if_present(path);
+        // The directory may be gone, and its times with it.
+        let restored = spot.and_then(|spot| spot.map_or(Ok(()), |spot| self.disk.set_times(spot.beside("."), times)));
+        restored.map_err(failed("cannot restore the times of the directory of", path))
+    }
+}
