@@ -1,0 +1,187 @@
+//! Stores content: what is in files, the rows of a session, and last the manifest that names all of it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::Writer;
+use crate::agent::Agent;
+use crate::archive::Manifest;
+use crate::archive::chunks::{digest, each_chunk, pack};
+use crate::archive::manifest::Node;
+use crate::archive::rows::{self, RowsError};
+use crate::archive::store::{BlobFault, manifest_name};
+use crate::archive::write::inventory::InventoryError;
+use crate::archive::write::tree;
+use crate::error::PathError;
+use crate::format::text::hex;
+use crate::session::Located;
+use crate::system::disk::{self, For};
+use crate::system::fsio;
+
+impl Writer<'_> {
+    /// Stores a file, of so many bytes when it was seen.
+    pub(super) fn file(&mut self, path: &Path, size: u64) -> Result<Node, InventoryError> {
+        if !self.reads && fsio::is_readable(path) {
+            self.stored += size;
+            return Ok(Node::File { size, sha256: String::new(), chunks: Vec::new() });
+        }
+        let fail = |error: PathError| match error.kind() {
+            io::ErrorKind::NotFound => InventoryError::Changed,
+            _ => InventoryError::Failed(error.to_string()),
+        };
+        let (mut file, _) = fsio::open_regular(path).map_err(fail)?;
+        let (mut whole, mut size, mut chunks) = (Sha256::new(), 0_u64, Vec::new());
+        each_chunk(&mut file, |chunk| -> Result<(), InventoryError> {
+            whole.update(chunk);
+            size += chunk.len() as u64;
+            chunks.push(self.chunk(chunk)?);
+            Ok(())
+        })?;
+        Ok(Node::File { size, sha256: hex(&whole.finalize()), chunks })
+    }
+
+    /// Stores the rows of a session in a database, all of one moment.
+    pub(super) fn rows(&mut self, place: &Located, agent: &dyn Agent) -> Result<Node, InventoryError> {
+        let of_plan = || self.sizes?.get(&(Arc::clone(&place.path), place.id.clone()));
+        if let Some(size) = of_plan().filter(|_| !self.reads) {
+            self.stored += size;
+            return Ok(Node::Rows { size: *size, sha256: String::new(), chunks: Vec::new() });
+        }
+        let mut chunks = Vec::new();
+        let captured = rows::of(place, agent, &mut |chunk, is_first| {
+            if is_first {
+                chunks.clear();
+            }
+            chunks.push(self.chunk(chunk)?);
+            Ok(())
+        });
+        match captured {
+            Ok((size, sha256)) => Ok(Node::Rows { size, sha256, chunks }),
+            Err(RowsError::Missing) => Err(InventoryError::Changed),
+            Err(RowsError::Refused(error)) => Err(error.into()),
+            Err(RowsError::Unread(error)) => Err(InventoryError::Failed(error.to_string())),
+        }
+    }
+
+    /// Stores a chunk unless it is there and sound; returns its name.
+    fn chunk(&mut self, chunk: &[u8]) -> io::Result<String> {
+        if !self.reads {
+            self.stored += chunk.len() as u64;
+            return Ok(String::new());
+        }
+        let name = digest(chunk);
+        match self.archive.chunk(&name) {
+            Ok(_) => return Ok(name),
+            // What is damaged is replaced: here is the content again.
+            Err(BlobFault::Missing | BlobFault::Damaged(_)) => {}
+        }
+        if self.options.is_dry_run {
+            self.stored += chunk.len() as u64;
+            return Ok(name);
+        }
+        self.write(&self.archive.blob(&name), &pack(chunk)?)?;
+        Ok(name)
+    }
+
+    /// Puts a file in place as a whole.
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let (disk, dir) = (self.disk, path.parent().unwrap_or(path));
+        // Directories that are missing are made with their names on the disk.
+        let handle = disk::make_dirs(disk, dir)?;
+        let (at, temporary) =
+            ((&handle, path.file_name().unwrap_or_default()), (&handle, OsStr::new(".rejoin-new.tmp")));
+        tree::remove(disk, temporary)?;
+        let written = || -> io::Result<()> {
+            let file = disk.open(temporary, For::New)?;
+            disk.add(&file, bytes)?;
+            disk.sync(&file)?;
+            disk.rename(temporary, at)
+        };
+        if let Err(error) = written() {
+            // A full disk is not to stay full because of it.
+            let _ = tree::remove(disk, temporary);
+            return Err(error);
+        }
+        self.unsynced.insert(dir.to_owned());
+        self.stored += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Puts the names of what was written on the disk.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        for dir in std::mem::take(&mut self.unsynced) {
+            self.disk.sync(&self.disk.open_dir(&dir)?)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_manifest(&mut self, manifest: &Manifest) -> Result<(), InventoryError> {
+        let mut bytes = serde_json::to_vec(manifest).map_err(|error| InventoryError::Failed(error.to_string()))?;
+        bytes.push(b'\n');
+        let dir = self.archive.session_dir(manifest.agent, &manifest.id);
+        self.write(&dir.join(manifest_name(manifest.number, &bytes)), &bytes)?;
+        Ok(self.sync()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::earlier::goes_on;
+    use super::*;
+    use crate::archive::Archive;
+    use crate::archive::chunks::CHUNK_BYTES;
+    use crate::archive::write::ArchiveOptions;
+    use proptest::prelude::*;
+
+    /// Bytes that look like any others.
+    fn bytes(seed: u32, count: usize) -> Vec<u8> {
+        let numbers = (0_u32..).map(|n| (n ^ seed).wrapping_mul(2_654_435_761));
+        numbers.flat_map(u32::to_le_bytes).take(count).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn a_file_comes_back_and_what_it_goes_on_from_is_told_from_what_it_does_not(
+            seed in any::<u32>(),
+            size in prop_oneof![0..300_usize, CHUNK_BYTES - 2..CHUNK_BYTES + 3, 2 * CHUNK_BYTES - 2..2 * CHUNK_BYTES + 300],
+            kept in any::<prop::sample::Index>(),
+            flipped in any::<prop::sample::Index>(),
+        ) {
+            let dir = tempfile::tempdir().expect("a directory");
+            let archive = Archive::of(&crate::system::env::tests::fixed(), Some(dir.path()));
+            let disk = disk::System::default();
+            let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: Duration::ZERO };
+            let mut writer = Writer::new(&archive, &disk, options);
+            let path = dir.path().join("file");
+            let mut store = |contents: &[u8]| {
+                fsio::replace(&path, contents).expect("a file");
+                match writer.file(&path, contents.len() as u64).expect("a node") {
+                    Node::File { size, sha256, chunks } => (size, sha256, chunks),
+                    node => panic!("{node:?} is no file"),
+                }
+            };
+            let whole = bytes(seed, size);
+            let (stored, sha256, chunks) = store(&whole);
+            let back: Vec<u8> = chunks.iter().flat_map(|name| archive.chunk(name).expect("a chunk")).collect();
+            prop_assert!(back == whole && stored == size as u64 && sha256 == digest(&whole));
+
+            let mut start = whole[..kept.index(size + 1)].to_vec();
+            let (_, _, older) = store(&start);
+            prop_assert!(goes_on(&older, &chunks, &archive));
+            if !start.is_empty() {
+                let at = flipped.index(start.len());
+                start[at] ^= 1;
+                let (_, _, other) = store(&start);
+                prop_assert!(!goes_on(&other, &chunks, &archive));
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What an earlier state of a session holds: what need not be stored again, and whether a newer one has all of it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::Writer;
+use crate::agent::Agent;
+use crate::archive::manifest::{Node, Role};
+use crate::archive::rows;
+use crate::archive::write::inventory::InventoryEntry;
+use crate::archive::{Archive, Manifest};
+use crate::session::{Copy, Session};
+
+/// How old a file's content must be at least for its size and its time to tell it from any later one.
+const SETTLED: i64 = 2;
+
+/// Files whose content the archive holds, by where they were.
+pub(super) type Known<'k> = HashMap<PathBuf, KnownFile<'k>>;
+
+pub(super) struct KnownFile<'k> {
+    modified: (i64, i64),
+    node: &'k Node,
+}
+
+/// Returns the files of an archived state that cannot have changed since without another time.
+pub(super) fn known_files(manifest: &Manifest) -> Known<'_> {
+    let last = manifest.archived_at.as_second() - SETTLED;
+    let settled = manifest.files().map(|(entry, ..)| entry).filter(|entry| entry.modified.0 < last);
+    settled.map(|it| (manifest.original(it), KnownFile { modified: it.modified, node: &it.node })).collect()
+}
+
+impl Writer<'_> {
+    /// Returns whether a session is nothing but rows, and a state of it has all of them as they are.
+    pub(super) fn has_rows_of(&self, session: &Session, agent: &dyn Agent, state: &Manifest) -> bool {
+        let is_same = |copy: &Copy| {
+            let then = agent.keeper(&copy.place).and_then(|_| state.rows_of(&copy.place.path));
+            then.is_some_and(|then| rows::are_same(&copy.place, agent, then, self.archive))
+        };
+        state.copies.len() == session.copies.len() && session.copies.iter().all(is_same)
+    }
+
+    /// Returns what the archive has of a file, if its size and its time say that it did not change since, and its
+    /// chunks are there.
+    pub(super) fn unchanged<'k>(&self, path: &Path, piece: &InventoryEntry, known: &Known<'k>) -> Option<&'k Node> {
+        let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
+        let Node::File { size, chunks, .. } = node else { return None };
+        let is_there = |name: &String| {
+            let blob = self.archive.blob(name).symlink_metadata();
+            blob.is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+        };
+        (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
+    }
+}
+
+/// Returns whether all that an older state held is in a newer one: each file is the same or goes on where it ended.
+pub(super) fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent: &dyn Agent) -> bool {
+    old.entries.iter().all(|entry| {
+        let Some((size, sha256, chunks)) = entry.node.content() else { return true };
+        let is_state =
+            || entry.path.file_name().and_then(|name| name.to_str()).is_some_and(|name| agent.is_state(name));
+        let newer = || new.file(&old.stores[entry.store].0, &entry.path);
+        if let Node::Rows { .. } = entry.node {
+            return newer().is_some_and(|newer| {
+                newer.1 == sha256 || rows::are_within((sha256, chunks), (newer.1, newer.2), archive)
+            });
+        }
+        size == 0
+            || entry.role == Role::Companion
+            || newer().is_some_and(|(_, digest, newer)| digest == sha256 || goes_on(chunks, newer, archive))
+            || is_state()
+    })
+}
+
+/// Returns whether a file begins with all that an older state of it held, by their chunks.
+pub(super) fn goes_on(old: &[String], new: &[String], archive: &Archive) -> bool {
+    let Some((last, full)) = old.split_last() else { return true };
+    let Some(same_place) = new.get(full.len()).filter(|_| new.starts_with(full)) else { return false };
+    let both = || archive.chunk(last).ok().zip(archive.chunk(same_place).ok());
+    last == same_place || both().is_some_and(|(last, newer)| newer.starts_with(&last))
+}

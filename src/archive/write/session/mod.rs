@@ -1,0 +1,183 @@
+//! Puts one session into an archive: its chunks first, then its manifest.
+
+mod content;
+mod earlier;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::agent::{self, Agent};
+use crate::archive::manifest::{Entry, Node};
+use crate::archive::rows::Sizes;
+use crate::archive::store::Holdings;
+use crate::archive::write::inventory::{Inventory, InventoryError, Kind, look, settled};
+use crate::archive::write::{ArchiveOptions, ArchiveResult, Item, tree};
+use crate::archive::{Archive, Manifest, Snapshot};
+use crate::format::path_text::PathText;
+use crate::session::{Belongings, Located, Problem, Session};
+use crate::system::disk::{self, Disk};
+use crate::system::env::Env;
+use earlier::{Known, is_within, known_files};
+
+pub(super) struct Writer<'a> {
+    archive: &'a Archive,
+    disk: &'a dyn Disk,
+    options: ArchiveOptions,
+    /// What was written for the session at hand, or would be.
+    stored: u64,
+    /// Directories with new entries that are not synced yet.
+    unsynced: BTreeSet<PathBuf>,
+    /// Whether contents are read: always, but not to plan a session that the archive has nothing of.
+    reads: bool,
+    /// What is known of the rows of those.
+    sizes: Option<&'a Sizes>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(archive: &'a Archive, disk: &'a dyn Disk, options: ArchiveOptions) -> Self {
+        Self { archive, disk, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
+    }
+
+    /// Takes what is known of the rows of sessions that are planned, so that they are not read again.
+    pub(super) fn with_sizes(self, sizes: &'a Sizes) -> Self {
+        Self { sizes: Some(sizes), ..self }
+    }
+
+    /// Puts a session into the archive, or plans that; `find` finds what belongs to a copy. Returns what became of it, and
+    /// what else went wrong.
+    pub(super) fn item<'s>(
+        &mut self,
+        session: &'s Session,
+        env: &Env,
+        find: &(impl Fn(&Located) -> Result<Belongings, String> + ?Sized),
+    ) -> (Item<'s>, Vec<String>) {
+        self.stored = 0;
+        let known = self.archive.snapshots(session.agent, &session.id);
+        let warning = |at: &Problem| format!("cannot read {}: {}", at.path.display(), at.reason);
+        let warnings = known.problems.iter().map(warning).collect();
+        let before = known.newest(session.agent, &session.id);
+        let mut item = Item {
+            session,
+            done: ArchiveResult::Unchanged,
+            number: before.map(|snapshot| snapshot.manifest.number),
+            files: 0,
+            size_bytes: 0,
+            stored_bytes: 0,
+        };
+        match self.capture(session, before, env, find) {
+            Ok((manifest, is_new)) => {
+                item.number = Some(manifest.number);
+                item.files = manifest.files().count();
+                item.size_bytes = manifest.size_bytes();
+                if is_new {
+                    item.done = ArchiveResult::Archived;
+                }
+                self.remove_held(session, &manifest, &known);
+            }
+            Err(InventoryError::Refused(why)) => item.done = ArchiveResult::Refused(why),
+            Err(InventoryError::Failed(why)) => item.done = ArchiveResult::Failed(why),
+            Err(InventoryError::Changed) => {
+                item.done = ArchiveResult::Failed("it kept changing while it was copied; try again later".to_owned());
+            }
+        }
+        item.stored_bytes = self.stored;
+        (item, warnings)
+    }
+
+    /// Removes the manifests of older states if the newest state holds everything that they hold.
+    fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
+        let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.options.is_dry_run) else { return };
+        let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
+        for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
+            // All that it held is in the newer one, so it is no loss if this fails.
+            let _ = disk::open_parent(self.disk, &snapshot.path)
+                .and_then(|(dir, name)| tree::remove(self.disk, (&dir, &name)));
+        }
+    }
+
+    /// Copies a session until it is the same before and after; returns its manifest, and whether that is a new one.
+    fn capture(
+        &mut self,
+        session: &Session,
+        before: Option<&Snapshot>,
+        env: &Env,
+        find: &(impl Fn(&Located) -> Result<Belongings, String> + ?Sized),
+    ) -> Result<(Manifest, bool), InventoryError> {
+        let agent =
+            agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
+        let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.now);
+        let previous = before.map(|snapshot| &snapshot.manifest);
+        if let Some(previous) = previous.filter(|previous| self.has_rows_of(session, agent, previous)) {
+            return Ok((previous.clone(), false));
+        }
+        let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
+        if self.options.is_dry_run {
+            self.reads = previous.is_some();
+            let planned =
+                look(session, agent, find).and_then(|seen| self.copy(session, agent, (&seen, &known), &mut manifest));
+            if matches!(planned, Err(InventoryError::Changed)) {
+                // What was listed before all of them may have gone since.
+                self.stored = 0;
+                let seen = look(session, agent, |place| agent.belongings(place))?;
+                self.copy(session, agent, (&seen, &known), &mut manifest)?;
+            } else {
+                planned?;
+            }
+        } else {
+            settled(|| look(session, agent, find), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
+        }
+        if let Some(previous) = previous {
+            if manifest.is_same(previous) {
+                return Ok((previous.clone(), false));
+            }
+            manifest.number = previous.number + 1;
+        }
+        if self.options.is_dry_run {
+            return Ok((manifest, true));
+        }
+        let mut copy = session.copy().clone();
+        // What cannot be counted is archived all the same.
+        if agent.count(&mut copy).is_ok() {
+            manifest.facts.count(&copy);
+        }
+        self.sync()?;
+        self.write_manifest(&manifest)?;
+        Ok((manifest, true))
+    }
+
+    /// Copies what was seen, but for files that are in the archive as they are.
+    fn copy(
+        &mut self,
+        session: &Session,
+        agent: &dyn Agent,
+        (seen, known): (&Inventory, &Known<'_>),
+        manifest: &mut Manifest,
+    ) -> Result<(), InventoryError> {
+        manifest.stores = seen.stores.iter().cloned().map(PathText).collect();
+        manifest.copies.clone_from(&seen.copies);
+        manifest.entries.clear();
+        for piece in &seen.pieces {
+            let node = match &piece.kind {
+                Kind::Dir => Node::Dir,
+                Kind::Link(target) => Node::Link { target: target.clone() },
+                Kind::Rows(at) => self.rows(&session.copies[*at].place, agent)?,
+                Kind::File => {
+                    let path = seen.stores[piece.store].join(&piece.path);
+                    match self.unchanged(&path, piece, known) {
+                        Some(node) => node.clone(),
+                        None => self.file(&path, piece.state.size)?,
+                    }
+                }
+            };
+            manifest.add(Entry {
+                store: piece.store,
+                path: piece.path.clone(),
+                role: piece.role,
+                node,
+                mode: piece.state.mode & 0o7777,
+                modified: piece.state.modified,
+            });
+        }
+        Ok(())
+    }
+}
