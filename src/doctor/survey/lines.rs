@@ -98,9 +98,9 @@ impl Seen {
         })
     }
 
-    /// Takes out what was seen of a transcript, if it was looked at.
-    pub(super) fn take(&self, path: &Path) -> Option<Lines> {
-        self.0.lock().ok()?.remove(path.as_os_str())
+    /// Hands over what was seen of every transcript that was looked at.
+    pub(super) fn all(self) -> HashMap<OsString, Lines> {
+        self.0.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default()
     }
 }
 
@@ -300,11 +300,12 @@ mod tests {
         env.foreign_home = true;
         let seen = Seen::default();
         let scan = scan::locate(&env, &[]).inspected(seen.inspector()).read_all(&env, scan::Wanted::GLANCE);
+        let mut seen = seen.all();
         let mut agents = BTreeSet::new();
         for session in &scan.sessions {
             let agent = by_kind(session.agent).expect("an agent");
             let Some(path) = agent.transcript(&session.copy().place) else { continue };
-            let Some(lines) = seen.take(&path) else { continue };
+            let Some(lines) = seen.remove(path.as_os_str()) else { continue };
             let is_subagent = session.copy().kind == SessionKind::Subagent;
             assert_eq!(lines, look(&path, agent, is_subagent, false).expect("lines"), "{}", path.display());
             agents.insert(session.agent);

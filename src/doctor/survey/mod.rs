@@ -4,22 +4,19 @@
 mod copies;
 mod gone;
 mod lines;
+mod strays;
 pub(crate) mod sweeps;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::agent::upkeep::{
-    CwdRecord, Retention, Stray, StrayKind, is_own_temporary, modified_at, temporary, temporary_in,
-};
-use crate::agent::{self, Found, Inspector};
+use crate::agent::upkeep::{CwdRecord, Retention, Stray, StrayKind, modified_at};
+use crate::agent::{self, Inspector};
 use crate::doctor::code::Code;
-use crate::error::PathError;
 use crate::scan::{self, Scan};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
@@ -30,6 +27,7 @@ use crate::system::watch::Watcher;
 pub(crate) use copies::CopyFacts;
 pub(crate) use gone::Gone;
 pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};
+use strays::ExistingDirs;
 
 /// What the survey collects.
 #[derive(Clone, Debug)]
@@ -120,22 +118,11 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
         survey.copies = copies::look(&survey.scan);
     }
     if wants_lines {
-        survey.look_at_lines(wanted.deep, &seen, watcher);
+        survey.look_at_lines(wanted.deep, seen, watcher);
     }
-    if wanted.has(&[Code::MissingDirectory]) {
-        survey.gone = gone::look(&survey.scan, env);
-    }
-    if wanted.has(&[Code::SlugCollision]) {
-        survey.resolve_shared();
-    }
-    if wanted.has(&[Code::OrphanBelongings, Code::LeftoverTemp]) {
-        survey.look_for_strays(env);
-    }
+    survey.look_around(wanted, env);
     if wanted.has(&[Code::ExpiresSoon]) {
         survey.look_at_retentions(env);
-    }
-    if wanted.has(&[Code::StaleCwdRecord]) {
-        survey.look_for_cwd_records();
     }
     survey.scan.problems.sort();
     survey.scan.problems.dedup();
@@ -167,20 +154,46 @@ impl Survey {
         self.scan.sessions.iter_mut().for_each(Session::assess);
     }
 
-    fn look_at_lines(&mut self, deep: bool, seen: &lines::Seen, watcher: &Watcher) {
+    /// Looks at what lies around the sessions. Some of that takes one thread, so all of it is done at once.
+    fn look_around(&mut self, wanted: &Wanted, env: &Env) {
+        let survey: &Self = self;
+        let (scan, stores) = (&survey.scan, &survey.stores);
+        let existing = &ExistingDirs::of(scan);
+        let gone = || wanted.has(&[Code::MissingDirectory]).then(|| gone::look(scan, env));
+        let strays = || {
+            let is_wanted = wanted.has(&[Code::OrphanBelongings, Code::LeftoverTemp]);
+            is_wanted.then(|| strays::strays(scan, stores, existing, env))
+        };
+        let records = || wanted.has(&[Code::StaleCwdRecord]).then(|| strays::cwd_records(stores, existing));
+        let resolved = || wanted.has(&[Code::SlugCollision]).then(|| survey.resolve_shared());
+        let (gone, (strays, (records, resolved))) =
+            rayon::join(gone, || rayon::join(strays, || rayon::join(records, resolved)));
+        (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
+        let mut problems;
+        (self.strays, problems) = strays.unwrap_or_default();
+        self.scan.problems.append(&mut problems);
+        (self.cwd_records, problems) = records.unwrap_or_default();
+        self.scan.problems.append(&mut problems);
+        let temporary = self.strays.iter().filter(|stray| stray.kind == StrayKind::Temporary);
+        self.held = process::held(&temporary.map(|stray| stray.path.as_path()).collect::<Vec<_>>());
+    }
+
+    fn look_at_lines(&mut self, deep: bool, seen: lines::Seen, watcher: &Watcher) {
+        let seen = seen.all();
         watcher.turn_to("Reading lines");
         watcher.begin(self.scan.sessions.len());
         let look = |(at, session): (usize, &Session)| {
             let agent = agent::by_kind(session.agent)?;
             let path = agent.transcript(&session.copy().place).filter(|path| lines::is_line_wise(path))?;
             let is_subagent = session.copy().kind == SessionKind::Subagent;
-            let lines = seen.take(&path).map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
-            Some((at, path, lines))
+            let seen = seen.get(path.as_os_str()).cloned();
+            let lines = seen.map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
+            Some((at, lines.map_err(|error| Problem { reason: error.reason(), path })))
         };
         let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
-        let looked: Vec<(usize, PathBuf, Result<Lines, PathError>)> =
+        let looked: Vec<(usize, Result<Lines, Problem>)> =
             sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
-        for (at, path, lines) in looked {
+        for (at, lines) in looked {
             match lines {
                 Ok(lines) => {
                     self.read_at_both_ends += usize::from(!lines.is_whole);
@@ -188,20 +201,19 @@ impl Survey {
                         self.lines.insert(at, lines);
                     }
                 }
-                Err(error) => self.scan.problems.push(Problem { reason: error.reason(), path }),
+                Err(problem) => self.scan.problems.push(problem),
             }
         }
     }
 
     /// Resolves the directories of projects that hold sessions of several: a link and its target are one.
-    fn resolve_shared(&mut self) {
+    fn resolve_shared(&self) -> BTreeMap<PathBuf, PathBuf> {
         let mut by_project: BTreeMap<_, BTreeSet<&Path>> = BTreeMap::new();
         for (project, dir) in self.project_dirs() {
             by_project.entry(project).or_default().insert(dir);
         }
         let shared = by_project.into_values().filter(|dirs| dirs.len() > 1).flatten();
-        let resolve = |dir: &Path| (dir.to_owned(), dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
-        self.resolved = shared.map(resolve).collect();
+        shared.map(|dir| (dir.to_owned(), dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))).collect()
     }
 
     /// Returns the launch directories of the sessions that are filed under them, each once and with the project that they are
@@ -218,32 +230,6 @@ impl Survey {
         dirs.into_iter().map(|(agent, root, project, dir)| ((agent, Path::new(root), project), Path::new(dir)))
     }
 
-    fn look_for_strays(&mut self, env: &Env) {
-        for store in &self.stores {
-            let Some(agent) = agent::by_kind(store.agent) else { continue };
-            let mut found = agent.strays(store, env);
-            self.strays.append(&mut found.strays);
-            self.scan.problems.append(&mut found.problems);
-        }
-        let copies = self.scan.sessions.iter().flat_map(|session| &session.copies);
-        let temporary = copies.flat_map(|copy| {
-            copy.temporary.iter().map(|path| Stray {
-                session_id: Some(copy.place.id.clone()),
-                ..temporary(copy.place.agent(), path.clone())
-            })
-        });
-        self.strays.extend(temporary);
-        self.strays.extend(self.own_temporaries(env));
-        self.strays.sort_by(|a, b| a.path.cmp(&b.path));
-        let files: Vec<&Path> = self
-            .strays
-            .iter()
-            .filter(|stray| stray.kind == StrayKind::Temporary)
-            .map(|stray| stray.path.as_path())
-            .collect();
-        self.held = process::held(&files);
-    }
-
     fn look_at_retentions(&mut self, env: &Env) {
         for store in &self.stores {
             let retention = agent::by_kind(store.agent).and_then(|agent| agent.retention(store, env));
@@ -258,51 +244,5 @@ impl Survey {
                 copy.modified_at = modified_at(&copy.place.path);
             }
         }
-    }
-
-    /// Finds what a killed `save` or `hook` left in directories that are no store: those of projects and of apps.
-    fn own_temporaries(&self, env: &Env) -> Vec<Stray> {
-        // Other checks report directories that cannot be read.
-        let mut found = Found::default();
-        let mut strays = Vec::new();
-        let mut look = |agent, dirs: &[PathBuf], found: &mut Found| {
-            strays.extend(found.in_each(dirs, &|dir, found| temporary_in(dir, agent, found, is_own_temporary)));
-        };
-        for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {
-            let dirs: Vec<PathBuf> = self.existing_dirs(agent).iter().map(|dir| kept.dir_in(dir)).collect();
-            look(agent, &dirs, &mut found);
-        }
-        for writer in agent::pointer_writers() {
-            let known = self.existing_dirs(writer.kind().session_owner());
-            let dirs = writer.dirs(env, &mut known.iter().map(PathBuf::as_path), &mut found);
-            look(writer.kind(), &dirs, &mut found);
-        }
-        strays
-    }
-
-    /// Returns the directories that an agent's sessions are launched in and that exist.
-    fn existing_dirs(&self, agent: AgentKind) -> Vec<PathBuf> {
-        let sessions = self.scan.sessions.iter();
-        let exists = |session: &&Session| session.agent == agent && session.launch_dir_exists == Some(true);
-        let dirs: HashSet<&OsStr> =
-            sessions.filter(exists).filter_map(|session| session.launch_dir().map(Path::as_os_str)).collect();
-        dirs.into_iter().map(PathBuf::from).collect()
-    }
-
-    fn look_for_cwd_records(&mut self) {
-        let mut found = Found::default();
-        let mut records: Vec<CwdRecord> = Vec::new();
-        for (agent, kept) in agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.cwd_records()?))) {
-            let existing = self.existing_dirs(agent);
-            records.extend(found.in_each(&existing, &|dir, found| kept.in_project(dir, found)));
-            let stores = self.stores.iter().filter(|store| store.agent == agent);
-            records.extend(stores.flat_map(|store| kept.in_store(&store.root, &mut found)));
-        }
-        records.sort_by(|a, b| a.path.cmp(&b.path));
-        records.dedup();
-        let exists = |record: &CwdRecord| record.dir.as_deref().is_some_and(Path::is_dir);
-        self.cwd_records =
-            records.into_iter().map(|record| (exists(&record), record)).map(|(is, it)| (it, is)).collect();
-        self.scan.problems.append(&mut found.problems);
     }
 }
