@@ -5,16 +5,19 @@
 pub(crate) mod records;
 
 pub(super) mod about;
+mod belongings;
 mod ends;
+mod live;
+mod places;
 mod relocation;
 pub(crate) mod slug;
+mod start;
 mod title;
 mod trailer;
 mod upkeep;
 mod usage;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsString;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,11 +27,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use jiff::Timestamp;
 
 use super::upkeep::{CwdRecords, Link, Retention, Strays};
-use super::{
-    Agent, Beginnings, Command, FindBelongings, Found, Interest, LiveRecord, ReadContext, Said, StoreNotes,
-    as_last_argument, is_there, last_activity,
-};
-use crate::agent::command::{Plan, Request};
+use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, last_activity};
 use crate::agent::relocation::{Act, DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
@@ -36,115 +35,30 @@ use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages, too_lo
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Belongings, Copy, Evidence, Health, Liveness, Located, Message, SessionKind, Store};
+use crate::session::{Belongings, Copy, Evidence, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::names;
-use crate::system::process::{self, Presence, StartTime};
-use records::{Record, Registration};
+use live::each_registration;
+pub(super) use live::liveness;
+pub(crate) use places::is_session_id;
+use records::Record;
 use slug::is_slug_of;
-
-/// A registration is a few hundred bytes.
-const MAX_REGISTRATION: u64 = 64 * 1024;
+pub(super) use start::anew;
 
 /// The agent.
 pub(super) struct Claude;
 
-/// What a client started from inside another one must not inherit: with them it keeps no transcript,
-/// or takes itself for the other session (measured on 2.1.330).
-const NESTED: &[&str] = &[
-    "CLAUDECODE",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_ENV_FILE",
-    "CLAUDE_PID",
-    "CLAUDE_PROJECT_DIR",
-];
-
 impl Agent for Claude {
     fn stores(&self, env: &Env) -> Vec<Store> {
-        let default = env.home.join(".claude");
-        let chosen = env.agent_variable("CLAUDE_CONFIG_DIR").map(|dir| env.absolute(Path::new(dir)));
-        let mut roots: Vec<PathBuf> = chosen.iter().cloned().collect();
-        if !roots.contains(&default) {
-            roots.push(default.clone());
-        }
-        // One person may keep a root for each account, named after the default one.
-        let siblings = Found::default().entries(&env.home);
-        let mut others: Vec<PathBuf> = siblings
-            .into_iter()
-            .filter(|(entry, kind)| kind.is_dir() && entry.file_name().as_encoded_bytes().starts_with(b".claude-"))
-            .map(|(entry, _)| entry.path())
-            .filter(|root| root.join("projects").is_dir() && !roots.contains(root))
-            .collect();
-        others.sort();
-        roots.append(&mut others);
-        roots
-            .into_iter()
-            .map(|root| {
-                let is_default = root == *chosen.as_ref().unwrap_or(&default);
-                let mut store = Store { is_default, ..Store::usual(AgentKind::Claude, root) };
-                // The variable moves the client's global file too, even when it names the default place.
-                if store.root == default && chosen.as_ref() != Some(&default) {
-                    store.unset = vec!["CLAUDE_CONFIG_DIR"];
-                } else {
-                    store.set.insert("CLAUDE_CONFIG_DIR", OsString::from(&store.root));
-                }
-                store
-            })
-            .collect()
+        places::stores(env)
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
-        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let mut side_dirs: HashSet<String> = HashSet::new();
-            let mut files = Vec::new();
-            for (entry, kind) in found.entries(dir) {
-                let Ok(name) = entry.file_name().into_string() else { continue };
-                if kind.is_dir() {
-                    side_dirs.insert(name);
-                } else if let Some(stem) = name.strip_suffix(".jsonl") {
-                    files.push((stem.to_owned(), entry.path(), kind.is_file()));
-                }
-            }
-            for (stem, path, is_file) in files {
-                let is_subagent = stem.starts_with("agent-");
-                if !is_subagent && !is_session_id(&stem) {
-                    continue;
-                }
-                if !is_file {
-                    found.problem(&path, "it is not a regular file");
-                    continue;
-                }
-                let side_dir = (!is_subagent && side_dirs.contains(&stem)).then(|| dir.join(&stem));
-                found.places.push(Located {
-                    project: Some(Arc::clone(project)),
-                    side_dir,
-                    is_subagent,
-                    ..Located::new(store, stem, path)
-                });
-            }
-            for parent in side_dirs.into_iter().filter(|name| is_session_id(name)) {
-                locate_subagents(store, project, &dir.join(&parent).join("subagents"), &parent, found);
-            }
-        })
+        places::locate(store)
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        if !is_session_id(id) {
-            return Found::default();
-        }
-        Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let path = dir.join(format!("{id}.jsonl"));
-            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-                let side_dir = Some(dir.join(id)).filter(|side_dir| side_dir.is_dir());
-                found.places.push(Located {
-                    project: Some(Arc::clone(project)),
-                    side_dir,
-                    ..Located::new(store, id, path)
-                });
-            }
-        })
+        places::locate_id(store, id)
     }
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
@@ -233,21 +147,11 @@ impl Agent for Claude {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        let root = &place.store.root;
-        let find = |dir: &str, name: &str| Some(root.join(dir).join(name)).filter(|path| is_there(path));
-        Ok(belongings(place, find, &Beginnings::of(&root.join("todos"))))
+        Ok(belongings::of(place))
     }
 
     fn belongings_in(&self, roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
-        // A look for each session in each directory costs more than a listing of each.
-        let list = |root: &Path| -> HashMap<&str, Beginnings> {
-            OF_SESSION.iter().chain(&["debug", "todos"]).map(|dir| (*dir, Beginnings::of(&root.join(dir)))).collect()
-        };
-        let listed: BTreeMap<PathBuf, _> = roots.iter().map(|root| ((*root).to_owned(), list(root))).collect();
-        Box::new(move |place| {
-            let Some(listed) = listed.get(&place.store.root) else { return self.belongings(place) };
-            Ok(belongings(place, |dir, name| listed[dir].named(name), &listed["todos"]))
-        })
+        belongings::finder(roots)
     }
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
@@ -328,19 +232,7 @@ impl Agent for Claude {
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
-        match copy.kind {
-            SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
-            SessionKind::Empty => {
-                return Err("it has neither a prompt nor a reply, so Claude Code does not find it".to_owned());
-            }
-            _ => {}
-        }
-        if !is_session_id(&copy.place.id) {
-            return Err("its id is not a UUID".to_owned());
-        }
-        let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };
-        let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
-        Ok(Command { argv, last: as_last_argument(prompt), unset: NESTED.to_vec(), then_type: None })
+        start::command(copy, prompt)
     }
 
     fn cwd_records(&self) -> Option<&'static dyn CwdRecords> {
@@ -360,73 +252,11 @@ impl Agent for Claude {
     }
 }
 
-/// Where the client keeps files named after the session alone (2.1.330). Older clients also have `todos` and `debug`.
-const OF_SESSION: [&str; 5] = ["file-history", "session-env", "tasks", "uploads", "image-cache"];
-
-/// Puts together what belongs to a session; `find` finds what has a name in a directory of the store.
-fn belongings(place: &Located, find: impl Fn(&'static str, &str) -> Option<PathBuf>, todos: &Beginnings) -> Belongings {
-    let mut own = vec![place.path.to_path_buf()];
-    own.extend(place.side_dir.clone());
-    if place.is_subagent {
-        // What the client notes of a sub-agent lies beside its transcript.
-        own.push(place.path.with_extension("meta.json"));
-    }
-    own.retain(|path| **path == *place.path || is_there(path));
-    if place.is_subagent {
-        return Belongings { own, shared: Vec::new() };
-    }
-    let id = &place.id;
-    let of_session = OF_SESSION.iter().filter_map(|dir| find(dir, id)).chain(find("debug", &format!("{id}.txt")));
-    Belongings { own, shared: of_session.chain(todos.with(&format!("{id}-"))).collect() }
-}
-
-/// Returns the plan of a new session in a directory, in the store that the client itself would take.
-pub(super) fn anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
-    let mut set = BTreeMap::new();
-    if env.foreign_home {
-        set.insert("HOME", env.home.clone().into_os_string());
-    }
-    let mut argv = vec!["claude".to_owned()];
-    argv.extend(request.prompt.is_some().then(|| "-p".to_owned()));
-    argv.extend(request.args.iter().cloned());
-    argv.extend(as_last_argument(request.prompt.as_deref()));
-    Plan { argv, dir: Some(dir), unset: NESTED.to_vec(), set, then_type: None, has_prompt: request.prompt.is_some() }
-}
-
-fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: &str, found: &mut Found) {
-    for (entry, kind) in found.entries(dir) {
-        let path = entry.path();
-        if kind.is_dir() {
-            locate_subagents(store, project, &path, parent, found);
-            continue;
-        }
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let Some(stem) = name.strip_suffix(".jsonl").filter(|stem| stem.starts_with("agent-")) else { continue };
-        if kind.is_file() {
-            found.places.push(Located {
-                project: Some(Arc::clone(project)),
-                parent_id: Some(parent.to_owned()),
-                is_subagent: true,
-                ..Located::new(store, stem, path)
-            });
-        }
-    }
-}
-
 /// Puts a line in words; one that is no record says nothing.
 fn messages(line: &[u8], shows_sidechains: bool) -> Vec<Message> {
     let record =
         serde_json::from_slice(line).ok().filter(|record: &Record<'_>| shows_sidechains || !record.is_sidechain.0);
     record.map(|record| record.messages()).unwrap_or_default()
-}
-
-/// Returns whether a file's stem is a session id: a UUID with hyphens, in either case.
-pub(crate) fn is_session_id(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
 }
 
 fn is_exec(entrypoint: &str) -> bool {
@@ -451,32 +281,4 @@ fn decide_launch_dir(copy: &mut Copy, relocated: Option<&Path>) {
         copy.launch_dir.is_some() && !copy.is_filed_right && copy.kind != SessionKind::Subagent,
         Health::MisfiledSession,
     );
-}
-
-/// Shows each registration of a client: its file, the session that it is in, and its process.
-fn each_registration(store: &Store, found: &mut Found, mut see: impl FnMut(PathBuf, Option<String>, LiveRecord)) {
-    found.each_json(&store.root.join("sessions"), MAX_REGISTRATION, |path, bytes| {
-        // A client may be writing it just now; then it says nothing.
-        let Ok(registration) = serde_json::from_slice::<Registration<'_>>(bytes) else { return };
-        let started = registration.proc_start.get().and_then(StartTime::parse);
-        let id = registration.session_id.filled().map(str::to_owned);
-        see(path, id, LiveRecord { pid: registration.pid, started });
-    });
-}
-
-/// Judges the processes that registered themselves as users of one session.
-pub(super) fn liveness(records: &[LiveRecord]) -> Liveness {
-    let mut liveness = Liveness::Idle;
-    for record in records {
-        match process::presence(record.pid, record.started) {
-            Presence::Running => return Liveness::Live { pid: record.pid },
-            Presence::Ended => {}
-            Presence::Unknown => {
-                liveness = Liveness::Maybe {
-                    why: format!("process {} registered itself and may still be running", record.pid),
-                };
-            }
-        }
-    }
-    liveness
 }

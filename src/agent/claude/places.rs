@@ -1,0 +1,128 @@
+//! Where transcripts lie: a directory for each project in the client's own, and sub-agents beside or below their session.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use foldhash::{HashSet, HashSetExt as _};
+
+use crate::agent::Found;
+use crate::session::{AgentKind, Located, Store};
+use crate::system::env::Env;
+
+/// Returns the client's own directory, and those that one person may keep beside it.
+pub(super) fn stores(env: &Env) -> Vec<Store> {
+    let default = env.home.join(".claude");
+    let chosen = env.agent_variable("CLAUDE_CONFIG_DIR").map(|dir| env.absolute(Path::new(dir)));
+    let mut roots: Vec<PathBuf> = chosen.iter().cloned().collect();
+    if !roots.contains(&default) {
+        roots.push(default.clone());
+    }
+    // One person may keep a root for each account, named after the default one.
+    let siblings = Found::default().entries(&env.home);
+    let mut others: Vec<PathBuf> = siblings
+        .into_iter()
+        .filter(|(entry, kind)| kind.is_dir() && entry.file_name().as_encoded_bytes().starts_with(b".claude-"))
+        .map(|(entry, _)| entry.path())
+        .filter(|root| root.join("projects").is_dir() && !roots.contains(root))
+        .collect();
+    others.sort();
+    roots.append(&mut others);
+    roots
+        .into_iter()
+        .map(|root| {
+            let is_default = root == *chosen.as_ref().unwrap_or(&default);
+            let mut store = Store { is_default, ..Store::usual(AgentKind::Claude, root) };
+            // The variable moves the client's global file too, even when it names the default place.
+            if store.root == default && chosen.as_ref() != Some(&default) {
+                store.unset = vec!["CLAUDE_CONFIG_DIR"];
+            } else {
+                store.set.insert("CLAUDE_CONFIG_DIR", OsString::from(&store.root));
+            }
+            store
+        })
+        .collect()
+}
+
+/// Finds every transcript in a store.
+pub(super) fn locate(store: &Arc<Store>) -> Found {
+    Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+        let mut side_dirs: HashSet<String> = HashSet::new();
+        let mut files = Vec::new();
+        for (entry, kind) in found.entries(dir) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if kind.is_dir() {
+                side_dirs.insert(name);
+            } else if let Some(stem) = name.strip_suffix(".jsonl") {
+                files.push((stem.to_owned(), entry.path(), kind.is_file()));
+            }
+        }
+        for (stem, path, is_file) in files {
+            let is_subagent = stem.starts_with("agent-");
+            if !is_subagent && !is_session_id(&stem) {
+                continue;
+            }
+            if !is_file {
+                found.problem(&path, "it is not a regular file");
+                continue;
+            }
+            let side_dir = (!is_subagent && side_dirs.contains(&stem)).then(|| dir.join(&stem));
+            found.places.push(Located {
+                project: Some(Arc::clone(project)),
+                side_dir,
+                is_subagent,
+                ..Located::new(store, stem, path)
+            });
+        }
+        for parent in side_dirs.into_iter().filter(|name| is_session_id(name)) {
+            locate_subagents(store, project, &dir.join(&parent).join("subagents"), &parent, found);
+        }
+    })
+}
+
+/// Finds the transcripts of one session.
+pub(super) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
+    if !is_session_id(id) {
+        return Found::default();
+    }
+    Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+        let path = dir.join(format!("{id}.jsonl"));
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            let side_dir = Some(dir.join(id)).filter(|side_dir| side_dir.is_dir());
+            found.places.push(Located {
+                project: Some(Arc::clone(project)),
+                side_dir,
+                ..Located::new(store, id, path)
+            });
+        }
+    })
+}
+
+fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: &str, found: &mut Found) {
+    for (entry, kind) in found.entries(dir) {
+        let path = entry.path();
+        if kind.is_dir() {
+            locate_subagents(store, project, &path, parent, found);
+            continue;
+        }
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Some(stem) = name.strip_suffix(".jsonl").filter(|stem| stem.starts_with("agent-")) else { continue };
+        if kind.is_file() {
+            found.places.push(Located {
+                project: Some(Arc::clone(project)),
+                parent_id: Some(parent.to_owned()),
+                is_subagent: true,
+                ..Located::new(store, stem, path)
+            });
+        }
+    }
+}
+
+/// Returns whether a file's stem is a session id: a UUID with hyphens, in either case.
+pub(crate) fn is_session_id(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}

@@ -1,0 +1,52 @@
+//! How the client is started: with a session to go on with, or anew.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::places::is_session_id;
+use crate::agent::command::{Plan, Request};
+use crate::agent::{Command, as_last_argument};
+use crate::session::{Copy, SessionKind};
+use crate::system::env::Env;
+
+/// What a client started from inside another one must not inherit: with them it keeps no transcript,
+/// or takes itself for the other session (measured on 2.1.330).
+const NESTED: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// Returns the command that goes on with a session, or says why there is none.
+pub(super) fn command(copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+    match copy.kind {
+        SessionKind::Subagent => return Err("it is a sub-agent's session; resume its parent session".to_owned()),
+        SessionKind::Empty => {
+            return Err("it has neither a prompt nor a reply, so Claude Code does not find it".to_owned());
+        }
+        _ => {}
+    }
+    if !is_session_id(&copy.place.id) {
+        return Err("its id is not a UUID".to_owned());
+    }
+    let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };
+    let argv = words.iter().copied().chain([copy.place.id.as_str()]).map(str::to_owned).collect();
+    Ok(Command { argv, last: as_last_argument(prompt), unset: NESTED.to_vec(), then_type: None })
+}
+
+/// Returns the plan of a new session in a directory, in the store that the client itself would take.
+pub(in crate::agent) fn anew(dir: PathBuf, request: &Request, env: &Env) -> Plan {
+    let mut set = BTreeMap::new();
+    if env.foreign_home {
+        set.insert("HOME", env.home.clone().into_os_string());
+    }
+    let mut argv = vec!["claude".to_owned()];
+    argv.extend(request.prompt.is_some().then(|| "-p".to_owned()));
+    argv.extend(request.args.iter().cloned());
+    argv.extend(as_last_argument(request.prompt.as_deref()));
+    Plan { argv, dir: Some(dir), unset: NESTED.to_vec(), set, then_type: None, has_prompt: request.prompt.is_some() }
+}
