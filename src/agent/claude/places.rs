@@ -50,28 +50,36 @@ pub(super) fn locate(store: &Arc<Store>) -> Found {
         let mut side_dirs: HashSet<String> = HashSet::new();
         let mut files = Vec::new();
         for (entry, kind) in found.entries(dir) {
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(mut name) = entry.file_name().into_string() else { continue };
             if kind.is_dir() {
                 side_dirs.insert(name);
-            } else if let Some(stem) = name.strip_suffix(".jsonl") {
-                files.push((stem.to_owned(), entry.path(), kind.is_file()));
+            } else if let Some(stem) = name.strip_suffix(".jsonl").map(str::len) {
+                name.truncate(stem);
+                files.push((name, kind.is_file()));
             }
         }
-        for (stem, path, is_file) in files {
-            let is_subagent = stem.starts_with("agent-");
-            if !is_subagent && !is_session_id(&stem) {
+        // One after the other, so that each path is put together in the same memory.
+        let mut path = dir.to_owned();
+        found.places.reserve(files.len());
+        for (id, is_file) in files {
+            let is_subagent = id.starts_with("agent-");
+            if !is_subagent && !is_session_id(&id) {
                 continue;
             }
+            path.push(&id);
+            path.as_mut_os_string().push(".jsonl");
+            let whole: Arc<Path> = Arc::from(path.as_path());
+            path.pop();
             if !is_file {
-                found.problem(&path, "it is not a regular file");
+                found.problem(&whole, "it is not a regular file");
                 continue;
             }
-            let side_dir = (!is_subagent && side_dirs.contains(&stem)).then(|| dir.join(&stem));
+            let side_dir = (!is_subagent && side_dirs.contains(&id)).then(|| dir.join(&id));
             found.places.push(Located {
                 project: Some(Arc::clone(project)),
                 side_dir,
                 is_subagent,
-                ..Located::new(store, stem, path)
+                ..Located::new(store, id, whole)
             });
         }
         for parent in side_dirs.into_iter().filter(|name| is_session_id(name)) {
@@ -120,9 +128,8 @@ fn locate_subagents(store: &Arc<Store>, project: &Arc<str>, dir: &Path, parent: 
 
 /// Returns whether a file's stem is a session id: a UUID with hyphens, in either case.
 pub(crate) fn is_session_id(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
+    let bytes = text.as_bytes();
+    bytes.len() == 36
+        && [8, 13, 18, 23].iter().all(|at| bytes[*at] == b'-')
+        && bytes.iter().filter(|byte| byte.is_ascii_hexdigit()).count() == 32
 }
