@@ -24,6 +24,7 @@ use crate::system::watch::Watcher;
 
 /// How many sessions are packed together at most: the more there are, the fewer words are kept twice.
 const MOST_TOGETHER: usize = 512;
+const _: () = assert!(MOST_TOGETHER <= u16::MAX as usize, "a card tells them apart by 16 bits");
 /// Fewer places than these take little memory while they wait to be read. Tests have more and fewer.
 const MANY: usize = if cfg!(test) { 16 } else { 16 * 1024 };
 /// Each thread has so many parts to read at least where there are enough sessions, so that none waits long for another.
@@ -50,7 +51,8 @@ pub(crate) struct Card<T> {
     /// The agent that it belongs to.
     pub agent: AgentKind,
     packed: u32,
-    at: u32,
+    /// Its place among the sessions that were packed together.
+    at: u16,
 }
 
 impl<T> Default for Shelf<T> {
@@ -247,23 +249,26 @@ impl<T> Shelf<T> {
 
     fn put(&mut self, scan: Scan, say: impl Fn(&Session) -> T) {
         (self.dangling, self.problems) = (scan.dangling, scan.problems);
-        let mut packer = Packer::default();
-        let said = scan.sessions.into_iter().map(|session| {
-            let said = (session.agent, say(&session));
-            packer.push(session);
-            said
-        });
-        let said: Vec<_> = said.collect();
-        let place = self.packed.len();
-        self.packed.push(Packed::default());
-        self.put_at(place, packer.finish(), said);
+        let mut sessions = scan.sessions.into_iter().peekable();
+        while sessions.peek().is_some() {
+            let mut packer = Packer::default();
+            let together = sessions.by_ref().take(MOST_TOGETHER).map(|session| {
+                let said = (session.agent, say(&session));
+                packer.push(session);
+                said
+            });
+            let said: Vec<_> = together.collect();
+            let place = self.packed.len();
+            self.packed.push(Packed::default());
+            self.put_at(place, packer.finish(), said);
+        }
     }
 
     /// Puts sessions where a place was kept for them.
     fn put_at(&mut self, place: usize, packed: Packed, said: Vec<(AgentKind, T)>) {
-        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let cards = said.into_iter().enumerate();
-        self.cards.extend(cards.map(|(at, (agent, said))| Card { said, agent, packed: number(place), at: number(at) }));
+        let place_of_all = u32::try_from(place).unwrap_or(u32::MAX);
+        let cards = said.into_iter().zip(0..=u16::MAX);
+        self.cards.extend(cards.map(|((agent, said), at)| Card { said, agent, packed: place_of_all, at }));
         self.packed[place] = packed;
     }
 
@@ -295,8 +300,8 @@ impl<T> Shelf<T> {
     }
 
     fn place(&self, card: &Card<T>) -> (&Packed, usize) {
-        let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-        (&self.packed[number(card.packed)], number(card.at))
+        let packed = usize::try_from(card.packed).unwrap_or(usize::MAX);
+        (&self.packed[packed], card.at.into())
     }
 
     /// Takes a session from the shelf.
