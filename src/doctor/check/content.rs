@@ -122,6 +122,9 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
 
 fn planted(session: &Session) -> Option<Finding> {
     let copy = session.copy();
+    if !copy.is_planted() {
+        return None;
+    }
     let path = &copy.place.path;
     let evidence = format!(
         "{} lies in {}, which {} has not registered. It may have come with the directory, as part of a repository, so \
@@ -130,11 +133,9 @@ fn planted(session: &Session) -> Option<Finding> {
         path.display(),
         session.agent
     );
-    copy.is_planted().then(|| {
-        Finding::about(session, Code::Planted, Severity::Warning, evidence)
-            .measured("not registered", "registered by its agent")
-            .remedy(format!("rejoin show {} --transcript", selector(session)), "shows what was said in it")
-    })
+    let finding = Finding::about(session, Code::Planted, Severity::Warning, evidence);
+    let finding = finding.measured("not registered", "registered by its agent");
+    Some(finding.remedy(format!("rejoin show {} --transcript", selector(session)), "shows what was said in it"))
 }
 
 fn future(session: &Session, survey: &Survey) -> Option<Finding> {
