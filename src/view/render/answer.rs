@@ -1,19 +1,17 @@
 //! What a verb answers, and how it is written in each form that can be asked for.
 
-use std::cell::Cell;
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::ser::{Error as _, SerializeSeq as _};
-use serde::{Serialize, Serializer};
-use serde_json::ser::Formatter;
-use serde_json::value::{RawValue, to_raw_value};
+#[cfg(debug_assertions)]
+use schemars::Schema;
+use serde::Serialize;
 
+use super::items::Compact;
+pub(crate) use super::items::List;
+use super::ndjson;
 use crate::cli::Format;
 use crate::format::json_writer::Harmless;
 use crate::system::env::Env;
-use crate::system::in_order::in_order;
 use crate::view::ui::{Styles, Ui};
 
 /// The version of the JSON contract (docs/json.md). Additive change is a minor version.
@@ -75,13 +73,8 @@ fn write<A: Answer + ?Sized>(
             write_object(out, kind, fields)
         }
         Format::Ndjson => {
-            let out = &mut Harmless(out);
             let (kind, fields) = answer.lines();
-            let is_muted = Cell::new(false);
-            let lines = Lines::new(A::COUNTS_ITEMS, &is_muted);
-            let mut to = serde_json::Serializer::with_formatter(Muted { out: &mut *out, is_muted: &is_muted }, lines);
-            Document::new(kind, fields).serialize(&mut to)?;
-            writeln!(out)
+            ndjson::write(&mut Harmless(out), &Document::new(kind, fields), A::COUNTS_ITEMS)
         }
     }
 }
@@ -146,193 +139,8 @@ pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io:
 
 /// Writes a value as one line of JSON.
 pub(crate) fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(Harmless(&mut *out), value)?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(Harmless(&mut *out), Compact))?;
     writeln!(out)
-}
-
-/// The items of an answer, which all threads put in words, and which are written as they come, so that many need little memory.
-pub(crate) struct List<'a, T> {
-    count: usize,
-    item: Box<dyn Fn(usize) -> T + Sync + 'a>,
-}
-
-impl<'a, T> List<'a, T> {
-    /// Makes an item of each of these.
-    pub(crate) fn of<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
-        Self::counted(items.len(), move |at| item(&items[at]))
-    }
-
-    /// Makes a list of `count` items.
-    pub(crate) fn counted(count: usize, item: impl Fn(usize) -> T + Sync + 'a) -> Self {
-        Self { count, item: Box::new(item) }
-    }
-}
-
-impl<T: Serialize> Serialize for List<'_, T> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        /// How many one thread puts in words at a time; fewer are not worth another one.
-        const CHUNK: usize = 32;
-        /// How many of these may wait to be written.
-        const AHEAD: usize = 16;
-        if self.count <= CHUNK {
-            return to.collect_seq((0..self.count).map(&self.item));
-        }
-        let mut list = to.serialize_seq(Some(self.count))?;
-        let items = |chunk: usize| -> Vec<serde_json::Result<Box<RawValue>>> {
-            let start = chunk * CHUNK;
-            (start..self.count.min(start + CHUNK)).map(|at| to_raw_value(&(self.item)(at))).collect()
-        };
-        in_order(
-            self.count.div_ceil(CHUNK),
-            AHEAD,
-            items,
-            || (),
-            |items| {
-                let mut items = items.into_iter();
-                items.try_for_each(|item| list.serialize_element(&item.map_err(S::Error::custom)?))?;
-                Ok::<_, S::Error>(ControlFlow::Continue(()))
-            },
-        )?;
-        list.end()
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for List<'_, T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        Vec::<T>::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Vec::<T>::json_schema(generator)
-    }
-}
-
-/// Divides the one object into lines while it is written: a header of its first two fields, the items of its first
-/// list, and a summary of what follows that.
-struct Lines<'a> {
-    is_muted: &'a Cell<bool>,
-    counts: bool,
-    /// How many objects and lists are open.
-    depth: usize,
-    part: Part,
-    fields: usize,
-    items: usize,
-    /// The name of the field that is written, and whether it is still being written.
-    name: String,
-    is_name: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Header,
-    Items,
-    Summary,
-}
-
-impl<'a> Lines<'a> {
-    fn new(counts: bool, is_muted: &'a Cell<bool>) -> Self {
-        Self {
-            is_muted,
-            counts,
-            depth: 0,
-            part: Part::Header,
-            fields: 0,
-            items: 0,
-            name: String::new(),
-            is_name: false,
-        }
-    }
-
-    fn is_at_item(&self) -> bool {
-        self.part == Part::Items && self.depth == 2
-    }
-}
-
-impl Formatter for Lines<'_> {
-    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.depth += 1;
-        out.write_all(b"{")
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.depth -= 1;
-        out.write_all(b"}")
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if self.depth == 1 {
-            self.fields += 1;
-            self.is_muted.set(self.part == Part::Header && self.fields > 2);
-            self.is_name = true;
-            self.name.clear();
-        }
-        if first { Ok(()) } else { out.write_all(b",") }
-    }
-
-    fn end_object_key<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.is_name = false;
-        Ok(())
-    }
-
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        if self.is_name {
-            self.name.push_str(fragment);
-        }
-        out.write_all(fragment.as_bytes())
-    }
-
-    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.depth += 1;
-        if (self.part, self.depth) == (Part::Header, 2) {
-            self.part = Part::Items;
-            self.is_muted.set(false);
-            return out.write_all(b"}\n");
-        }
-        out.write_all(b"[")
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        let ends_items = self.is_at_item();
-        self.depth -= 1;
-        if !ends_items {
-            return out.write_all(b"]");
-        }
-        self.part = Part::Summary;
-        out.write_all(br#"{"kind":"summary""#)?;
-        if self.counts { write!(out, r#","{}":{}"#, self.name, self.items) } else { Ok(()) }
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if first || self.is_at_item() { Ok(()) } else { out.write_all(b",") }
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if !self.is_at_item() {
-            return Ok(());
-        }
-        self.items += 1;
-        out.write_all(b"\n")
-    }
-}
-
-/// Writes nothing while it is muted.
-struct Muted<'a, W> {
-    out: W,
-    is_muted: &'a Cell<bool>,
-}
-
-impl<W: Write> Write for Muted<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_muted.get() { Ok(bytes.len()) } else { self.out.write(bytes) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,136 @@
+//! The items of an answer: all threads put them in words, and they are written as they come, so that many need little memory.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::ser::Formatter;
+
+use crate::system::in_order::in_order;
+
+/// The items of an answer. They are written by a serializer whose formatter writes bytes as they are.
+pub(crate) struct List<'a, T> {
+    count: usize,
+    item: Box<dyn Fn(usize) -> T + Sync + 'a>,
+}
+
+impl<'a, T> List<'a, T> {
+    /// Makes an item of each of these.
+    pub(crate) fn of<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
+        Self::counted(items.len(), move |at| item(&items[at]))
+    }
+
+    /// Makes a list of `count` items.
+    pub(crate) fn counted(count: usize, item: impl Fn(usize) -> T + Sync + 'a) -> Self {
+        Self { count, item: Box::new(item) }
+    }
+}
+
+impl<T: Serialize> Serialize for List<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        /// How many one thread puts in words at a time; fewer are not worth another one.
+        const CHUNK: usize = 32;
+        /// How many of these may wait to be written.
+        const AHEAD: usize = 16;
+        if self.count <= CHUNK {
+            return to.collect_seq((0..self.count).map(&self.item));
+        }
+        let mut list = to.serialize_seq(Some(self.count))?;
+        let words = |chunk: usize| {
+            let start = chunk * CHUNK;
+            Words::of((start..self.count.min(start + CHUNK)).map(&self.item))
+        };
+        in_order(
+            self.count.div_ceil(CHUNK),
+            AHEAD,
+            words,
+            || (),
+            |words| {
+                let words = words.map_err(S::Error::custom)?;
+                words.items().try_for_each(|item| list.serialize_element(&InWords(item)))?;
+                Ok::<_, S::Error>(ControlFlow::Continue(()))
+            },
+        )?;
+        list.end()
+    }
+}
+
+/// Items as JSON, one behind the other.
+#[derive(Default)]
+struct Words {
+    json: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Words {
+    fn of(items: impl Iterator<Item = impl Serialize>) -> serde_json::Result<Self> {
+        let mut words = Self::default();
+        for item in items {
+            item.serialize(&mut serde_json::Serializer::with_formatter(&mut words, Compact))?;
+            words.ends.push(words.json.len());
+        }
+        Ok(words)
+    }
+
+    fn items(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.json[start..*end])
+    }
+}
+
+/// Half of what a serializer writes is a single quote, colon or comma, for which a call takes longer than to put it there.
+impl Write for Words {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match bytes {
+            [byte] => self.json.push(*byte),
+            _ => self.json.extend_from_slice(bytes),
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An item that is JSON already.
+struct InWords<'a>(&'a [u8]);
+
+impl Serialize for InWords<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(self.0)
+    }
+}
+
+/// Writes JSON in as few bytes as there can be, and bytes as they are: they are items that are JSON already.
+pub(super) struct Compact;
+
+impl Formatter for Compact {
+    fn write_byte_array<W: ?Sized + Write>(&mut self, out: &mut W, json: &[u8]) -> io::Result<()> {
+        out.write_all(json)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for List<'_, T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Vec::<T>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<T>::json_schema(generator)
+    }
+}
