@@ -9,6 +9,7 @@ pub(crate) mod sweeps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
@@ -156,18 +157,19 @@ impl Survey {
 
     /// Looks at what lies around the sessions. Some of that takes one thread, so all of it is done at once.
     fn look_around(&mut self, wanted: &Wanted, env: &Env) {
-        let survey: &Self = self;
-        let (scan, stores) = (&survey.scan, &survey.stores);
-        let existing = &ExistingDirs::of(scan);
-        let gone = || wanted.has(&[Code::MissingDirectory]).then(|| gone::look(scan, env));
-        let strays = || {
-            let is_wanted = wanted.has(&[Code::OrphanBelongings, Code::LeftoverTemp]);
-            is_wanted.then(|| strays::strays(scan, stores, existing, env))
+        let (gone, (strays, (records, resolved))) = {
+            let survey: &Self = self;
+            let (scan, stores) = (&survey.scan, &survey.stores);
+            let existing = LazyLock::new(|| ExistingDirs::of(scan));
+            let gone = || wanted.has(&[Code::MissingDirectory]).then(|| gone::look(scan, env));
+            let strays = || {
+                let is_wanted = wanted.has(&[Code::OrphanBelongings, Code::LeftoverTemp]);
+                is_wanted.then(|| strays::strays(scan, stores, &existing, env))
+            };
+            let records = || wanted.has(&[Code::StaleCwdRecord]).then(|| strays::cwd_records(stores, &existing));
+            let resolved = || wanted.has(&[Code::SlugCollision]).then(|| survey.resolve_shared());
+            rayon::join(gone, || rayon::join(strays, || rayon::join(records, resolved)))
         };
-        let records = || wanted.has(&[Code::StaleCwdRecord]).then(|| strays::cwd_records(stores, existing));
-        let resolved = || wanted.has(&[Code::SlugCollision]).then(|| survey.resolve_shared());
-        let (gone, (strays, (records, resolved))) =
-            rayon::join(gone, || rayon::join(strays, || rayon::join(records, resolved)));
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
         let mut problems;
         (self.strays, problems) = strays.unwrap_or_default();
