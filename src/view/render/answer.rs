@@ -7,7 +7,6 @@ use schemars::Schema;
 use serde::Serialize;
 
 use super::items::Compact;
-pub(crate) use super::items::List;
 use super::ndjson;
 use crate::cli::Format;
 use crate::format::json_writer::Harmless;
@@ -148,6 +147,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::view::render::items::List;
 
     struct Numbers(usize);
 

@@ -15,7 +15,7 @@ pub(crate) mod export;
 mod fields;
 pub(crate) mod hook;
 pub(crate) mod hosts;
-mod items;
+pub(crate) mod items;
 pub(crate) mod json;
 pub(crate) mod list;
 mod ndjson;

@@ -11,7 +11,8 @@ use crate::format::text;
 use crate::session::stats::{StatsKey, Tally};
 use crate::session::usage::Tokens;
 use crate::system::env::Env;
-use crate::view::render::answer::{Answer, List};
+use crate::view::render::answer::Answer;
+use crate::view::render::items::List;
 use crate::view::render::table::{DEFAULT_WIDTH, shown_dir};
 use crate::view::ui::Styles;
 

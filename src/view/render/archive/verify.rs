@@ -12,7 +12,8 @@ use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
-use crate::view::render::answer::{Answer, List};
+use crate::view::render::answer::Answer;
+use crate::view::render::items::List;
 use crate::view::render::json::PathJson;
 use crate::view::ui::Styles;
 

@@ -7,7 +7,7 @@ use crate::change::apply::run::{ItemResult, Outcome};
 use crate::change::plan::change::{Change, Item, Step, Unplanned};
 use crate::change::plan::handed::{Handed, fingerprint};
 use crate::session::AgentKind;
-use crate::view::render::answer::List;
+use crate::view::render::items::List;
 use crate::view::render::json::doctor::FindingJson;
 
 /// One item of a change.

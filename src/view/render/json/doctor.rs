@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::doctor::check::{Finding, Remedy, Repair};
 use crate::doctor::code::{Code, Severity};
 use crate::session::AgentKind;
-use crate::view::render::answer::List;
+use crate::view::render::items::List;
 use crate::view::render::json::PathJson;
 
 /// The answer of `doctor`.

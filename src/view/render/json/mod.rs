@@ -23,7 +23,8 @@ use crate::scan::git::Head;
 use crate::scan::worktree::Lost;
 use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Problem, Session, SessionKind};
 use crate::system::env::Elsewhere;
-use crate::view::render::answer::{List, write_object};
+use crate::view::render::answer::write_object;
+use crate::view::render::items::List;
 
 /// A directory that a session is launched in.
 #[derive(Debug, Serialize, JsonSchema)]
