@@ -41,10 +41,12 @@ use view::ui::Ui;
 
 /// Runs the program with these arguments; the first one is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
-    let args: Vec<OsString> = args.into_iter().collect();
-    if let Some(exit) = commands::version::answer(&args) {
+    let mut args = args.into_iter();
+    let first = [args.next(), args.next(), args.next()];
+    if let Some(exit) = commands::version::answer(&first) {
         return exit;
     }
+    let args: Vec<OsString> = first.into_iter().flatten().chain(args).collect();
     view::ui::tell_of_bugs();
     system::signals::survive_file_size_limit();
     if let Some(exit) = commands::complete::answer(&args) {

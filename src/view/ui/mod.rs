@@ -62,11 +62,17 @@ impl Styles {
     }
 }
 
-/// Prints an answer of one line in the program's own words, for which no stream has to be opened.
+/// Prints an answer of one line in the program's own words, for which no stream has to be opened: that takes longer.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
 pub(crate) fn answer_in_a_line(line: &'static str) {
-    // A reader that is gone does not want it.
-    let _ = io::stdout().write_all(line.as_bytes());
+    let mut rest = line.as_bytes();
+    while !rest.is_empty() {
+        match rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdout(), rest)) {
+            Ok(written @ 1..) => rest = &rest[written..],
+            // A reader that is gone does not want it.
+            _ => return,
+        }
+    }
 }
 
 impl Ui {
