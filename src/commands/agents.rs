@@ -15,7 +15,7 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = Filter::of_agents(&args.agents.agent);
     let showing = ui.watch("Reading");
-    let places = scan::locate(env, &args.agents.agent).watched(showing.watcher());
+    let places = scan::locate_many(env, &args.agents.agent).watched(showing.watcher());
     let shelf = places.shelve(env, &filter, Wanted::GLANCE, true, |_| ());
     drop(showing);
     super::warn_of_problems(ui, &shelf.problems);

@@ -11,7 +11,7 @@ use crate::commands::{nowhere, words};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{self, Card, Shelf, Wanted};
+use crate::scan::{self, Card, ManyPlaces, Shelf, Wanted};
 use crate::session::fields::Field;
 use crate::session::select::{self, Filter, Name, Rank, ShortIds, SortKey};
 use crate::session::{InOrder, Kin, Session, SessionKind};
@@ -92,13 +92,21 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     filter.kin = kin(&filter.dirs, env);
     let wanted = Wanted { counts: args.counts(), ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
-    let places = scan::locate(env, &filter.agents).watched(showing.watcher());
     let line = |session: &Session| {
         Line::of(session, args.order(), &filter).only_if(args.words.is_empty() || words::are_in(&query, session, env))
     };
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
-    let first = count_of_first(args, env).and_then(|count| places.first(env, &filter, wanted, count, passes, line));
-    let mut shelf = first.unwrap_or_else(|| places.shelve(env, &filter, wanted, true, line));
+    let mut shelf = match count_of_first(args, env) {
+        None => {
+            let places = scan::locate_many(env, &filter.agents).watched(showing.watcher());
+            places.shelve(env, &filter, wanted, true, line)
+        }
+        Some(count) => {
+            let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+            let first = places.first(env, &filter, wanted, count, passes, line);
+            first.unwrap_or_else(|| ManyPlaces::from(places).shelve(env, &filter, wanted, true, line))
+        }
+    };
     drop(showing);
     super::warn_of_problems(ui, &shelf.problems);
 

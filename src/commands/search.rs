@@ -41,7 +41,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let filter = super::filter(&args.filter, args.all, env);
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let showing = ui.watch("Reading");
-        let places = scan::locate(env, &filter.agents).watched(showing.watcher());
+        let places = scan::locate_many(env, &filter.agents).watched(showing.watcher());
         let line = |session: &Session| Line::of(session, SortKey::Active, &filter).first(is_first(session));
         let mut shelf = places.shelve(env, &filter, wanted, false, line);
         drop(showing);

@@ -124,7 +124,7 @@ impl Places {
     ) -> Option<Vec<Session>> {
         let places: Vec<Located> =
             self.places.par_iter().filter(|place| names.contains(&name(place))).cloned().collect();
-        let notes = Notes::of(env, &places, &[], wanted.counts, problems);
+        let notes = Notes::of(env, &places, [], wanted.counts, problems);
         let reader = Reader { env, notes: &notes, wanted, inspector: &self.inspector };
         let sessions = group(reader.copies(places, problems, &self.watcher), wanted);
         let is_open =
@@ -178,7 +178,7 @@ mod tests {
     use proptest::test_runner::TestRunner;
 
     use super::*;
-    use crate::scan::locate;
+    use crate::scan::{locate, locate_many};
     use crate::session::select::sort;
     use crate::system::env::tests::fixed;
 
@@ -280,7 +280,7 @@ mod tests {
         let first = places.names_of_first(&env, filter, wanted, count, passes);
         let first = first.and_then(|first| places.read_first(&env, wanted, first));
         let Some(first) = first.map(|scan| Shelf::of(scan, |_| ())) else { return false };
-        let all = locate(&env, &[]).shelve(&env, filter, wanted, true, |_| ());
+        let all = locate_many(&env, &[]).shelve(&env, filter, wanted, true, |_| ());
         assert_eq!(first.problems, all.problems);
         assert_eq!(format!("{:?}", shown(&first, count, filter)), format!("{:?}", shown(&all, count, filter)));
         true
@@ -299,6 +299,29 @@ mod tests {
         });
         run.expect("the same sessions");
         assert!(taken.into_inner() > 8, "most worlds of this sort have one");
+    }
+
+    #[test]
+    fn what_is_packed_while_it_is_found_is_read_as_what_is_not() {
+        let worlds = prop::collection::vec(transcript(), 8..120);
+        let mut runner = TestRunner::new(ProptestConfig::with_cases(32));
+        let run = runner.run(&worlds, |transcripts| {
+            let home = tempfile::tempdir().expect("a directory");
+            let mut env = fixed();
+            (env.home, env.foreign_home, env.now) = (home.path().to_owned(), true, now());
+            transcripts.iter().for_each(|transcript| write(home.path(), env.now, transcript));
+            let many = locate_many(&env, &[]);
+            prop_assert_eq!(many.len(), locate(&env, &[]).places.len());
+            prop_assert!(many.len() < 100 || !many.packed.is_empty());
+            let scan = locate(&env, &[]).read_all(&env, Wanted::GLANCE);
+            let shelf = many.shelve(&env, &Filter::default(), Wanted::GLANCE, false, |_| ());
+            let mut sessions: Vec<Session> = shelf.cards().iter().map(|card| shelf.get(card)).collect();
+            sessions.sort_by(|a, b| (a.agent, &a.id).cmp(&(b.agent, &b.id)));
+            prop_assert_eq!(format!("{sessions:?}"), format!("{:?}", scan.sessions));
+            prop_assert_eq!(&shelf.problems, &scan.problems);
+            Ok(())
+        });
+        run.expect("the same sessions");
     }
 
     /// A home whose files were written in place, an hour between any two.

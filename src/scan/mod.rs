@@ -4,6 +4,7 @@
 mod commits;
 mod first;
 pub(crate) mod git;
+mod many;
 pub(crate) mod moved;
 mod outside;
 pub(crate) mod pattern;
@@ -32,6 +33,7 @@ use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session, Store}
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
+pub(crate) use many::{ManyPlaces, locate_many};
 pub(crate) use outside::tie;
 use reader::{Notes, Reader};
 pub(crate) use shelf::{Card, Shelf};
@@ -107,14 +109,7 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
     let look_into = |store: Store, agent: &dyn Agent| look(agent, &Arc::new(store));
     let found: Vec<Found> =
         wanted.flat_map_iter(|agent| agent.stores(env).into_iter().map(|store| look_into(store, *agent))).collect();
-    for mut found in found {
-        match places.places.is_empty() {
-            // Most often there is one large store, and its places need not be held twice.
-            true => places.places = found.places,
-            false => places.places.append(&mut found.places),
-        }
-        places.problems.append(&mut found.problems);
-    }
+    found.into_iter().for_each(|found| places.add(found));
     places
 }
 
@@ -124,6 +119,15 @@ fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
 }
 
 impl Places {
+    fn add(&mut self, mut found: Found) {
+        match self.places.is_empty() {
+            // Most often there is one large store, and its places need not be held twice.
+            true => self.places = found.places,
+            false => self.places.append(&mut found.places),
+        }
+        self.problems.append(&mut found.problems);
+    }
+
     /// Reports every copy that was read to a watcher.
     pub(crate) fn watched(self, watcher: Watcher) -> Self {
         Self { watcher, ..self }
@@ -150,7 +154,7 @@ impl Places {
     ) -> (Vec<T>, Vec<Problem>) {
         let Self { mut places, mut problems, watcher, inspector } = self;
         watcher.begin(places.len());
-        let mut notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
+        let mut notes = Notes::of(env, &places, [], wanted.counts, &mut problems);
         let mut digests = Vec::with_capacity(places.len());
         // Notes hold every copy of a database whole, so these come first and do not stay to the end.
         places.sort_by_cached_key(|place| notes.hold(place));
@@ -188,7 +192,7 @@ fn read(
 ) -> Scan {
     // Before the notes, for which databases are read whole.
     watcher.begin(places.len());
-    let notes = Notes::of(env, &places, others, wanted.counts, &mut problems);
+    let notes = Notes::of(env, &places, others.iter().map(|place| &*place.store), wanted.counts, &mut problems);
     let mut copies = Reader { env, notes: &notes, wanted, inspector }.copies(places, &mut problems, watcher);
     add_project_evidence(env, &mut copies, &[], others, &notes, wanted, watcher);
     add_hashed_evidence(env, &mut copies, &[], watcher);

@@ -75,7 +75,7 @@ impl Scan {
                 continue;
             }
             watcher.begin(found.places.len());
-            let notes = Notes::of(env, &found.places, &[], wanted.counts, &mut self.problems);
+            let notes = Notes::of(env, &found.places, [], wanted.counts, &mut self.problems);
             let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
             let mut copies = reader.copies(found.places, &mut self.problems, watcher);
             let (of_agent, rest): (Vec<_>, Vec<_>) =

@@ -22,20 +22,19 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Reads the notes on the wanted copies, and on stores where no copy is wanted.
-    pub(super) fn of(
+    /// Reads the notes on the wanted copies, and on other stores.
+    pub(super) fn of<'a>(
         env: &Env,
-        wanted: &[Located],
-        others: &[Located],
+        wanted: &'a [Located],
+        others: impl IntoIterator<Item = &'a Store>,
         counts: bool,
         problems: &mut Vec<Problem>,
     ) -> Self {
         let mut by_root: HashMap<&OsStr, (&Store, Vec<&Located>)> = HashMap::new();
-        for (place, is_wanted) in wanted.iter().map(|place| (place, true)).chain(others.iter().map(|it| (it, false))) {
-            let (_, places) = by_root.entry(place.store.root.as_os_str()).or_insert_with(|| (&place.store, Vec::new()));
-            if is_wanted {
-                places.push(place);
-            }
+        let wanted = wanted.iter().map(|place| (&*place.store, Some(place)));
+        for (store, place) in wanted.chain(others.into_iter().map(|store| (store, None))) {
+            let (_, places) = by_root.entry(store.root.as_os_str()).or_insert_with(|| (store, Vec::new()));
+            places.extend(place);
         }
         let mut notes: HashMap<OsString, StoreNotes> = HashMap::new();
         let found: Vec<(&OsStr, StoreNotes)> = by_root

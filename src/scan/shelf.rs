@@ -9,12 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use rayon::iter::{
-    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelExtend as _,
+    ParallelIterator as _,
 };
 
+use super::many::{MANY, ManyPlaces, packed};
 use super::reader::{Notes, Reader};
 use super::siblings::{add_hashed_evidence, add_project_evidence};
-use super::{Places, Scan, Wanted, group, look_at_launch_dirs};
+use super::{Scan, Wanted, group, look_at_launch_dirs};
 use crate::agent::Inspector;
 use crate::session::packed::{Packed, Packer};
 use crate::session::select::Filter;
@@ -23,10 +25,8 @@ use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
 /// How many sessions are packed together at most: the more there are, the fewer words are kept twice.
-const MOST_TOGETHER: usize = 512;
+pub(super) const MOST_TOGETHER: usize = 512;
 const _: () = assert!(MOST_TOGETHER <= u16::MAX as usize, "a card tells them apart by 16 bits");
-/// Fewer places than these take little memory while they wait to be read. Tests have more and fewer.
-const MANY: usize = if cfg!(test) { 16 } else { 16 * 1024 };
 /// Each thread has so many parts to read at least where there are enough sessions, so that none waits long for another.
 const PARTS: usize = 32;
 
@@ -77,9 +77,15 @@ struct Part<T> {
     problems: Vec<Problem>,
 }
 
-impl Places {
-    /// Reads every copy as [`Places::read_all`] does and adds what [`Scan::add_those_in_dirs`] adds, and with `pointers`
-    /// what [`Scan::add_pointers`] adds; `say` looks at each session before it is packed.
+/// Copies that are read together.
+enum Batch {
+    Places(Vec<Located>),
+    Packed(Packed),
+}
+
+impl ManyPlaces {
+    /// Reads every copy as [`Places::read_all`](super::Places::read_all) does and adds what [`Scan::add_those_in_dirs`] adds,
+    /// and with `pointers` what [`Scan::add_pointers`] adds; `say` looks at each session before it is packed.
     pub(crate) fn shelve<T: Send>(
         self,
         env: &Env,
@@ -88,11 +94,13 @@ impl Places {
         pointers: bool,
         say: impl Fn(&Session) -> T + Sync,
     ) -> Shelf<T> {
-        let Self { mut places, mut problems, watcher, .. } = self;
-        watcher.begin(places.len());
-        let mut notes = Notes::of(env, &places, &[], wanted.counts, &mut problems);
+        self.few.watcher.begin(self.len());
+        let Self { few, packed, keys } = self;
+        let (mut places, mut problems, watcher) = (few.places, few.problems, few.watcher);
+        let stores = packed.iter().flat_map(Packed::stores);
+        let mut notes = Notes::of(env, &places, stores, wanted.counts, &mut problems);
         // A session of several copies is made of all of them.
-        let several = several_of_one_id(&places);
+        let several = several_of_one_id(keys, &places);
         let mut shelf = Shelf { problems, ..Shelf::default() };
         let mut loose = Vec::new();
         let mut rest = Vec::new();
@@ -103,12 +111,15 @@ impl Places {
         if notes.hold_any() {
             let (held, others) = places.into_iter().partition(|place| notes.hold(place));
             places = others;
-            shelf.read(held, env, &notes, wanted, &watcher, &mut loose, &say);
+            let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
+            shelf.read(Vec::new(), held, &several, reader, &watcher, &mut loose, &say);
         }
         let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
         loose.extend(reader.copies(rest, &mut shelf.problems, &watcher));
         notes.forget_copies();
-        shelf.read(places, env, &notes, wanted, &watcher, &mut loose, &say);
+        let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
+        let rest = shelf.read(packed, places, &several, reader, &watcher, &mut loose, &say);
+        loose.extend(reader.copies(rest, &mut shelf.problems, &watcher));
         add_project_evidence(env, &mut loose, &shelf.packed, &[], &notes, wanted, &watcher);
         add_hashed_evidence(env, &mut loose, &shelf.packed, &watcher);
         let mut sessions = group(loose, wanted);
@@ -127,65 +138,69 @@ impl Places {
 }
 
 /// Returns what tells the ids that several copies share.
-fn several_of_one_id(places: &[Located]) -> HashSet<u64> {
-    let mut keys: Vec<u64> = places.par_iter().map(key).collect();
+fn several_of_one_id(mut keys: Vec<u64>, places: &[Located]) -> HashSet<u64> {
+    keys.par_extend(places.par_iter().map(key));
     keys.sort_unstable();
     keys.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
 }
 
 /// Tells the ids of all agents apart. Two of them may share a key; then they are only read together.
-fn key(place: &Located) -> u64 {
+pub(super) fn key(place: &Located) -> u64 {
     FixedState::default().hash_one((place.agent(), &place.id))
 }
 
 impl<T: Send> Shelf<T> {
-    /// Reads copies, each the only one of its session.
+    /// Reads copies, each the only one of its session; returns those of `several` that were packed.
     #[expect(clippy::too_many_arguments, reason = "what reading takes, what it gives, and what is said of it")]
     fn read(
         &mut self,
-        places: Vec<Located>,
-        env: &Env,
-        notes: &Notes,
-        wanted: Wanted,
+        mut waiting: Vec<Packed>,
+        mut places: Vec<Located>,
+        several: &HashSet<u64>,
+        reader: Reader<'_>,
         watcher: &Watcher,
         loose: &mut Vec<Copy>,
         say: &(impl Fn(&Session) -> T + Sync),
-    ) {
-        let reader = Reader { env, notes, wanted, inspector: &Inspector::default() };
+    ) -> Vec<Located> {
         let together = places.len().div_ceil(PARTS * rayon::current_num_threads()).clamp(1, MOST_TOGETHER);
+        let count = waiting.iter().map(Packed::len).sum::<usize>() + places.len();
+        if places.len() >= MANY {
+            // So many are packed as well while they wait to be read.
+            waiting.par_extend(std::mem::take(&mut places).into_par_iter().chunks(together).map(|part| packed(&part)));
+        }
         let first = self.packed.len();
-        self.packed.resize_with(first + places.len().div_ceil(together), Packed::default);
-        self.cards.reserve_exact(places.len());
+        self.packed.resize_with(first + waiting.len() + places.len().div_ceil(together), Packed::default);
+        self.cards.reserve_exact(count);
         let shelf = Mutex::new(self);
         // What was read is put on the shelf at once, so that nothing is held twice.
-        let read = |number: usize, places: &mut dyn ExactSizeIterator<Item = Located>| {
-            let part = part(places, reader, watcher, say);
+        let read = |(number, batch): (usize, Batch)| {
+            let mut aside = Vec::new();
+            let part = match batch {
+                Batch::Places(places) => part(&mut places.into_iter(), reader, watcher, say),
+                Batch::Packed(packed) => {
+                    let (of_several, alone): (Vec<_>, Vec<_>) =
+                        packed.places().partition(|place| several.contains(&key(place)));
+                    aside = of_several;
+                    part(&mut alone.into_iter(), reader, watcher, say)
+                }
+            };
             let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
             shelf.put_at(first + number, part.packed, part.said);
             shelf.pointed_dirs.extend(part.pointed_dirs);
-            (part.loose, part.problems)
+            (aside, part.loose, part.problems)
         };
-        let rest: Vec<(Vec<Copy>, Vec<Problem>)> = if places.len() < MANY {
-            let parts = places.into_par_iter().chunks(together).enumerate().with_max_len(1);
-            parts.map(|(number, places)| read(number, &mut places.into_iter())).collect()
-        } else {
-            // So many are packed as well while they wait to be read.
-            let packed: Vec<Packed> = places.into_par_iter().chunks(together).map(|part| packed(&part)).collect();
-            let parts = packed.into_par_iter().enumerate().with_max_len(1);
-            parts.map(|(number, places)| read(number, &mut places.places())).collect()
-        };
+        let batches = places.into_par_iter().chunks(together).map(Batch::Places);
+        let batches = waiting.into_par_iter().map(Batch::Packed).chain(batches);
+        let rest: Vec<_> = batches.enumerate().with_max_len(1).map(read).collect();
         let shelf = shelf.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for (copies, mut problems) in rest {
+        let mut all_aside = Vec::new();
+        for (aside, copies, mut problems) in rest {
+            all_aside.extend(aside);
             loose.extend(copies);
             shelf.problems.append(&mut problems);
         }
+        all_aside
     }
-}
-
-fn packed(places: &[Located]) -> Packed {
-    let mut packer = Packer::default();
-    places.iter().for_each(|place| packer.push_place(place));
-    packer.finish()
 }
 
 fn part<T>(
@@ -359,7 +374,7 @@ mod tests {
             scan.add_those_in_dirs(&env, &filter, Wanted::GLANCE, &Watcher::default());
             scan.add_pointers(&env);
             let name = |session: &Session| (session.agent, session.id.clone());
-            let shelf = locate(&env, agents).shelve(&env, &filter, Wanted::GLANCE, true, name);
+            let shelf = ManyPlaces::from(locate(&env, agents)).shelve(&env, &filter, Wanted::GLANCE, true, name);
             let mut shelved: Vec<Session> = shelf.cards().iter().map(|card| shelf.get(card)).collect();
             assert!(shelf.cards().iter().zip(&shelved).all(|(card, session)| card.said == name(session)));
             shelved.sort_by_key(name);

@@ -83,7 +83,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Copy], packed: &[Pack
     others.retain(|place| !read.contains(&*place.path));
     drop(read);
     watcher.begin(others.len());
-    let notes = Notes::of(env, &others, &[], false, &mut Vec::new());
+    let notes = Notes::of(env, &others, [], false, &mut Vec::new());
     // What cannot be read names no directory; that is all it means here.
     let others = Reader { env, notes: &notes, wanted: Wanted::GLANCE, inspector: &Inspector::default() }.copies(
         others,

@@ -54,7 +54,11 @@ impl Agent for Claude {
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
-        places::locate(store)
+        places::locate(store, &mut |_| ())
+    }
+
+    fn locate_sparing(&self, store: &Arc<Store>, spare: &mut dyn FnMut(&mut Vec<Located>)) -> Found {
+        places::locate(store, spare)
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {

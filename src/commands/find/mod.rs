@@ -25,7 +25,7 @@ use crate::commands::list::{self, Line};
 use crate::commands::{nowhere, words};
 use crate::error::{Exit, Refusal, Row};
 use crate::format::command_line;
-use crate::scan::{self, Places, Scan, Wanted};
+use crate::scan::{self, ManyPlaces, Places, Scan, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
@@ -299,7 +299,7 @@ fn nth_listed(
     let places = scan::locate(env, &filter.agents);
     let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
     let first = places.first(env, &shown, wanted, nth + 1, passes, line);
-    let mut shelf = first.unwrap_or_else(|| places.shelve(env, filter, wanted, true, line));
+    let mut shelf = first.unwrap_or_else(|| ManyPlaces::from(places).shelve(env, filter, wanted, true, line));
     crate::commands::warn_of_problems(ui, &shelf.problems);
     let mut cards = shelf.take_cards();
     list::put_in_order(&mut cards, |card| &card.said, |a, b| shelf.by_name(a, b));

@@ -53,6 +53,16 @@ impl Packed {
         self.from(at).text()
     }
 
+    /// Returns how many places or sessions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Returns the stores of what is packed.
+    pub(crate) fn stores(&self) -> impl Iterator<Item = &Store> {
+        self.shared.stores.iter().map(Arc::as_ref)
+    }
+
     /// Unpacks every place, one after the other.
     pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = Located> {
         (0..self.starts.len()).map(|at| {

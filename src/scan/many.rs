@@ -1,0 +1,87 @@
+//! Places of a listing of all: where they are very many, they are packed while they are found.
+
+use std::sync::Arc;
+
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
+
+use super::shelf::{MOST_TOGETHER, key};
+use super::{Places, is_asked_for};
+use crate::agent::{self, Found};
+use crate::session::packed::{Packed, Packer};
+use crate::session::{AgentKind, Located, Store};
+use crate::system::env::Env;
+use crate::system::watch::Watcher;
+
+/// Fewer places than these take little memory while they wait to be read. Tests have more and fewer.
+pub(super) const MANY: usize = if cfg!(test) { 16 } else { 16 * 1024 };
+
+/// Every copy of every agent by name, as in [`Places`], in little memory.
+#[derive(Debug, Default)]
+pub(crate) struct ManyPlaces {
+    /// Those that are not packed.
+    pub(super) few: Places,
+    /// Most of them where there are very many.
+    pub(super) packed: Vec<Packed>,
+    /// What tells the ids of those that are packed, in no order.
+    pub(super) keys: Vec<u64>,
+}
+
+/// Finds every copy of the given agents, or of all when none is given.
+pub(crate) fn locate_many(env: &Env, agents: &[AgentKind]) -> ManyPlaces {
+    let wanted = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
+    let look_into = |agent: &dyn agent::Agent, store: Store| {
+        let mut many = ManyPlaces::default();
+        let found = agent.locate_sparing(&Arc::new(store), &mut |places| many.pack_if_many(places));
+        (many, found)
+    };
+    let found: Vec<(ManyPlaces, Found)> =
+        wanted.flat_map_iter(|agent| agent.stores(env).into_iter().map(|store| look_into(*agent, store))).collect();
+    let mut all = ManyPlaces::default();
+    for (mut many, found) in found {
+        all.packed.append(&mut many.packed);
+        all.keys.append(&mut many.keys);
+        all.few.add(found);
+    }
+    all
+}
+
+impl From<Places> for ManyPlaces {
+    fn from(places: Places) -> Self {
+        Self { few: places, ..Self::default() }
+    }
+}
+
+impl ManyPlaces {
+    /// Reports every copy that was read to a watcher.
+    pub(crate) fn watched(self, watcher: Watcher) -> Self {
+        Self { few: self.few.watched(watcher), ..self }
+    }
+
+    /// Returns how many there are.
+    pub(super) fn len(&self) -> usize {
+        self.few.places.len() + self.keys.len()
+    }
+
+    /// Takes places as soon as they are many, and then a few at a time.
+    fn pack_if_many(&mut self, places: &mut Vec<Located>) {
+        let enough = if self.packed.is_empty() { MANY } else { MANY / 4 };
+        if places.len() >= enough {
+            let parts = std::mem::take(places).into_par_iter().chunks(MOST_TOGETHER);
+            let packed: Vec<(Packed, Vec<u64>)> =
+                parts.map(|part| (packed(&part), part.iter().map(key).collect())).collect();
+            for (packed, mut keys) in packed {
+                self.packed.push(packed);
+                self.keys.append(&mut keys);
+            }
+        }
+    }
+}
+
+/// Packs places that stay together.
+pub(super) fn packed(places: &[Located]) -> Packed {
+    let mut packer = Packer::default();
+    places.iter().for_each(|place| packer.push_place(place));
+    packer.finish()
+}
