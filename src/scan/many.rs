@@ -1,16 +1,11 @@
 //! Places of a listing of all: where they are very many, they are packed while they are found.
 
-use std::sync::Arc;
-
-use rayon::iter::{
-    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
-};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::shelf::{MOST_TOGETHER, key};
-use super::{Places, is_asked_for};
-use crate::agent::{self, Found};
+use super::{Places, in_stores};
 use crate::session::packed::{Packed, Packer};
-use crate::session::{AgentKind, Located, Store};
+use crate::session::{AgentKind, Located};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
@@ -30,14 +25,11 @@ pub(crate) struct ManyPlaces {
 
 /// Finds every copy of the given agents, or of all when none is given.
 pub(crate) fn locate_many(env: &Env, agents: &[AgentKind]) -> ManyPlaces {
-    let wanted = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
-    let look_into = |agent: &dyn agent::Agent, store: Store| {
+    let found = in_stores(env, agents, |agent, store| {
         let mut many = ManyPlaces::default();
-        let found = agent.locate_sparing(&Arc::new(store), &mut |places| many.pack_if_many(places));
+        let found = agent.locate_sparing(store, &mut |places| many.pack_if_many(places));
         (many, found)
-    };
-    let found: Vec<(ManyPlaces, Found)> =
-        wanted.flat_map_iter(|agent| agent.stores(env).into_iter().map(|store| look_into(*agent, store))).collect();
+    });
     let mut all = ManyPlaces::default();
     for (mut many, found) in found {
         all.packed.append(&mut many.packed);

@@ -105,12 +105,15 @@ pub(crate) fn locate_id(env: &Env, agents: &[AgentKind], id: &str) -> Places {
 
 fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> Found + Sync) -> Places {
     let mut places = Places::default();
+    in_stores(env, agents, look).into_iter().for_each(|found| places.add(found));
+    places
+}
+
+/// Looks into every store of the given agents, or of all when none is given.
+fn in_stores<T: Send>(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> T + Sync) -> Vec<T> {
     let wanted = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
     let look_into = |store: Store, agent: &dyn Agent| look(agent, &Arc::new(store));
-    let found: Vec<Found> =
-        wanted.flat_map_iter(|agent| agent.stores(env).into_iter().map(|store| look_into(store, *agent))).collect();
-    found.into_iter().for_each(|found| places.add(found));
-    places
+    wanted.flat_map_iter(|agent| agent.stores(env).into_iter().map(|store| look_into(store, *agent))).collect()
 }
 
 /// Asking for a program that only points to sessions asks for those.

@@ -103,23 +103,16 @@ impl ManyPlaces {
         let several = several_of_one_id(keys, &places);
         let mut shelf = Shelf { problems, ..Shelf::default() };
         let mut loose = Vec::new();
-        let mut rest = Vec::new();
-        if !several.is_empty() {
-            (rest, places) = places.into_iter().partition(|place| several.contains(&key(place)));
-        }
         // Notes hold every copy of a database whole, so these come first and do not stay to the end.
         if notes.hold_any() {
             let (held, others) = places.into_iter().partition(|place| notes.hold(place));
             places = others;
             let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
             shelf.read(Vec::new(), held, &several, reader, &watcher, &mut loose, &say);
+            notes.forget_copies();
         }
         let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
-        loose.extend(reader.copies(rest, &mut shelf.problems, &watcher));
-        notes.forget_copies();
-        let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
-        let rest = shelf.read(packed, places, &several, reader, &watcher, &mut loose, &say);
-        loose.extend(reader.copies(rest, &mut shelf.problems, &watcher));
+        shelf.read(packed, places, &several, reader, &watcher, &mut loose, &say);
         add_project_evidence(env, &mut loose, &shelf.packed, &[], &notes, wanted, &watcher);
         add_hashed_evidence(env, &mut loose, &shelf.packed, &watcher);
         let mut sessions = group(loose, wanted);
@@ -150,7 +143,7 @@ pub(super) fn key(place: &Located) -> u64 {
 }
 
 impl<T: Send> Shelf<T> {
-    /// Reads copies, each the only one of its session; returns those of `several` that were packed.
+    /// Reads copies; those of `several` stay loose, as every copy about which others may know more.
     #[expect(clippy::too_many_arguments, reason = "what reading takes, what it gives, and what is said of it")]
     fn read(
         &mut self,
@@ -161,7 +154,7 @@ impl<T: Send> Shelf<T> {
         watcher: &Watcher,
         loose: &mut Vec<Copy>,
         say: &(impl Fn(&Session) -> T + Sync),
-    ) -> Vec<Located> {
+    ) {
         let together = places.len().div_ceil(PARTS * rayon::current_num_threads()).clamp(1, MOST_TOGETHER);
         let count = waiting.iter().map(Packed::len).sum::<usize>() + places.len();
         if places.len() >= MANY {
@@ -174,37 +167,36 @@ impl<T: Send> Shelf<T> {
         let shelf = Mutex::new(self);
         // What was read is put on the shelf at once, so that nothing is held twice.
         let read = |(number, batch): (usize, Batch)| {
-            let mut aside = Vec::new();
-            let part = match batch {
-                Batch::Places(places) => part(&mut places.into_iter(), reader, watcher, say),
-                Batch::Packed(packed) => {
-                    let (of_several, alone): (Vec<_>, Vec<_>) =
-                        packed.places().partition(|place| several.contains(&key(place)));
-                    aside = of_several;
-                    part(&mut alone.into_iter(), reader, watcher, say)
-                }
+            let mut alone = match batch {
+                Batch::Places(places) => places,
+                Batch::Packed(packed) => packed.places().collect(),
             };
+            let of_several: Vec<_> = match several.is_empty() {
+                true => Vec::new(),
+                false => alone.extract_if(.., |place| several.contains(&key(place))).collect(),
+            };
+            let part = part(alone, reader, watcher, say);
             let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
             shelf.put_at(first + number, part.packed, part.said);
             shelf.pointed_dirs.extend(part.pointed_dirs);
-            (aside, part.loose, part.problems)
+            (of_several, part.loose, part.problems)
         };
         let batches = places.into_par_iter().chunks(together).map(Batch::Places);
         let batches = waiting.into_par_iter().map(Batch::Packed).chain(batches);
         let rest: Vec<_> = batches.enumerate().with_max_len(1).map(read).collect();
         let shelf = shelf.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut all_aside = Vec::new();
-        for (aside, copies, mut problems) in rest {
-            all_aside.extend(aside);
+        let mut of_several = Vec::new();
+        for (places, copies, mut problems) in rest {
+            of_several.extend(places);
             loose.extend(copies);
             shelf.problems.append(&mut problems);
         }
-        all_aside
+        loose.extend(reader.copies(of_several, &mut shelf.problems, watcher));
     }
 }
 
 fn part<T>(
-    places: &mut dyn ExactSizeIterator<Item = Located>,
+    places: Vec<Located>,
     reader: Reader<'_>,
     watcher: &Watcher,
     say: &(impl Fn(&Session) -> T + Sync),

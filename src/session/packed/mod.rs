@@ -64,7 +64,7 @@ impl Packed {
     }
 
     /// Unpacks every place, one after the other.
-    pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = Located> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = Located> {
         (0..self.starts.len()).map(|at| {
             let mut place = self.from(at);
             let id = place.text();
