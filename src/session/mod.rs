@@ -1,6 +1,7 @@
 //! The model: what a session is, as plain data. Nothing here touches a disk or knows an agent.
 
 pub(crate) mod agents;
+mod choice;
 pub(crate) mod choose;
 mod copy;
 pub(crate) mod evidence;
@@ -9,6 +10,7 @@ mod health;
 pub(crate) mod mapping;
 pub(crate) mod marks;
 pub(crate) mod matching;
+mod message;
 pub(crate) mod packed;
 mod place;
 pub(crate) mod repository;
@@ -26,8 +28,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use agents::AgentKind;
+pub(crate) use choice::{Choice, Comparison};
 pub(crate) use copy::{Copy, FILE_TIME_STEP};
 pub(crate) use health::Health;
+pub(crate) use message::{Message, Role};
 pub(crate) use place::{Located, Store};
 
 /// How far another clock may be ahead of this one; a time further ahead is still to come, and wins nothing.
@@ -211,87 +215,6 @@ pub(crate) enum Kin {
     Worktree,
 }
 
-/// What a copy has in common with another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub(crate) enum Comparison {
-    /// Both have the same records.
-    Identical,
-    /// This one goes on where the other ends.
-    Longer {
-        /// How many records both have.
-        common: u64,
-    },
-    /// The other one goes on where this one ends.
-    Shorter {
-        /// How many records both have.
-        common: u64,
-    },
-    /// Each went its own way.
-    Diverged {
-        /// The first record that differs, counted from 1.
-        record: u64,
-    },
-}
-
-impl Comparison {
-    /// Returns the word of the JSON contract.
-    pub(crate) fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// Returns the first record that differs, counted from 1, where both went their own way.
-    pub(crate) fn diverged_at(self) -> Option<u64> {
-        match self {
-            Self::Diverged { record } => Some(record),
-            _ => None,
-        }
-    }
-
-    /// Returns the same seen from the other copy.
-    #[must_use]
-    pub(crate) fn reversed(self) -> Self {
-        match self {
-            Self::Longer { common } => Self::Shorter { common },
-            Self::Shorter { common } => Self::Longer { common },
-            same => same,
-        }
-    }
-}
-
-impl std::fmt::Display for Comparison {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Identical => f.write_str("the same as the first copy"),
-            Self::Longer { common: 1 } => f.write_str("continues after the only record of the first copy"),
-            Self::Longer { common } => write!(f, "continues after the {common} records of the first copy"),
-            Self::Shorter { common: 0 } => f.write_str("has none of the first copy's records"),
-            Self::Shorter { common: 1 } => f.write_str("has only the first record of the first copy"),
-            Self::Shorter { common } => write!(f, "has only the first {common} records of the first copy"),
-            Self::Diverged { record: 1 } => f.write_str("has no record in common with the first copy"),
-            Self::Diverged { record } => write!(f, "differs from the first copy from record {record} on"),
-        }
-    }
-}
-
-/// How the copy to use was chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
-    /// The reason, in words.
-    pub why: Cow<'static, str>,
-    /// Whether evidence ranks the chosen copy over every other.
-    pub is_decided: bool,
-    /// What each copy has in common with the first; `None` where they were not compared.
-    pub comparisons: Vec<Option<Comparison>>,
-}
-
-impl Choice {
-    /// Makes a choice that needed no comparison.
-    pub(crate) fn new(why: impl Into<Cow<'static, str>>, is_decided: bool) -> Self {
-        Self { why: why.into(), is_decided, comparisons: Vec::new() }
-    }
-}
-
 impl Session {
     /// Returns the chosen copy.
     pub(crate) fn copy(&self) -> &Copy {
@@ -345,61 +268,6 @@ impl Session {
     pub(crate) fn recency(&self) -> (bool, Option<Timestamp>) {
         let copy = self.copy();
         (copy.is_dated(), self.active_at().map(|at| copy.not_after.map_or(at, |latest| at.min(latest))))
-    }
-}
-
-/// One message of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct Message {
-    /// Who speaks.
-    pub role: Role,
-    /// What is said; tool calls and results are put in words.
-    pub text: String,
-    /// When.
-    pub at: Option<Timestamp>,
-}
-
-/// Who speaks in a message.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-    clap::ValueEnum,
-    strum::IntoStaticStr,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub(crate) enum Role {
-    /// A person.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool's call or result.
-    Tool,
-    /// The program itself.
-    System,
-}
-
-impl Role {
-    /// Understands the word that most agents write; another one is said by the program.
-    pub(crate) fn of(word: Option<&str>) -> Self {
-        match word {
-            Some("user") => Self::User,
-            Some("assistant") => Self::Assistant,
-            Some("tool") => Self::Tool,
-            _ => Self::System,
-        }
-    }
-
-    /// Returns the word for people and for JSON.
-    pub(crate) fn name(self) -> &'static str {
-        self.into()
     }
 }
 

@@ -1,0 +1,84 @@
+//! How the copy to use was chosen, and what the copies of one session have in common.
+
+use std::borrow::Cow;
+
+/// What a copy has in common with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub(crate) enum Comparison {
+    /// Both have the same records.
+    Identical,
+    /// This one goes on where the other ends.
+    Longer {
+        /// How many records both have.
+        common: u64,
+    },
+    /// The other one goes on where this one ends.
+    Shorter {
+        /// How many records both have.
+        common: u64,
+    },
+    /// Each went its own way.
+    Diverged {
+        /// The first record that differs, counted from 1.
+        record: u64,
+    },
+}
+
+impl Comparison {
+    /// Returns the word of the JSON contract.
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Returns the first record that differs, counted from 1, where both went their own way.
+    pub(crate) fn diverged_at(self) -> Option<u64> {
+        match self {
+            Self::Diverged { record } => Some(record),
+            _ => None,
+        }
+    }
+
+    /// Returns the same seen from the other copy.
+    #[must_use]
+    pub(crate) fn reversed(self) -> Self {
+        match self {
+            Self::Longer { common } => Self::Shorter { common },
+            Self::Shorter { common } => Self::Longer { common },
+            same => same,
+        }
+    }
+}
+
+impl std::fmt::Display for Comparison {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Identical => f.write_str("the same as the first copy"),
+            Self::Longer { common: 1 } => f.write_str("continues after the only record of the first copy"),
+            Self::Longer { common } => write!(f, "continues after the {common} records of the first copy"),
+            Self::Shorter { common: 0 } => f.write_str("has none of the first copy's records"),
+            Self::Shorter { common: 1 } => f.write_str("has only the first record of the first copy"),
+            Self::Shorter { common } => write!(f, "has only the first {common} records of the first copy"),
+            Self::Diverged { record: 1 } => f.write_str("has no record in common with the first copy"),
+            Self::Diverged { record } => write!(f, "differs from the first copy from record {record} on"),
+        }
+    }
+}
+
+/// How the copy to use was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    /// The reason, in words.
+    pub why: Cow<'static, str>,
+    /// Whether evidence ranks the chosen copy over every other.
+    pub is_decided: bool,
+    /// What each copy has in common with the first; `None` where they were not compared.
+    pub comparisons: Vec<Option<Comparison>>,
+}
+
+impl Choice {
+    /// Makes a choice that needed no comparison.
+    pub(crate) fn new(why: impl Into<Cow<'static, str>>, is_decided: bool) -> Self {
+        Self { why: why.into(), is_decided, comparisons: Vec::new() }
+    }
+}
