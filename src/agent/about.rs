@@ -1,5 +1,7 @@
 //! What docs/agents.md says about an agent: the rows of its table.
 
+use crate::agent::version;
+
 /// What is said of an agent, in Markdown; each text is the rest of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
@@ -24,6 +26,13 @@ pub(crate) struct About {
 }
 
 impl About {
+    /// Returns the newest version of the agent that `facts` names; `None` if it names source code only.
+    pub(crate) fn newest_version(&self) -> Option<&'static str> {
+        let words = self.facts.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
+        let versions = words.map(|word| word.trim_end_matches('.')).filter(|word| version::parts(word).is_some());
+        versions.max_by_key(|word| version::parts(word))
+    }
+
     /// Returns the rows, each with its head.
     pub(crate) fn rows(&self) -> [(&'static str, &'static str); 8] {
         [

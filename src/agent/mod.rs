@@ -63,6 +63,7 @@ mod qwen;
 mod registry;
 pub(crate) mod relocation;
 mod stores;
+pub(crate) mod unknown_format;
 pub(crate) mod upkeep;
 pub(crate) mod version;
 mod vibe;
@@ -190,6 +191,19 @@ pub(crate) trait Agent: Listed + Sync {
     /// Returns where in a line of the transcript the agent's version stands, as a JSON pointer; `None` where it does not.
     fn version_at(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Returns whether a record of its files is known to carry no conversation. A session is empty only if each of its
+    /// records is, so an unknown type or key must give `false`.
+    fn is_silent(&self, _record: &[u8]) -> bool {
+        false
+    }
+
+    /// Returns the files of a copy in which each record is conversation or silent; not all of them need to exist.
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        let mut files = self.written(place);
+        files.extend(self.transcript(place).filter(|path| !files.contains(path)));
+        files
     }
 
     /// Returns the files that grow while a session goes on; not all of them need to exist.

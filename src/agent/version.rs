@@ -9,6 +9,12 @@ use crate::session::Copy;
 /// More than this is no version.
 const MAX_LENGTH: usize = 40;
 
+/// Returns the numbers of a version such as `2.1.330`; `None` for any other text.
+pub(crate) fn parts(version: &str) -> Option<Vec<u64>> {
+    let parts: Vec<u64> = version.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+    (parts.len() > 1).then_some(parts)
+}
+
 /// Returns the version that the newest records of a copy name, or else its first.
 pub(crate) fn of(agent: &dyn Agent, copy: &Copy) -> Option<String> {
     let at = agent.version_at()?;

@@ -34,6 +34,10 @@ pub(crate) struct CleanupArgs {
     #[arg(long)]
     pub any_age: bool,
 
+    /// Remove sessions in an unknown format too; rejoin cannot see what was said in them
+    #[arg(long, conflicts_with = "empty")]
+    pub unknown_format: bool,
+
     #[command(flatten)]
     pub place: PlaceArgs,
 

@@ -154,6 +154,7 @@ fn policy(args: &CleanupArgs, env: &Env) -> Policy {
         max_total: args.max_total,
         only_empty: args.empty,
         all: args.any_age,
+        takes_unknown_format: args.unknown_format,
     }
 }
 

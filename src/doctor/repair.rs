@@ -12,7 +12,7 @@ use crate::doctor::check::{Finding, Repair};
 use crate::doctor::survey::Survey;
 use crate::format::edit::Edit;
 use crate::format::jsonl::Jsonl;
-use crate::session::{Copy, Session};
+use crate::session::{Copy, Health, Session};
 use crate::system::stamp;
 
 /// The log that a stray directory of Amplifier is folded by.
@@ -178,6 +178,10 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
     let kept = session.copy();
     let item = |copy: &Copy| {
         let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent knows it".to_owned())?;
+        if copy.health.contains(&Health::UnknownFormat) {
+            let path = copy.place.path.display();
+            return Err(format!("the records of {path} are in an unknown format; `rejoin archive` keeps them first"));
+        }
         Ok(Item {
             about: session.into(),
             seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(),

@@ -18,5 +18,6 @@ pub(crate) mod shown;
 pub(crate) mod skim;
 pub(crate) mod sqlite;
 pub(crate) mod text;
+pub(crate) mod times;
 pub(crate) mod toml;
 pub(crate) mod turn;

@@ -8,6 +8,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, Paral
 
 use super::Wanted;
 use super::relocated::Relocated;
+use crate::agent::unknown_format::check_emptiness;
 use crate::agent::{self, Inspector, ReadContext, StoreNotes};
 use crate::session::{Copy, Located, Problem, Store};
 use crate::system::env::Env;
@@ -112,6 +113,7 @@ impl Reader<'_> {
             if wanted.counts && copy.transcript_bytes <= wanted.longest_counted {
                 agent.count(&mut copy)?;
             }
+            check_emptiness(agent, &mut copy);
             notes.relocated.apply(&mut copy);
             Ok(copy)
         });

@@ -34,6 +34,17 @@ pub(crate) struct StoreFacts {
     pub active_at: Option<Timestamp>,
     /// The version of the agent that wrote the newest of them, where its records say so.
     pub version: Option<String>,
+    /// The newest version of the agent that this program was tested with, where it has versions.
+    pub tested_version: Option<&'static str>,
+}
+
+impl StoreFacts {
+    /// Returns whether a version wrote the newest session that is newer than any that was tested.
+    pub(crate) fn is_newer_than_tested(&self) -> bool {
+        let number = |version: &str| version::parts(version);
+        let own = self.version.as_deref().and_then(number);
+        own.zip(self.tested_version.and_then(number)).is_some_and(|(own, tested)| own > tested)
+    }
 }
 
 /// What is known of a store while its sessions are counted.
@@ -76,6 +87,7 @@ impl Sum {
             size_bytes: 0,
             active_at: None,
             version: None,
+            tested_version: agent::about(by.kind()).newest_version(),
             root: store.root.clone(),
         };
         Self { facts, by, shared: BTreeSet::new(), newest: Vec::new() }

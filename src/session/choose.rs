@@ -128,6 +128,11 @@ fn launch_dir(copy: &Copy) -> Option<&Path> {
 }
 
 fn judge(a: &Copy, b: &Copy, comparison: Option<Comparison>) -> Judgement {
+    // Records that are not understood may be the conversation that the other copy lacks.
+    let is_unknown = [a, b].iter().any(|copy| copy.health.contains(&Health::UnknownFormat));
+    if is_unknown && comparison != Some(Comparison::Identical) {
+        return Judgement::Open;
+    }
     for ((ours, why), (theirs, _)) in standing(a).into_iter().zip(standing(b)) {
         if ours != theirs {
             return if ours { Judgement::Better(why) } else { Judgement::Worse };

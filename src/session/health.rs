@@ -37,6 +37,8 @@ pub(crate) enum Health {
     SessionInfoMismatch,
     /// Neither a prompt nor a reply.
     EmptySession,
+    /// Its records are not understood, so it may hold a conversation.
+    UnknownFormat,
     /// The last line of its transcript was cut off.
     TornTranscript,
     /// Its transcript has lines that cannot be read.
@@ -73,6 +75,7 @@ impl Health {
             Self::SessionInfoInvalid => "bad info",
             Self::SessionInfoMismatch => "info mismatch",
             Self::EmptySession => "empty",
+            Self::UnknownFormat => "unknown format",
             Self::TornTranscript => "torn",
             Self::BadLines => "bad lines",
             Self::Unsigned => "unsigned",
@@ -120,6 +123,9 @@ impl Health {
             Self::SessionInfoInvalid => "its session-info.json is unusable",
             Self::SessionInfoMismatch => "its session-info.json names a directory of another project",
             Self::EmptySession => "it has neither a prompt nor a reply",
+            Self::UnknownFormat => {
+                "rejoin does not understand its records; update rejoin, and report it if that does not help"
+            }
             Self::TornTranscript => "the last line of its transcript was cut off",
             Self::BadLines => "its transcript has lines that cannot be read",
             Self::Unsigned => "it has no signature, and JidoCode accepts it with a warning",

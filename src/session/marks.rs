@@ -39,6 +39,7 @@ impl Mark {
         Self::Health(Health::UnknownDirectory),
         Self::Health(Health::DuplicateSession),
         Self::Health(Health::MisfiledSession),
+        Self::Health(Health::UnknownFormat),
         Self::Health(Health::TornTranscript),
         Self::Health(Health::BadLines),
         Self::Health(Health::SessionInfoMissing),
@@ -90,6 +91,7 @@ impl Mark {
             Self::Kin(Kin::Worktree) => 'W',
             Self::Health(health) => match health {
                 Health::EmptySession => 'E',
+                Health::UnknownFormat => 'f',
                 Health::MissingDirectory => 'D',
                 Health::UnknownDirectory => '?',
                 Health::DuplicateSession => 'C',

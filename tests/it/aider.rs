@@ -188,8 +188,8 @@ fn what_is_damaged_hides_nothing_else() {
         world.from(&here).rejoin(["list", "--agent", "aider", "--all", "--counts", "--json"]).code(0).json();
     assert_eq!((list.sessions.len(), list.problems.len()), (4, 1), "{:?}", list.problems);
     let of_kind = |kind| list.sessions.iter().filter(|session| session.kind == kind).count();
-    assert_eq!((of_kind(Kind::Empty), of_kind(Kind::Main)), (3, 1));
-    let whole = list.sessions.iter().find(|session| session.kind == Kind::Main).expect("the whole one");
+    assert_eq!((of_kind(Kind::Empty), of_kind(Kind::Main)), (1, 3));
+    let whole = list.sessions.iter().find(|session| session.first_prompt.is_some()).expect("the whole one");
     assert_eq!((whole.prompts, whole.launch_path()), (Some(1), here.to_str()));
 }
 

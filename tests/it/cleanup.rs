@@ -12,7 +12,7 @@ use crate::contract::changes::{Change, Cleanup, CleanupKind, Guard, KeptFor, Pin
 use crate::facts::{copy_tree, corpora};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{
-    Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, START, Vibe, age_tree,
+    Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Jido, Kimi, OldVibe, Pi, Qwen, START, Vibe, age_to, age_tree,
     claude_slug, id, make_fifo, minutes_after, put,
 };
 use crate::picture::{Picture, picture, picture_of_stores};
@@ -41,7 +41,9 @@ fn add_on(world: &World, day: &str, fixture: impl Fixture) {
                 let millis = |start: &str| minutes_after(start, minute).as_millisecond().to_string();
                 text = text.replace(&millis(START), &millis(&START.replace(start, day)));
             }
-            put(&world.home().join(entry.path().strip_prefix(scratch.path()).expect("a path below")), text);
+            let path = world.home().join(entry.path().strip_prefix(scratch.path()).expect("a path below"));
+            put(&path, text);
+            age_to(&path, START.replace(start, day).parse().expect("a time"));
         }
     }
 }

@@ -296,6 +296,8 @@ pub(crate) struct Store {
     pub(crate) active_at: Option<String>,
     #[serde(deserialize_with = "nullable")]
     pub(crate) version: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub(crate) tested_version: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

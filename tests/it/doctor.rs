@@ -721,6 +721,7 @@ session-info-missing   info                  it has no session-info.json
 session-info-invalid   warning               its session-info.json is unusable
 session-info-mismatch  warning               its session-info.json names a directory of another project
 empty-session          info                  it has neither a prompt nor a reply
+unknown-format         warning               rejoin does not understand its records; update rejoin, and report it if that does not help
 torn-transcript        warning, info         the last line of its transcript was cut off
 bad-lines              warning               its transcript has lines that cannot be read
 orphan-belongings      warning, info         files of a session are not beside its transcript
@@ -742,9 +743,9 @@ interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 29);
+    assert_eq!(listed.checks.len(), 30);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 31);
+    assert_eq!(lines.lines().count(), 32);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

@@ -134,7 +134,8 @@ fn what_was_stepped_back_from_is_gone() {
     assert_eq!(texts(&world, &id(1)), ["right", "yes"]);
     assert_eq!(said(&all(&world)[0]), (None, Some("right"), Some(1), Some(1)));
     world.add(session.record(json!({"$rewindTo": "never heard of"})));
-    assert_eq!(all(&world)[0].kind, Kind::Empty);
+    let nothing_left = &all(&world)[0];
+    assert_eq!((nothing_left.kind, nothing_left.prompts), (Kind::Main, Some(0)), "the messages are still in the file");
 }
 
 #[test]
@@ -361,8 +362,10 @@ fn ids_that_the_client_would_take_for_something_else_are_never_handed_over() {
         std::fs::remove_file(path).expect("an end");
     }
     let answer = world.rejoin(["list", "--all", "--json"]).code(0);
-    assert!(answer.sessions().is_empty());
-    assert_eq!(answer.json::<crate::contract::SessionList>().problems.len(), 5);
+    // The last one is no JSON, so whether it has an id is not known.
+    let sessions = answer.sessions();
+    assert!(sessions.len() == 1 && sessions[0].id == "session-4-odd" && !sessions[0].resumable, "{sessions:?}");
+    assert_eq!(answer.json::<crate::contract::SessionList>().problems.len(), 4);
 }
 
 #[test]
@@ -415,7 +418,8 @@ fn no_line_of_any_kind_stops_a_listing() {
             let path = world.add(Gemini::session(id(1)).turn("one", "first"));
             put(&path.with_file_name(format!("session-0-0.{ending}")), text);
             let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
-            assert_eq!(sessions.len(), 1, "{text:?}");
+            let is_unknown = text.contains("messages");
+            assert_eq!(sessions.len(), 1 + usize::from(is_unknown), "{text:?}");
         }
     }
     for text in ["", "{", "[]", "{\"projects\":[]}", "{\"projects\":{\"/x\":[]}}"] {

@@ -33,6 +33,7 @@ mod crush;
 mod databases;
 mod delete;
 mod doctor;
+mod drift;
 mod droid;
 mod examples;
 mod export;

@@ -151,6 +151,10 @@ impl Agent for Aider {
         Ok(Belongings { own: own.collect(), shared: Vec::new() })
     }
 
+    fn is_silent(&self, line: &[u8]) -> bool {
+        line.starts_with(b"# aider chat started at ") || line.starts_with(b"> ")
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         each_piece(&copy.place.path, &mut |piece| {
             let (role, text) = match piece {

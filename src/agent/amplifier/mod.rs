@@ -22,6 +22,7 @@ use reader::Reader;
 use super::upkeep::Fold;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::evidence;
@@ -167,6 +168,16 @@ impl Agent for Amplifier {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         ["transcript.jsonl", "events.jsonl"].map(|name| place.path.join(name)).to_vec()
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        let silent = ["session:start", "session:resume", "session:end", "session:fork", "session:config"];
+        is_one_of(record, "/event", &silent) || is_one_of(record, "/role", &["system", "developer"])
+    }
+
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        let written = self.written(place).into_iter();
+        written.chain(["transcript.jsonl.backup"].map(|name| place.path.join(name))).collect()
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

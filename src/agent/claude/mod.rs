@@ -162,6 +162,10 @@ impl Agent for Claude {
         usage::tokens(&copy.place)
     }
 
+    fn is_silent(&self, record: &[u8]) -> bool {
+        Record::of_line(record).is_some_and(|record| record.is_silent())
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         each_message(&copy.place.path, see, |line| Some(messages(line, shows_sidechains)))

@@ -133,6 +133,11 @@ impl Agent for Cline {
         vec![messages_path(place), meta_path(place)]
     }
 
+    fn is_silent(&self, record: &[u8]) -> bool {
+        // The file about the session always says what the first prompt was, if only that there was none.
+        Meta::parse(record).is_some_and(|meta| meta.names_prompt())
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let mut has_any = false;
         document(&copy.place).messages(&messages_path(&copy.place), &mut |message| {

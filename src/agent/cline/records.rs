@@ -35,6 +35,11 @@ impl<'a> Meta<'a> {
         record(bytes)
     }
 
+    /// Returns whether the file names the first prompt, which may be blank.
+    pub(super) fn names_prompt(&self) -> bool {
+        self.prompt.get().is_some()
+    }
+
     pub(super) fn started_at(&self) -> Option<Timestamp> {
         self.started_at.instant()
     }

@@ -66,6 +66,14 @@ impl Meta {
     }
 }
 
+/// Returns whether a record is the header, or a mark without content, of a rollout without envelopes.
+pub(super) fn is_bare_header(record: &[u8]) -> bool {
+    let Ok(record) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(record) else { return false };
+    let has = |name: &str| record.contains_key(name);
+    let is_header = has("id") && has("timestamp") || record.get("record_type").is_some_and(|kind| kind == "state");
+    is_header && !["type", "payload", "role", "content"].into_iter().any(has)
+}
+
 #[derive(Default)]
 struct Reading {
     kind: Option<String>,

@@ -216,6 +216,10 @@ impl Agent for Codex {
         usage::tokens(&copy.place)
     }
 
+    fn is_silent(&self, record: &[u8]) -> bool {
+        Record::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let Some(mut file) = Jsonl::open_if_present(&copy.place.path)? else { return Ok(()) };
         let lacks_events = read_start(&mut file)?.lacks_events();

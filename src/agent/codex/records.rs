@@ -201,6 +201,28 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Returns whether the record is known to carry no conversation (0.169.0 and 0.57.0).
+    pub(super) fn is_silent(&self) -> bool {
+        let payload = self.payload();
+        match (self.kind(), payload.kind.get()) {
+            (Some("session_meta" | "turn_context" | "world_state" | "token_usage_record"), _) => true,
+            (Some("event_msg"), Some(kind)) => {
+                ["thread_settings_applied", "task_started", "task_complete", "token_count", "turn_aborted"]
+                    .contains(&kind)
+            }
+            (Some("response_item"), Some("message")) => {
+                let texts = texts(payload.content);
+                let is_put_in = |role: &str| match role {
+                    "developer" | "system" => true,
+                    "user" => texts.iter().all(|text| is_injected(text, INJECTED)),
+                    _ => false,
+                };
+                !texts.is_empty() && payload.role.get().is_some_and(is_put_in)
+            }
+            _ => false,
+        }
+    }
+
     /// Returns whether the model says or calls something here; each such record is one reply.
     pub(crate) fn is_reply(&self) -> bool {
         if self.kind() != Some("response_item") {

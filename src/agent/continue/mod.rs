@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument, is_there};
 use crate::agent::stores;
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::shell;
@@ -122,6 +123,10 @@ impl Agent for Continue {
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         // Without its entry a session is not in its list until it is saved once more.
         Some(place.store.root.join(INDEX)).into_iter().filter(|path| is_there(path)).collect()
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/message/role", &["system"])
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -20,6 +20,7 @@ use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext, as_prompt_option, each_file_below, is_there};
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
+use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::{self, Link};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
@@ -130,6 +131,29 @@ impl Agent for Copilot {
         let lock = format!("session-state/.session-operation-locks/{}.lock", place.id);
         let lock = Some(place.store.root.join(lock)).filter(|path| is_there(path));
         Ok(Belongings { own: [place.path.to_path_buf()].into_iter().chain(lock).collect(), shared: Vec::new() })
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(
+            record,
+            "/type",
+            &[
+                "session.start",
+                "session.resume",
+                "session.shutdown",
+                "session.model_change",
+                "session.usage_record",
+                "session.warning",
+                "session.error",
+                "session.info",
+                "session.context_changed",
+                "session.mode_changed",
+                "system.message",
+                "hook.start",
+                "hook.end",
+                "abort",
+            ],
+        )
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

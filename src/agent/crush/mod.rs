@@ -21,6 +21,7 @@ use crate::agent::relocation::{DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::text;
 use crate::format::turn::{Turn, instant};
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
@@ -221,10 +222,18 @@ impl Crush {
 fn projects(store: &Store, found: &mut Found) -> Vec<Project> {
     let path = store.root.join(REGISTRY);
     match fsio::read_if_present(&path, MAX_REGISTRY) {
-        Ok(Some(bytes)) => records::projects(&bytes).unwrap_or_else(|error| {
-            found.problem(&path, format!("it is not JSON as Crush writes it: {error}"));
-            Vec::new()
-        }),
+        Ok(Some(bytes)) => match records::projects(&bytes) {
+            Ok((projects, unknown)) => {
+                if unknown > 0 {
+                    found.problem(&path, format!("{} without a directory", text::count(unknown, "project")));
+                }
+                projects
+            }
+            Err(error) => {
+                found.problem(&path, format!("it is not JSON as Crush writes it: {error}"));
+                Vec::new()
+            }
+        },
         Ok(None) => Vec::new(),
         Err(error) => {
             found.problem(&path, error.reason());

@@ -21,18 +21,18 @@ pub(crate) struct Project {
     pub data_dir: PathBuf,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct Registry<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     projects: Vec<&'a RawValue>,
 }
 
-/// Reads the registry; an entry without an absolute directory is left out.
+/// Reads the registry, and counts the entries without an absolute directory.
 ///
 /// # Errors
 ///
 /// It is not JSON, or `projects` is not a list.
-pub(crate) fn projects(bytes: &[u8]) -> Result<Vec<Project>, serde_json::Error> {
+pub(crate) fn projects(bytes: &[u8]) -> Result<(Vec<Project>, usize), serde_json::Error> {
     let registry: Registry<'_> = serde_json::from_slice(bytes)?;
     let project = |raw: &RawValue| {
         let [path, data_dir] = texts_in(Some(raw), ["path", "data_dir"]);
@@ -40,7 +40,10 @@ pub(crate) fn projects(bytes: &[u8]) -> Result<Vec<Project>, serde_json::Error> 
         let data_dir = dir.join(data_dir.filled().unwrap_or(".crush"));
         dir.is_absolute().then_some(Project { dir, data_dir })
     };
-    Ok(registry.projects.into_iter().filter_map(project).collect())
+    let count = registry.projects.len();
+    let projects: Vec<Project> = registry.projects.into_iter().filter_map(project).collect();
+    let unknown = count - projects.len();
+    Ok((projects, unknown))
 }
 
 /// Returns the directory of a database that no registry names: the one that its `.crush` lies in.

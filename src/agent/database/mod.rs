@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
-use super::{Found, ReadContext, StoreNotes};
+use super::{Found, ReadContext, StoreNotes, unknown_format};
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row};
+use crate::format::text;
 use crate::format::turn::Turn;
 use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
@@ -282,6 +283,8 @@ fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, Query
 pub(super) struct Tally {
     prompts: u64,
     replies: u64,
+    /// Rows that are not marked as made by the agent.
+    rows: u64,
     bytes: u64,
     model: Option<String>,
 }
@@ -290,6 +293,7 @@ impl Tally {
     pub(super) fn add(&mut self, turn: &Turn) {
         self.prompts += u64::from(turn.prompt().is_some());
         self.replies += u64::from(turn.is_reply());
+        self.rows += u64::from(turn.counts);
         if turn.is_reply() && turn.model.is_some() {
             self.model.clone_from(&turn.model);
         }
@@ -303,8 +307,13 @@ impl Tally {
         if copy.model.is_none() {
             copy.model = self.model.map(|model| Fact::new(model, "message"));
         }
-        if self.prompts + self.replies == 0 {
-            be_empty(copy);
+        match self.prompts + self.replies {
+            0 if self.rows > 0 => {
+                let rows = text::count(self.rows, "message");
+                unknown_format::mark(copy, format!("{rows} of its database could not be understood"));
+            }
+            0 => be_empty(copy),
+            _ => {}
         }
     }
 }

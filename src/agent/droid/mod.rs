@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::{Agent, Command, Found, ReadContext, as_last_argument, is_there, stores};
 use crate::agent::pi::records::is_session_id;
 use crate::agent::relocation::{DirMove, Moved, Relocation};
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
@@ -80,6 +81,10 @@ impl Agent for Droid {
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
         let own = [place.path.to_path_buf(), settings(&place.path)].into_iter().filter(|path| is_there(path));
         Ok(Belongings { own: own.collect(), shared: Vec::new() })
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/type", &["session_start"])
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

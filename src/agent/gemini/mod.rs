@@ -19,14 +19,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there};
+use memchr::memmem;
+
+use super::{
+    Agent, Command, FindBelongings, Found, Listings, ReadContext, StoreNotes, as_prompt_option, is_there,
+    unknown_format,
+};
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::document::{Field, Shape};
 use crate::format::json::{Text, inner};
-use crate::format::jsonl::Jsonl;
+use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
@@ -40,6 +45,8 @@ use reader::{fill, read_document, read_lines, show, whole};
 use records::{message, record};
 
 /// How much of a document is searched for its id, which comes first.
+/// Keys that only messages and lists of them have.
+const MESSAGE: [&[u8]; 2] = [b"\"content\"", b"\"messages\""];
 const MAX_ID: u64 = 4 * 1024;
 
 /// The older generation of its sessions (0.25.0).
@@ -68,7 +75,13 @@ impl Agent for Gemini {
         // Cut as the client cuts it; an id of fewer characters is a name of its own.
         let short: String = id.chars().take(8).collect();
         let mut found = Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
-            walk(store, project, &dir.join("chats"), |name| name.rsplit('-').next() == Some(&short), found);
+            walk(
+                store,
+                project,
+                &dir.join("chats"),
+                |name| name == id || name.rsplit('-').next() == Some(&short),
+                found,
+            );
         });
         found.places.retain(|place| place.id == id);
         found
@@ -94,6 +107,9 @@ impl Agent for Gemini {
         let project = copy.place.project.as_deref().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(project).cloned().unwrap_or_default();
         self.decide_launch_dir(&mut copy);
+        if is_without_id(&copy.place) {
+            unknown_format::mark(&mut copy, "none of its records names the session's id".to_owned());
+        }
         Ok(copy)
     }
 
@@ -139,6 +155,10 @@ impl Agent for Gemini {
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
         usage::tokens(&copy.place)
+    }
+
+    fn is_silent(&self, line: &[u8]) -> bool {
+        record(line).is_some_and(|record| record.is_silent())
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
@@ -199,6 +219,9 @@ impl Agent for Gemini {
                 return Err("it has neither a prompt nor a reply, so there is nothing to resume".to_owned());
             }
             _ => {}
+        }
+        if is_without_id(&copy.place) {
+            return Err("none of its records names the id that Gemini CLI knows it by".to_owned());
         }
         let id = &copy.place.id;
         // A number is a place in the client's own list.
@@ -263,11 +286,16 @@ fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn
             continue;
         }
         match id_of(&path) {
-            Ok(Some(id)) => {
+            Ok(Some(id)) if is_session_id(&id) => {
                 let side_dir = dirs.contains(&id).then(|| chats.join(&id));
                 found.places.push(place(store, project, id, path, side_dir, None));
             }
-            Ok(None) => found.problem(&path, "there is no session id at its start"),
+            // A newer version may keep the id elsewhere.
+            Ok(None) if has_messages(&path) => {
+                let stem = stem.unwrap_or_default().to_owned();
+                found.places.push(place(store, project, stem, path, None, None));
+            }
+            Ok(_) => found.problem(&path, "there is no session id at its start"),
             // It may be deleted between a listing and a look inside: the client does that at its start.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => found.problem(&path, error.reason()),
@@ -302,6 +330,23 @@ fn place(
     }
 }
 
+/// Returns whether a session goes by the name of its file, because nothing in the file names its id.
+fn is_without_id(place: &Located) -> bool {
+    !place.is_subagent && place.path.file_stem().is_some_and(|stem| stem == place.id.as_str())
+}
+
+/// Returns whether a file holds messages, whether they are understood or not.
+fn has_messages(path: &Path) -> bool {
+    let mut has_messages = false;
+    // A file that cannot be read is a problem already.
+    let _ = each_line(path, &mut |line| {
+        // The members of a document are on lines of their own.
+        has_messages |= line.is_some_and(|line| MESSAGE.iter().any(|key| memmem::find(line, key).is_some()));
+        if has_messages { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    has_messages
+}
+
 /// Returns the full id; the name has only the start of it.
 fn id_of(path: &Path) -> Result<Option<String>, PathError> {
     let mut id = None;
@@ -325,7 +370,7 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
         });
         seen?;
     }
-    Ok(id.filter(|id| is_session_id(id)))
+    Ok(id)
 }
 
 /// Returns whether a text can be a session's id and a name of its own; a UUID unless somebody chose another.

@@ -154,7 +154,8 @@ pub(super) fn show(
 
 /// Puts what is known into the copy; what a whole file does not say is not so.
 pub(super) fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
-    let is_empty = sum.prompts() + sum.replies() == 0;
+    // What was stepped back from is still in the file.
+    let is_empty = sum.prompts() + sum.replies() == 0 && !sum.has_spoken;
     copy.kind = if copy.place.is_subagent || sum.is_subagent {
         SessionKind::Subagent
     } else if is_whole && is_empty {

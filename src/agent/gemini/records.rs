@@ -73,6 +73,33 @@ impl<'a> Record<'a> {
         serde_json::from_str(list.get()).ok()
     }
 
+    /// Returns whether the record is known to carry no conversation (0.61.0): a header, a change of it without messages, a
+    /// notice, or context that the program put in.
+    pub(super) fn is_silent(&self) -> bool {
+        match self.speaker.get() {
+            Some("info" | "warning" | "error") => true,
+            Some("user") => {
+                let content = parts(self.content);
+                let is_put_in = |part: &Block<'_>| matches!(part, Block::Text(text) if is_injected(text, INJECTED));
+                !content.is_empty() && content.iter().all(is_put_in)
+            }
+            Some(_) => false,
+            None => self.change().as_ref().unwrap_or(self).is_header(),
+        }
+    }
+
+    /// Returns whether nothing but members of a header is there.
+    fn is_header(&self) -> bool {
+        let is_silent = |raw: &&RawValue| Record::of(raw).is_some_and(|message| message.is_silent());
+        let has_messages = self.checkpoint().map_or(self.messages.is_some(), |list| !list.iter().all(is_silent));
+        let has_other = self.id.get().is_some() || self.content.is_some() || self.rewind_to.get().is_some();
+        let is_known = self.session_id.get().is_some()
+            || self.last_updated.get().is_some()
+            || self.summary.get().is_some()
+            || self.kind.get().is_some();
+        is_known && !has_messages && !has_other
+    }
+
     fn newest_time(&self) -> Option<Timestamp> {
         self.timestamp.instant().max(self.last_updated.instant()).max(self.start_time.instant())
     }
@@ -190,6 +217,8 @@ pub(crate) struct Conversation {
     pub is_subagent: bool,
     /// Whether a line was seen that is no record.
     pub has_bad_lines: bool,
+    /// Whether a prompt or a reply was seen, though a later line may take it back.
+    pub has_spoken: bool,
     by_id: HashMap<String, usize>,
     /// The first prompt and the first command, each with its place.
     first: [Option<(usize, String)>; 2],
@@ -244,6 +273,7 @@ impl Conversation {
         }
         let content = parts(message.content);
         let prompt = message.prompt_in(&content);
+        self.has_spoken |= prompt.is_some() || message.is_reply_in(&content);
         // One without an id cannot be written again.
         let id = message.id.get().map_or_else(|| format!("#{}", self.entries.len()), str::to_owned);
         let entry = Entry {

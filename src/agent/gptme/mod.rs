@@ -111,6 +111,10 @@ impl Agent for Gptme {
         Some(reader::conversation(&place.path))
     }
 
+    fn is_silent(&self, record: &[u8]) -> bool {
+        records::Record::parse(record).is_some_and(|record| record.is_silent())
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         reader::messages(&copy.place.path, see)
     }

@@ -44,6 +44,11 @@ impl<'a> Record<'a> {
         self.said_by("assistant").is_some()
     }
 
+    /// Returns whether the record is known to carry no conversation: text that the program put in.
+    pub(super) fn is_silent(&self) -> bool {
+        self.said_by("system").is_some() || self.said_by("user").is_some_and(|text| text.starts_with(INJECTED))
+    }
+
     fn said_by(&self, role: &str) -> Option<&str> {
         self.content.filled().filter(|_| self.role.get() == Some(role))
     }

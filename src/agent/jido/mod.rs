@@ -22,6 +22,7 @@ use serde::Deserialize;
 use super::upkeep::{Strays, is_own_temporary, temporary_in};
 use super::{Agent, Command, Found, ReadContext};
 use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::json::Text;
 use crate::session::mapping::Mapping;
@@ -116,6 +117,12 @@ impl Agent for Jido {
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         Ok(())
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        // An entry of its list of tasks.
+        is_one_of(record, "/role", &["system"])
+            || is_one_of(record, "/status", &["pending", "in_progress", "completed"])
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

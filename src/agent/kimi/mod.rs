@@ -21,6 +21,7 @@ use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::{each_line, each_message};
@@ -177,6 +178,17 @@ impl Agent for Kimi {
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         // Kimi empties a session whose directory it does not list.
         Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/type", &["metadata"])
+            || is_one_of(record, "/role", &["_checkpoint", "_usage", "_system_prompt"])
+            || is_one_of(
+                record,
+                "/message/type",
+                &["StatusUpdate", "StepBegin", "StepInterrupted", "StepRetry", "TurnEnd"],
+            )
+            || records::is_command_record(record)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

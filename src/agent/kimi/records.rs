@@ -124,6 +124,13 @@ impl WireRecord<'_> {
     }
 }
 
+/// Returns whether a record is a command to the program.
+pub(super) fn is_command_record(record: &[u8]) -> bool {
+    let Ok(record) = serde_json::from_slice::<WireRecord<'_>>(record) else { return false };
+    let [kind, payload] = members(record.message, ["type", "payload"]);
+    inner::<Text<'_>>(kind).get() == Some("TurnBegin") && is_command(&plain_text(member(payload, "user_input")))
+}
+
 /// Tells a command to the program, such as `/compact`, from words to the model.
 fn is_command(text: &str) -> bool {
     text.trim().strip_prefix('/').is_some_and(|word| {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext, is_there, stores};
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small};
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::edit::json_string;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
@@ -74,6 +75,22 @@ impl Agent for KimiCode {
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(log(&place.path))
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(
+            record,
+            "/type",
+            &[
+                "metadata",
+                "config.update",
+                "permission.set_mode",
+                "runtime.set_binding",
+                "plugin.session_start",
+                "token_counting.measured",
+                "token_counting.turn_recorded",
+            ],
+        )
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::claude::is_session_id;
 use super::{Agent, Command, Found, ReadContext};
+use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::Retention;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
@@ -117,6 +118,10 @@ impl Agent for Nanocoder {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![place.path.to_path_buf()]
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/role", &["system"])
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

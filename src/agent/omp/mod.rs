@@ -133,6 +133,10 @@ impl Agent for Omp {
         if is_packed(&copy.place.path) { Ok(None) } else { super::pi::usage::tokens(&copy.place.path) }
     }
 
+    fn is_silent(&self, record: &[u8]) -> bool {
+        crate::agent::pi::records::is_silent(record)
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if is_packed(&copy.place.path) { Ok(()) } else { reader::messages(&copy.place.path, see) }
     }

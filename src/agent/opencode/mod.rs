@@ -83,6 +83,11 @@ impl Agent for OpenCode {
         if tree::is_in(&copy.place) { Ok(None) } else { Program::tokens(&copy.place) }
     }
 
+    fn conversation_files(&self, _place: &Located) -> Vec<PathBuf> {
+        // Emptiness of a tree is judged by its messages, each a file.
+        Vec::new()
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if tree::is_in(&copy.place) { tree::messages(&copy.place, see) } else { Program::messages(&copy.place, see) }
     }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::{Agent, Command, Found, ReadContext};
 use crate::agent::command::as_option;
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::session::{AgentKind, Comparison, Copy, Located, Message, SessionKind, Store};
@@ -97,6 +98,15 @@ impl Agent for OpenHands {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![reader::state_of(&place.path)]
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/kind", &["SystemPromptEvent", "ConversationErrorEvent", "ConversationStateUpdateEvent"])
+    }
+
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        // A directory that cannot be listed is an error where the session is read.
+        reader::events(&place.path).unwrap_or_default()
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

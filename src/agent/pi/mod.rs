@@ -89,6 +89,10 @@ impl Agent for Pi {
         usage::tokens(&copy.place.path)
     }
 
+    fn is_silent(&self, record: &[u8]) -> bool {
+        records::is_silent(record)
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         reader::messages(&copy.place.path, see)
     }

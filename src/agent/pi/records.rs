@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::content::{Block, blocks, plain_text};
 use crate::format::json::{Flag, Text, record};
@@ -289,6 +290,22 @@ pub(crate) fn is_session_id(text: &str) -> bool {
     text.len() <= 128
         && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// Returns whether a record is known to carry no conversation: a header, a setting or a name (Pi 1.5.2, oh-my-pi 18.3.4).
+pub(in crate::agent) fn is_silent(record: &[u8]) -> bool {
+    const SILENT: [&str; 8] = [
+        "session",
+        "session_info",
+        "title",
+        "title_change",
+        "model_change",
+        "thinking_level_change",
+        "custom",
+        "label",
+    ];
+    is_one_of(record, "/type", &SILENT)
+        || is_one_of(record, "/type", &["message"]) && is_one_of(record, "/message/role", &["system"])
 }
 
 #[cfg(test)]

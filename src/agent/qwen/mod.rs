@@ -21,6 +21,7 @@ use super::{
     is_there,
 };
 use crate::agent::relocation::{DirMove, Relocation};
+use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::{member, text_in};
@@ -231,6 +232,12 @@ impl Agent for Qwen {
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
         usage::tokens(&copy.place)
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        let silent = ["ui_telemetry", "attribution_snapshot", "file_history_snapshot", "custom_title", "slash_command"];
+        is_one_of(record, "/type", &["system"])
+            && is_one_of(record, "/subtype", &[&silent[..], &["parent_session"]].concat())
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

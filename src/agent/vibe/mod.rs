@@ -22,6 +22,7 @@ use serde::Deserialize;
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::stores;
+use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
@@ -175,6 +176,17 @@ impl Agent for Vibe {
         let mut shared: Vec<PathBuf> = lease_paths(place).into();
         shared.retain(|path| is_there(path));
         Ok(Belongings { own: vec![place.path.to_path_buf()], shared })
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        const SILENT: [&str; 2] = ["action_result", "receipt_succeeded"];
+        is_one_of(record, "/type", &SILENT)
+            || is_one_of(record, "/role", &["system"])
+            || unified::is_injected_turn(record)
+    }
+
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        if is_unified(place) { unified::conversation_files(place) } else { self.written(place) }
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -251,6 +251,18 @@ pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlF
     parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
 }
 
+/// Returns whether a line of the journal announces a turn that a program began.
+pub(super) fn is_injected_turn(line: &[u8]) -> bool {
+    let Ok(line) = serde_json::from_slice::<serde_json::Value>(line) else { return false };
+    line["type"] == "command_reserved" && line.pointer("/payload/params/injected").is_some_and(|flag| *flag == true)
+}
+
+/// Returns the files that hold the conversation as it is now.
+pub(super) fn conversation_files(place: &Located) -> Vec<PathBuf> {
+    let parts = Parts::of(place);
+    parts.inline().into_iter().chain(parts.chunks).chain(parts.journal).collect()
+}
+
 /// Returns what grows or is replaced while a session goes on.
 pub(super) fn written(place: &Located) -> Vec<PathBuf> {
     let segments = numbers(&place.path.join("journal"), ".jsonl").into_iter();

@@ -11,6 +11,8 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::agent::{self, FindBelongings};
 use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
+use crate::change::removal::summary::Summary;
+use crate::format::times;
 use crate::session::{Liveness, Located};
 use crate::system::fsio::{Kind, Look};
 use crate::system::process::OpenFiles;
@@ -29,7 +31,6 @@ pub(super) struct Resolved {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inspection {
     pub(super) modified_at: Option<Timestamp>,
-    pub(super) is_unparsable: bool,
     /// The steps that take away all that belongs to it.
     pub(super) steps: Box<[Step]>,
     /// What is in the way, which most have nothing of.
@@ -76,7 +77,6 @@ impl Summaries {
 
     /// Looks at everything that belongs to a session, each file but once.
     fn look_at(&self, at: usize, find: &FindBelongings<'_>, open: &OpenFiles) -> Inspection {
-        let is_unparsable = self.copies(at).iter().any(|copy| copy.is_garbage());
         let mut paths = Vec::new();
         for copy in self.copies(at) {
             match find(&copy.place) {
@@ -85,14 +85,17 @@ impl Summaries {
                 // A database that others write to tells nothing of a session in it.
                 Err(why) => {
                     let blocker = Blocker { its_agents: Some(why.into()), ..Blocker::default() };
-                    return Inspection { is_unparsable, blocker: Some(Box::new(blocker)), ..Inspection::default() };
+                    return Inspection { blocker: Some(Box::new(blocker)), ..Inspection::default() };
                 }
             }
         }
         let paths = outermost(paths);
         let (mut modified_at, mut held) = (None, None);
         let mut see = |path: &dyn Fn() -> PathBuf, look: &Look| {
-            modified_at = modified_at.max(Some(look.modified));
+            // The time of a directory changes with everything that is looked after in it.
+            if look.kind == Kind::File {
+                modified_at = modified_at.max(Some(look.modified));
+            }
             if held.is_none() && open.has(look.identity) {
                 held = Some(path());
             }
@@ -131,7 +134,19 @@ impl Summaries {
         let blocker = is_hindered.then(|| Box::new(Blocker { liveness, its_agents: None, obstacle }));
         let modified_at = modified_at
             .and_then(|(seconds, nanoseconds)| Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok());
-        Inspection { modified_at, is_unparsable, steps: steps.into(), blocker }
+        let modified_at = modified_at.max(self.newest_record(at));
+        Inspection { modified_at, steps: steps.into(), blocker }
+    }
+
+    /// Returns the newest time that any record of a session names: records need not be in the order of their times.
+    fn newest_record(&self, at: usize) -> Option<Timestamp> {
+        let newest_in = |copy: &Summary| {
+            let agent = agent::by_kind(copy.place.agent())?;
+            let files = agent.conversation_files(&copy.place).into_iter();
+            // A file that cannot be read is an obstacle to the removal itself.
+            files.filter_map(|path| times::newest_in(&path, self.now).ok().flatten()).max()
+        };
+        self.copies(at).iter().filter_map(|copy| newest_in(copy)).max()
     }
 
     /// Returns whether a directory really lies in the store of a copy.

@@ -48,6 +48,8 @@ pub(crate) struct Summaries {
     resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
     /// Receives how many sessions were inspected.
     watcher: Watcher,
+    /// The time that counts as now.
+    now: Timestamp,
     /// What could not be read.
     pub problems: Vec<Problem>,
     /// Whether agents may be told to remove what only they can.
@@ -88,7 +90,7 @@ impl Summaries {
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
         starts.push(copies.len());
         let recorded_dirs = recorded_dirs.into_inner().unwrap_or_default();
-        Self { copies, starts, recorded_dirs, problems, watcher, ..Self::default() }
+        Self { copies, starts, recorded_dirs, problems, watcher, now: env.now, ..Self::default() }
     }
 
     /// Returns how many sessions there are.
@@ -274,9 +276,8 @@ impl Summaries {
                 modified_at: inspection.and_then(|inspection| inspection.modified_at),
                 size_bytes: if self.is_inside_parent(at) { 0 } else { self.size_bytes(at) },
                 liveness: used.or_else(|| inspection?.liveness()).unwrap_or(IDLE),
-                is_unparsable: is_unread
-                    || copies.iter().any(|copy| copy.is_unparsable)
-                    || inspection.is_some_and(|inspection| inspection.is_unparsable),
+                is_unparsable: is_unread || copies.iter().any(|copy| copy.is_unparsable),
+                is_unknown_format: copies.iter().any(|copy| copy.is_unknown_format),
                 is_pinned: pins.has(agent, id),
                 is_excluded: excluded.iter().any(|selector| means(selector, agent, id)),
                 rules: match copies {

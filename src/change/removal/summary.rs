@@ -1,14 +1,10 @@
 //! What is kept of a copy while it is decided what goes: a hundred thousand of these are held at once.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::agent;
-use crate::agent::upkeep::is_object;
-use crate::format::jsonl::each_line;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Health, Liveness, Located, SessionKind};
 
@@ -27,8 +23,6 @@ pub(crate) struct Summary {
     pub(super) parent_id: Option<Box<str>>,
     /// The newest time inside it.
     pub active_at: Option<Timestamp>,
-    /// Whether that is only its file's time.
-    pub(super) is_dated_by_file: bool,
     /// The time of its beginning, where that is the newer one.
     pub(super) later: Option<Box<Timestamp>>,
     pub(super) size_bytes: u64,
@@ -36,6 +30,7 @@ pub(crate) struct Summary {
     /// `None` if no process uses it.
     pub(super) liveness: Option<Box<Liveness>>,
     pub(super) is_unparsable: bool,
+    pub(super) is_unknown_format: bool,
     pub(super) title: Option<Box<str>>,
     pub(super) dir: Option<Box<str>>,
     pub(super) is_asked_for: bool,
@@ -65,11 +60,11 @@ impl Summary {
         Self {
             kind: if copy.place.is_subagent { SessionKind::Subagent } else { copy.kind },
             later: created_at.filter(|at| Some(*at) > active_at).map(Box::new),
-            is_dated_by_file: copy.active_at.as_ref().is_some_and(|at| at.source == "mtime"),
             active_at,
             size_bytes: copy.size_bytes,
             transcript_bytes: copy.transcript_bytes,
-            is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(health)),
+            is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(health)) || is_nothing_but_damage(&copy),
+            is_unknown_format: copy.health.contains(&Health::UnknownFormat),
             title,
             dir: dir.map(|dir| dir.value.to_string_lossy().into()),
             is_asked_for: is_of_dir && is_of_agent(filter),
@@ -90,22 +85,10 @@ impl Summary {
     pub(super) fn newest_at(&self) -> Option<Timestamp> {
         self.later.as_deref().copied().or(self.active_at)
     }
-
-    /// Returns whether a copy holds something that cannot be understood.
-    pub(super) fn is_garbage(&self) -> bool {
-        if !self.is_dated_by_file || self.kind != SessionKind::Empty || self.transcript_bytes == 0 {
-            return false;
-        }
-        let path = agent::by_kind(self.place.agent()).and_then(|agent| agent.transcript(&self.place));
-        path.is_none_or(|path| has_bad_lines(&path))
-    }
 }
 
-fn has_bad_lines(path: &Path) -> bool {
-    let mut has_bad = false;
-    let read = each_line(path, &mut |line| {
-        has_bad |= line.is_none_or(|line| !is_object(line));
-        if has_bad { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    has_bad || read.is_err()
+/// Returns whether a copy has damaged records, and no prompt that was understood.
+fn is_nothing_but_damage(copy: &Copy) -> bool {
+    let is_damaged = copy.health.contains(&Health::TornTranscript) || copy.health.contains(&Health::BadLines);
+    is_damaged && copy.first_prompt.is_none()
 }

@@ -24,6 +24,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, session) in survey.scan.sessions.iter().enumerate() {
         findings.extend(empty(session));
+        findings.extend(unknown_format(session));
         findings.extend(refused(session));
         findings.extend(unsigned(session));
         findings.extend(planted(session));
@@ -60,6 +61,22 @@ fn empty(session: &Session) -> Option<Finding> {
             .remedy(format!("rejoin delete {selector}"), "moves it to the trash")
             .remedy("rejoin cleanup --empty --any-age", "moves every empty session to the trash"),
     })
+}
+
+fn unknown_format(session: &Session) -> Option<Finding> {
+    let copy = session.copy();
+    if !copy.health.contains(&Health::UnknownFormat) {
+        return None;
+    }
+    let seen = copy.notes.first().map_or_else(|| Health::UnknownFormat.meaning().to_owned(), Clone::clone);
+    let evidence = format!(
+        "{} may hold a conversation that rejoin cannot read: {seen}. Its agent may be newer than this rejoin. No cleanup \
+         takes the session unless it is asked to.",
+        name(session)
+    );
+    let finding = Finding::about(session, Code::UnknownFormat, Severity::Warning, evidence)
+        .measured(seen, "records that rejoin understands");
+    Some(finding.remedy(format!("rejoin show {}", selector(session)), "shows what is known about it"))
 }
 
 fn refused(session: &Session) -> Vec<Finding> {

@@ -11,7 +11,7 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{CopyFacts, Survey};
 use crate::format::text;
 use crate::format::text::count;
-use crate::session::{Comparison, Copy, Liveness, Session, SessionKind};
+use crate::session::{Comparison, Copy, Health, Liveness, Session, SessionKind};
 
 /// So many sessions of one id are offered to be resumed.
 const FEW: usize = 3;
@@ -135,7 +135,8 @@ fn inside<'a>(path: &'a Path, copy: &Copy) -> std::path::Display<'a> {
 /// Returns what loses nothing: the copy holds no more than the chosen one, or only a log that can be added to it.
 fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &CopyFacts) -> Option<Repair> {
     let copy = &session.copies[at];
-    if [session.copy(), copy].iter().any(|copy| copy.liveness != Liveness::Idle) {
+    let is_left_alone = |copy: &&Copy| copy.liveness != Liveness::Idle || copy.health.contains(&Health::UnknownFormat);
+    if [session.copy(), copy].iter().any(is_left_alone) {
         return None;
     }
     if let Some(fold) = facts.fold.filter(|_| !has_talk(copy) && has_talk(session.copy())) {

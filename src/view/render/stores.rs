@@ -75,6 +75,8 @@ pub(crate) struct StoreJson<'a> {
     pub active_at: Option<Timestamp>,
     /// The version of the agent that wrote the newest of them; `null` when its records do not say.
     pub version: Option<&'a str>,
+    /// The newest version of the agent that rejoin was tested with; `null` for one that was read as source code only.
+    pub tested_version: Option<&'a str>,
 }
 
 impl<'a> From<&'a StoreFacts> for StoreJson<'a> {
@@ -90,6 +92,7 @@ impl<'a> From<&'a StoreFacts> for StoreJson<'a> {
             size_bytes: store.size_bytes,
             active_at: store.active_at,
             version: store.version.as_deref(),
+            tested_version: store.tested_version,
         }
     }
 }
@@ -128,6 +131,15 @@ impl Agents {
         for (at, line) in table(&there, env, width).into_iter().enumerate() {
             let line = text::truncated(line.trim_end(), width);
             if at == 0 { writeln!(out, "{header}{line}{header:#}")? } else { writeln!(out, "{line}")? }
+        }
+        for store in there.iter().filter(|store| store.is_newer_than_tested()) {
+            let [version, tested] = [store.version.as_deref(), store.tested_version].map(Option::unwrap_or_default);
+            let name = store.agent;
+            writeln!(
+                out,
+                "{name} {} is newer than {tested}, the newest that rejoin was tested with.",
+                text::one_line(version)
+            )?;
         }
         for Pointers { agent, of, pointers, dangling } in &self.pointers {
             let lost =

@@ -14,7 +14,7 @@ use crate::format::text;
 use crate::session::fields::Field;
 use crate::session::marks;
 use crate::session::select::{ShortIds, list_number};
-use crate::session::{InOrder, Session};
+use crate::session::{Health, InOrder, Session};
 use crate::system::env::Env;
 use crate::view::render::fields;
 use crate::view::ui::Styles;
@@ -130,6 +130,7 @@ pub(crate) fn shown_dir(dir: &Path, env: &Env) -> String {
 pub(crate) fn title(session: &Session) -> String {
     match session.label() {
         Some(label) => text::one_line(label).into_owned(),
+        None if session.health.contains(&Health::UnknownFormat) => "(unknown format)".to_owned(),
         None => "(no prompt)".to_owned(),
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Policy {
     pub only_empty: bool,
     /// Every session goes, whatever its age.
     pub all: bool,
+    /// Whether sessions in an unknown format may go.
+    pub takes_unknown_format: bool,
 }
 
 /// What a decision needs to know of a session.
@@ -58,7 +60,7 @@ pub(crate) struct Candidate<'a> {
     pub project: Option<&'a str>,
     /// The newest time inside any copy of it.
     pub active_at: Option<Timestamp>,
-    /// The newest change of a file that it grows in; `None` if it was not checked.
+    /// The newest time in its files or of them; `None` if it was not checked.
     pub modified_at: Option<Timestamp>,
     /// All copies with all that belongs to them, in bytes.
     pub size_bytes: u64,
@@ -66,6 +68,8 @@ pub(crate) struct Candidate<'a> {
     pub liveness: &'a Liveness,
     /// Whether something of it could not be read or understood.
     pub is_unparsable: bool,
+    /// Whether its records are in an unknown format.
+    pub is_unknown_format: bool,
     /// Whether a person pinned it.
     pub is_pinned: bool,
     /// Whether a person excluded it from this cleanup.
@@ -124,7 +128,9 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
         let reasons = family.members.iter().filter_map(|at| own_reason(&candidates[*at], policy));
         let not_empty = policy.only_empty && family.members.iter().any(|at| candidates[*at].kind != SessionKind::Empty);
         let reason = reasons.chain(not_empty.then_some(Keep::NotEmpty)).chain(not_asked_for).min();
-        family.verdict = match (reason, policy.cutoff, family.active_at) {
+        // A file or a record may be newer than the time that a list shows.
+        let changed_at = family.members.iter().filter_map(|at| candidates[*at].modified_at).max();
+        family.verdict = match (reason, policy.cutoff, family.active_at.max(changed_at)) {
             (Some(keep), ..) => Verdict::Stays(keep),
             (None, ..) if policy.all => Verdict::Goes(Go::All),
             (None, Some(cutoff), Some(at)) if at < cutoff => Verdict::Goes(Go::Old),
@@ -189,6 +195,7 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
         (matches!(one.liveness, Liveness::Live { .. }), Keep::Live),
         (matches!(one.liveness, Liveness::Maybe { .. }), Keep::MaybeLive),
         (one.is_unparsable || one.active_at.is_none(), Keep::Unparsable),
+        (one.is_unknown_format && (!policy.takes_unknown_format || policy.only_empty), Keep::UnknownFormat),
         (times().any(|at| at > policy.now), Keep::Future),
         (one.is_pinned, Keep::Pinned),
         (one.is_excluded, Keep::Excluded),

@@ -27,6 +27,7 @@ fn candidate(id: &str) -> Candidate<'_> {
         size_bytes: 10,
         liveness: &LIVENESS[0],
         is_unparsable: false,
+        is_unknown_format: false,
         is_pinned: false,
         is_excluded: false,
         rules: Cow::Borrowed(&[]),
@@ -44,6 +45,7 @@ fn policy() -> Policy {
         rules: Vec::new(),
         max_total: None,
         only_empty: false,
+        takes_unknown_format: false,
         all: false,
     }
 }
@@ -164,8 +166,8 @@ struct Any {
     modified: Option<i64>,
     size: u64,
     is_live: bool,
-    /// Unparsable, pinned, excluded, asked for, its agent's.
-    flags: [bool; 5],
+    /// Unparsable, pinned, excluded, asked for, its agent's, in an unknown format.
+    flags: [bool; 6],
 }
 
 fn any_session() -> impl Strategy<Value = Any> {
@@ -180,7 +182,7 @@ fn any_session() -> impl Strategy<Value = Any> {
     let seldom = || prop::bool::weighted(0.1);
     // Minutes before now: up to four months, and some in the future.
     let minutes = || prop_oneof![4 => 0..172_800_i64, 1 => -3000..120_i64];
-    let flags = (seldom(), seldom(), seldom(), prop::bool::weighted(0.9), seldom());
+    let flags = (seldom(), seldom(), seldom(), prop::bool::weighted(0.9), seldom(), seldom());
     (
         (any::<bool>(), prop::sample::select(kinds.to_vec()), prop::option::of(0..16_usize), any::<bool>()),
         (prop::option::weighted(0.9, minutes()), prop::option::of(minutes()), 0..1000_u64, seldom()),
@@ -214,6 +216,7 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
         size_bytes: any.size,
         liveness: &LIVENESS[usize::from(any.is_live)],
         is_unparsable: any.flags[0],
+        is_unknown_format: any.flags[5],
         is_pinned: any.flags[1],
         is_excluded: any.flags[2],
         // Each of two rules is about half of the sessions.
@@ -231,13 +234,22 @@ struct AnyPolicy {
     max_total: Option<u64>,
     only_empty: bool,
     all: bool,
+    takes_unknown_format: bool,
 }
 
 fn any_policy() -> impl Strategy<Value = AnyPolicy> {
     let total = prop::option::weighted(0.3, 0..8000_u64);
     let (few, half) = (prop::bool::weighted(0.2), prop::bool::weighted(0.3));
-    (prop::option::weighted(0.8, 0..100_i64), 0..4_usize, total, few, half).prop_map(
-        |(days, keep_last, max_total, only_empty, all)| AnyPolicy { days, keep_last, max_total, only_empty, all },
+    let days = prop::option::weighted(0.8, 0..100_i64);
+    (days, 0..4_usize, total, few, half, any::<bool>()).prop_map(
+        |(days, keep_last, max_total, only_empty, all, takes_unknown_format)| AnyPolicy {
+            days,
+            keep_last,
+            max_total,
+            only_empty,
+            all,
+            takes_unknown_format,
+        },
     )
 }
 
@@ -253,6 +265,7 @@ impl AnyPolicy {
             max_total: self.max_total,
             only_empty: self.only_empty,
             all,
+            takes_unknown_format: self.takes_unknown_format,
         }
     }
 }
@@ -271,13 +284,15 @@ proptest! {
             prop_assert!(candidates[family.root()].is_asked_for);
             for one in family.members.iter().map(|at| &candidates[*at]) {
                 prop_assert!(!one.is_unparsable && !one.is_pinned && !one.is_excluded && !one.is_its_agents);
+                let may_be_unknown = policy.takes_unknown_format && !policy.only_empty;
+                prop_assert!(!one.is_unknown_format || may_be_unknown);
                 prop_assert_eq!(one.liveness, &Liveness::Idle);
                 let active = one.active_at.expect("what has no time stays");
                 let newest = one.modified_at.map_or(active, |modified| modified.max(active));
                 prop_assert!(policy.now.duration_since(newest) >= RECENT);
                 prop_assert!(!policy.only_empty || one.kind == SessionKind::Empty);
                 match family.verdict {
-                    Verdict::Goes(Go::Old) => prop_assert!(policy.cutoff.is_some_and(|cutoff| active < cutoff)),
+                    Verdict::Goes(Go::Old) => prop_assert!(policy.cutoff.is_some_and(|cutoff| newest < cutoff)),
                     Verdict::Goes(Go::OverTotal) => prop_assert!(policy.max_total.is_some()),
                     Verdict::Goes(Go::All) => prop_assert!(policy.all),
                     Verdict::Stays(_) => {}

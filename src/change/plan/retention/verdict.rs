@@ -12,6 +12,8 @@ pub(crate) enum Keep {
     MaybeLive,
     /// Something of it could not be read or understood.
     Unparsable,
+    /// Its records are in an unknown format.
+    UnknownFormat,
     /// It holds a time that is still to come, so some clock was wrong.
     Future,
     /// A person pinned it.
@@ -48,6 +50,7 @@ impl Keep {
             Self::Live => "in use",
             Self::MaybeLive => "maybe in use",
             Self::Unparsable => "unreadable",
+            Self::UnknownFormat => "in an unknown format",
             Self::Future => "with a time in the future",
             Self::Pinned => "pinned",
             Self::Excluded => "excluded",

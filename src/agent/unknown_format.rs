@@ -1,0 +1,180 @@
+//! Keeps a session from counting as empty while anything in its files is not understood.
+//!
+//! An agent may rename a record type or a key in any release. Its conversations then look as if nothing was said, so a
+//! session is empty only if each of its records is known to carry no conversation.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::Agent;
+use super::upkeep::is_object;
+use crate::error::PathError;
+use crate::format::jsonl::each_line;
+use crate::format::text::count;
+use crate::session::{Copy, Health, SessionKind};
+use crate::system::fsio;
+
+/// The largest JSON document that is taken apart; a larger one counts as one record.
+const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
+/// Members that name the type of a record, the first one wins.
+const TYPE_NAMES: [&str; 6] = ["/type", "/role", "/kind", "/event", "/message/role", "/message/type"];
+/// The number of type names in a note.
+const NAMED: usize = 3;
+/// The longest type name in a note, in characters.
+const MAX_NAME: usize = 40;
+
+/// Corrects the emptiness of a copy that [`Agent::read`] or [`Agent::count`] found empty: every record of its files is
+/// looked at once more.
+pub(crate) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
+    if copy.kind != SessionKind::Empty && !copy.health.contains(&Health::EmptySession) {
+        return;
+    }
+    let mut seen = Seen::default();
+    for path in agent.conversation_files(&copy.place) {
+        if let Err(error) = seen.file(agent, &path) {
+            return mark(copy, format!("{} cannot be read: {}", error.path.display(), error.reason()));
+        }
+    }
+    if seen.unknown > 0 {
+        let note = seen.note(agent);
+        mark(copy, note);
+    } else if seen.damaged > 0 {
+        copy.health.remove(&Health::EmptySession);
+        copy.note_bad_lines(true);
+        be_listed(copy);
+    }
+}
+
+/// Marks a copy as written in a format that is not understood.
+pub(super) fn mark(copy: &mut Copy, note: String) {
+    copy.health.remove(&Health::EmptySession);
+    copy.health.insert(Health::UnknownFormat);
+    // Reading and counting may each find the same.
+    if !copy.notes.contains(&note) {
+        copy.notes.insert(0, note);
+    }
+    be_listed(copy);
+}
+
+fn be_listed(copy: &mut Copy) {
+    if copy.kind == SessionKind::Empty {
+        copy.kind = SessionKind::Main;
+    }
+}
+
+/// The records of a copy that speak against its emptiness.
+#[derive(Default)]
+struct Seen {
+    unknown: u64,
+    damaged: u64,
+    types: BTreeMap<String, u64>,
+    version: Option<String>,
+}
+
+impl Seen {
+    fn file(&mut self, agent: &dyn Agent, path: &Path) -> Result<(), PathError> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => {
+                let Some(bytes) = fsio::read_if_present(path, MAX_DOCUMENT)? else { return Ok(()) };
+                match records_of(&bytes) {
+                    Some(records) => records.into_iter().for_each(|record| self.record(agent, record.get().as_bytes())),
+                    None => self.damaged += u64::from(!bytes.is_empty()),
+                }
+                Ok(())
+            }
+            Some("jsonl" | "backup") => each_line(path, &mut |line| {
+                match line {
+                    Some(line) if line.trim_ascii().is_empty() => {}
+                    Some(line) => self.record(agent, line),
+                    None => self.unknown += 1,
+                }
+                ControlFlow::Continue(())
+            }),
+            // Text for people: every line that is not known counts.
+            _ => each_line(path, &mut |line| {
+                self.unknown +=
+                    u64::from(!line.is_some_and(|line| line.trim_ascii().is_empty() || agent.is_silent(line)));
+                ControlFlow::Continue(())
+            }),
+        }
+    }
+
+    fn record(&mut self, agent: &dyn Agent, record: &[u8]) {
+        if agent.is_silent(record) {
+            return;
+        }
+        if !is_object(record) {
+            self.damaged += 1;
+            return;
+        }
+        self.unknown += 1;
+        let Ok(record) = serde_json::from_slice::<Value>(record) else { return };
+        let name = TYPE_NAMES.iter().find_map(|at| record.pointer(at)?.as_str());
+        if let Some(name) = name.filter(|name| name.chars().count() <= MAX_NAME) {
+            *self.types.entry(name.to_owned()).or_default() += 1;
+        }
+        let version = agent.version_at().and_then(|at| record.pointer(at)?.as_str());
+        self.version = version.map(str::to_owned).or_else(|| self.version.take());
+    }
+
+    /// Returns a sentence without a period: the number of records, their types, and the version of the agent.
+    fn note(&self, agent: &dyn Agent) -> String {
+        let mut types: Vec<_> = self.types.iter().collect();
+        types.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), name.as_str()));
+        let names: Vec<String> = types.iter().take(NAMED).map(|(name, _)| format!("`{name}`")).collect();
+        let more = if types.len() > NAMED { ", …" } else { "" };
+        let named = if names.is_empty() { String::new() } else { format!(" of type {}{more}", names.join(", ")) };
+        let by = self.version.as_ref().map(|version| format!(", written by {} {version}", agent.kind()));
+        let known = super::about(agent.kind()).newest_version();
+        let known = known.map(|known| format!("; rejoin knows {} up to {known}", agent.kind()));
+        let unknown = count(usize::try_from(self.unknown).unwrap_or(usize::MAX), "record");
+        format!("{unknown}{named} could not be understood{}{}", by.unwrap_or_default(), known.unwrap_or_default())
+    }
+}
+
+/// Returns the objects in the lists of a JSON document, or the document itself if it holds no list; `None` if it is not
+/// JSON.
+fn records_of(document: &[u8]) -> Option<Vec<Box<RawValue>>> {
+    let whole: Box<RawValue> = serde_json::from_slice(document).ok()?;
+    let lists: Vec<Box<RawValue>> = match serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(whole.get()) {
+        Ok(members) => members.into_values().filter(|value| value.get().starts_with('[')).collect(),
+        Err(_) if whole.get().starts_with('[') => vec![whole.clone()],
+        Err(_) => Vec::new(),
+    };
+    if lists.is_empty() {
+        return Some(if whole.get() == "{}" { Vec::new() } else { vec![whole] });
+    }
+    let elements =
+        lists.iter().filter_map(|list| serde_json::from_str::<Vec<Box<RawValue>>>(list.get()).ok()).flatten();
+    Some(elements.filter(|element| element.get().starts_with('{')).collect())
+}
+
+/// Returns whether a member of a JSON record is one of these texts.
+pub(super) fn is_one_of(record: &[u8], pointer: &str, values: &[&str]) -> bool {
+    let Ok(record) = serde_json::from_slice::<Value>(record) else { return false };
+    record.pointer(pointer).and_then(Value::as_str).is_some_and(|value| values.contains(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elements(document: &str) -> Option<Vec<String>> {
+        let records = records_of(document.as_bytes())?;
+        Some(records.iter().map(|record| record.get().to_owned()).collect())
+    }
+
+    #[test]
+    fn a_document_is_its_lists_or_one_record() {
+        assert_eq!(elements(r#"{"id":"x","messages":[]}"#), Some(vec![]));
+        assert_eq!(elements(r#"{"renamed":[{"a":1}],"dirs":["/a"]}"#), Some(vec![r#"{"a":1}"#.to_owned()]));
+        assert_eq!(elements(r#"[{"a":1},{"b":2}]"#).map(|list| list.len()), Some(2));
+        assert_eq!(elements(r#"{"id":"x"}"#).map(|list| list.len()), Some(1), "its list may have another form");
+        assert_eq!(elements("{}"), Some(vec![]));
+        assert_eq!(elements("{\"a\":"), None);
+    }
+}

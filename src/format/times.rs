@@ -1,0 +1,127 @@
+//! Finds the newest time in the bytes of a file, whatever its format: a bound for whatever calls a session old.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use memchr::memchr2_iter;
+
+use crate::error::PathError;
+use crate::format::json::instant;
+use crate::format::turn;
+use crate::system::fsio;
+
+/// Bytes read at once.
+const CHUNK: usize = 256 * 1024;
+/// The longest text that is a time: `2026-02-01T10:00:00.123456789+01:00` and a byte after it.
+const LONGEST: usize = 40;
+/// The shortest text with a date and a time: `2026-02-01T10:00:00`.
+const SHORTEST: usize = 19;
+/// The westernmost time zone is this many hours behind UTC, so a time without a zone is no later than this.
+const WEST: i64 = 12;
+
+/// Returns the newest time in a file that is not after `latest`: in the style of RFC 3339, or in seconds or milliseconds
+/// since 1970. A file that does not exist has none.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timestamp>, PathError> {
+    let mut file = match fsio::open_regular(path) {
+        Ok((file, _)) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // A time that the end of a chunk may cut is read with the next chunk, with the byte before it.
+    let (mut newest, mut bytes, mut kept) = (None, vec![b' '; CHUNK + LONGEST + 1], 1);
+    loop {
+        let read = file.read(&mut bytes[kept..]).map_err(|error| PathError::new("read", path, error))?;
+        let seen = kept + read;
+        let last = if read == 0 { seen } else { seen.saturating_sub(LONGEST).max(1) };
+        newest = newest.max(newest_of(&bytes[..seen], last, latest));
+        if read == 0 {
+            return Ok(newest);
+        }
+        kept = seen - (last - 1);
+        bytes.copy_within(last - 1..seen, 0);
+    }
+}
+
+/// Returns the newest time, not after `latest`, that begins after the first byte and before byte `last`.
+fn newest_of(bytes: &[u8], last: usize, latest: Timestamp) -> Option<Timestamp> {
+    let mut newest = None;
+    for at in memchr2_iter(b'1', b'2', &bytes[1..last]).map(|at| at + 1) {
+        if bytes[at - 1].is_ascii_alphanumeric() {
+            continue;
+        }
+        let rest = &bytes[at..(at + LONGEST).min(bytes.len())];
+        let time = if rest[0] == b'2' { written(rest) } else { counted(rest) };
+        newest = newest.max(time.filter(|time| *time <= latest));
+    }
+    newest
+}
+
+/// Reads a time that is written out.
+fn written(text: &[u8]) -> Option<Timestamp> {
+    if text.len() < SHORTEST || text[4] != b'-' || text[7] != b'-' || !matches!(text[10], b'T' | b' ') {
+        return None;
+    }
+    let end = text[SHORTEST..].iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'.' | b':' | b'+' | b'-' | b'Z'));
+    let text = str::from_utf8(&text[..end.map_or(text.len(), |end| SHORTEST + end)]).ok()?;
+    instant(text).or_else(|| {
+        let local: DateTime = text.parse().ok()?;
+        let utc = local.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        utc.checked_add(jiff::SignedDuration::from_hours(WEST)).ok()
+    })
+}
+
+/// Reads a time in seconds or milliseconds since 1970, from 2001 on.
+fn counted(text: &[u8]) -> Option<Timestamp> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if !matches!(digits, 10 | 13) {
+        return None;
+    }
+    turn::instant(str::from_utf8(&text[..digits]).ok()?.parse().ok()?)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use super::*;
+
+    const LATEST: &str = "2026-03-01T12:00:00Z";
+
+    fn newest(text: &str) -> Option<String> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a");
+        std::fs::write(&path, text).expect("a file");
+        newest_in(&path, LATEST.parse().expect("a time")).expect("a file").map(|at| at.to_string())
+    }
+
+    #[test]
+    fn the_newest_time_wins_wherever_it_is() {
+        for (text, expected) in [
+            (r#"{"at":"2026-02-03T10:00:00.5Z"}{"at":"2026-02-01T10:00:00Z"}"#, "2026-02-03T10:00:00.5Z"),
+            (r#"{"at":"2026-02-03T10:00:00+02:00"}"#, "2026-02-03T08:00:00Z"),
+            (r#"{"time":1769940000,"x":1769940060123}"#, "2026-02-01T10:01:00.123Z"),
+            (r#"{"time":1769940000.25}"#, "2026-02-01T10:00:00Z"),
+            ("# aider chat started at 2026-02-01 10:00:00\n", "2026-02-01T22:00:00Z"),
+            (r#"{"at":"2026-02-01T10:00:00Z","to come":"2026-04-01T10:00:00Z"}"#, "2026-02-01T10:00:00Z"),
+        ] {
+            assert_eq!(newest(text).as_deref(), Some(expected), "{text}");
+        }
+        for other in ["", "2026", "2026-02-01", "12026-02-01T10:00:00Z", r#"{"id":"17699400001"}"#, "{\"a\":1769}"] {
+            assert_eq!(newest(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_time_across_two_chunks_is_found() {
+        for before in CHUNK - 2..CHUNK + LONGEST + 2 {
+            let text = format!("{}\"2026-02-03T10:00:00Z\"{}", " ".repeat(before), " ".repeat(100));
+            assert_eq!(newest(&text).as_deref(), Some("2026-02-03T10:00:00Z"), "{before}");
+        }
+    }
+}

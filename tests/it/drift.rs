@@ -1,0 +1,280 @@
+//! Formats that change: an agent renames a record type or a key, and no conversation may seem empty or go for that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::contract::changes::Cleanup;
+use crate::contract::{Kind, Session, SessionList, names};
+use crate::facts::copy_tree;
+use crate::fixtures::{Claude, Copilot, id, ordinary, put};
+use crate::world::World;
+
+/// Names that are also ids or parts of paths here, so that no reader could find the file again.
+const NOT_IN_FORMATS: [&str; 1] = ["river"];
+
+/// Every file of a home with its bytes.
+fn files(home: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = walkdir::WalkDir::new(home).into_iter().map(|entry| entry.expect("an entry"));
+    let files = entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
+    files.map(|path| (path.clone(), std::fs::read(&path).expect("a file"))).collect()
+}
+
+/// The name of a key, a type, a table or a column, as it is written in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    /// A text of JSON, without its quotes.
+    Json(String),
+    /// A word of a database's schema.
+    Column(String),
+}
+
+/// Every name in a file.
+fn names_in(bytes: &[u8]) -> BTreeSet<Name> {
+    let is_name = |text: &&str| {
+        (2..=40).contains(&text.len())
+            && text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$'))
+            && text.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '$' | '.' | ':' | '-'))
+            && !NOT_IN_FORMATS.contains(text)
+    };
+    let texts = bytes.split(|byte| *byte == b'"').filter_map(|text| str::from_utf8(text).ok());
+    let mut names: BTreeSet<Name> = texts.filter(is_name).map(|text| Name::Json(text.to_owned())).collect();
+    if bytes.starts_with(b"SQLite format 3") {
+        let text = String::from_utf8_lossy(bytes);
+        for table in text.split("CREATE TABLE ").skip(1) {
+            let Some((table, columns)) = table.split_once('(') else { continue };
+            let columns = columns.split('\0').next().unwrap_or_default().split([',', '(']);
+            let words = columns.filter_map(|column| column.split_whitespace().next());
+            let words =
+                words.chain([table.trim()]).filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+            names.extend(words.filter(is_name).map(|word| Name::Column(word.to_owned())));
+        }
+    }
+    names
+}
+
+/// Returns the bytes with a name in another form of the same length, so that databases stay whole.
+fn renamed(bytes: &[u8], name: &Name) -> Vec<u8> {
+    let (Name::Json(text) | Name::Column(text)) = name;
+    let mut new = text.clone().into_bytes();
+    let last = new.last_mut().expect("a name");
+    *last = if *last == b'Z' { b'Y' } else { b'Z' };
+    let is_word = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at)).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    let mut result = bytes.to_vec();
+    for at in memchr::memmem::find_iter(bytes, text.as_bytes()) {
+        let (before, after) = (at.checked_sub(1), at + text.len());
+        let is_it = match name {
+            Name::Json(_) => before.is_some_and(|at| bytes[at] == b'"') && bytes.get(after) == Some(&b'"'),
+            Name::Column(_) => !is_word(before) && !is_word(Some(after)),
+        };
+        if is_it {
+            result[at..after].copy_from_slice(&new);
+        }
+    }
+    result
+}
+
+/// Every session by agent and id, and how many files could not be read.
+fn listed(world: &World) -> (BTreeMap<(String, String), Session>, usize) {
+    let list: SessionList = world.rejoin(["list", "--all", "--json"]).code_is_one_of(&[0, 3]).json();
+    let key = |session: &Session| (session.agent.to_string(), session.id.clone());
+    (list.sessions.into_iter().map(|session| (key(&session), session)).collect(), list.problems.len())
+}
+
+fn is_empty(session: &Session) -> bool {
+    session.kind == Kind::Empty || session.health.iter().any(|health| health == "empty-session")
+}
+
+/// Renames each name of a home in turn, but for files below directories `of_others`, and returns what became empty, is
+/// not listed any more, or would be removed.
+fn faults(world: &World, of_others: &[&str]) -> Vec<String> {
+    let mut files = files(&world.home());
+    // Aider's sessions are found by those of another agent.
+    files.retain(|path, _| of_others.iter().all(|other| !path.components().any(|name| name.as_os_str() == *other)));
+    let all: BTreeSet<Name> = files.values().flat_map(|bytes| names_in(bytes)).collect();
+    let (before, problems) = listed(world);
+    let conversations: BTreeSet<_> =
+        before.into_iter().filter(|(_, session)| !is_empty(session)).map(|(key, _)| key).collect();
+    assert!(!conversations.is_empty());
+    let mut faults = Vec::new();
+    for name in &all {
+        let changed: Vec<_> = files.iter().map(|(path, bytes)| (path, bytes, renamed(bytes, name))).collect();
+        let changed: Vec<_> = changed.into_iter().filter(|(_, bytes, new)| *bytes != new).collect();
+        for (path, _, new) in &changed {
+            put(path, new);
+        }
+        let (now, problems_now) = listed(world);
+        for key in &conversations {
+            match now.get(key) {
+                // What is left out is said.
+                None if problems_now > problems => {}
+                None if now.values().any(|session| is_stand_in(session, key)) => {}
+                None => faults.push(format!("{key:?} is gone after a change of {name:?}")),
+                Some(session) if is_empty(session) => {
+                    faults.push(format!("{key:?} is empty after a change of {name:?}"))
+                }
+                Some(_) => {}
+            }
+        }
+        let plan = ["cleanup", "--empty", "--any-age", "--allow-all", "--dry-run", "--json"];
+        let plan: Cleanup = world.rejoin(plan).code_is_one_of(&[0, 3]).json();
+        let removed = plan.items.iter().filter_map(|item| Some((item.agent.as_ref()?.to_string(), item.id.clone()?)));
+        faults.extend(removed.filter(|key| conversations.contains(key)).map(|key| format!("{key:?} goes: {name:?}")));
+        for (path, bytes, _) in changed {
+            put(path, bytes);
+        }
+    }
+    faults
+}
+
+/// Returns whether a session is listed by the name of its file, because its own id is not found in it any more.
+fn is_stand_in(session: &Session, (agent, _): &(String, String)) -> bool {
+    session.agent.to_string() == *agent && session.health.iter().any(|health| health == "unknown-format")
+}
+
+fn hold(agents: &[&str]) {
+    let mut faults_of_all = Vec::new();
+    for agent in agents {
+        let world = World::new();
+        if ordinary::write(agent, &world) {
+            let others: &[&str] = if *agent == "aider" { &[".claude"] } else { &[] };
+            faults_of_all.extend(faults(&world, others));
+        }
+    }
+    assert!(faults_of_all.is_empty(), "{faults_of_all:#?}");
+}
+
+#[test]
+fn no_conversation_is_empty_after_a_rename_first_half() {
+    hold(&names()[..names().len() / 2]);
+}
+
+#[test]
+fn no_conversation_is_empty_after_a_rename_second_half() {
+    hold(&names()[names().len() / 2..]);
+}
+
+#[test]
+#[ignore = "takes minutes: every name in the data of the real agents"]
+fn no_conversation_of_a_real_agent_is_empty_after_a_rename() {
+    for (_, folder) in crate::facts::corpora() {
+        let world = World::new();
+        copy_tree(&folder.join("home"), &world.home());
+        // What is in a log of SQLite is protected by checksums that a rename would break.
+        let has_log = files(&world.home()).keys().any(|path| path.to_string_lossy().ends_with("-wal"));
+        if !has_log && !listed(&world).0.is_empty() {
+            assert_eq!(faults(&world, &[]), Vec::<String>::new());
+        }
+    }
+}
+
+/// A transcript of a newer client, which calls its records by other names.
+fn newer_claude(world: &World) -> String {
+    let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("where?", "There."));
+    let text = std::fs::read_to_string(&path)
+        .expect("a transcript")
+        .replace("\"version\":\"2.1.330\"", "\"version\":\"9.4.0\"");
+    put(
+        &path,
+        text.replace("\"type\":\"user\"", "\"type\":\"human\"").replace("\"type\":\"assistant\"", "\"type\":\"model\""),
+    );
+    id(1)
+}
+
+#[test]
+fn an_unknown_format_is_listed_reported_and_kept() {
+    let world = World::new();
+    let session = newer_claude(&world);
+    let listed = world.rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!((listed[0].kind, listed[0].health.contains(&"unknown-format".to_owned())), (Kind::Main, true));
+    assert!(world.on_terminal(200, ["list"]).stdout().contains("(unknown format)"));
+    let shown = world.rejoin(["show", &session]).code(0).stdout();
+    assert!(
+        shown.contains("2 records of type `human`, `model` could not be understood, written by claude 9.4.0"),
+        "{shown}"
+    );
+    assert!(shown.contains("rejoin knows claude up to 2.1."), "{shown}");
+    let doctor = world.rejoin(["doctor", "--check", "unknown-format"]).code(4).stdout();
+    assert!(doctor.contains("update rejoin") && doctor.contains("`human`"), "{doctor}");
+    assert!(!world.rejoin(["doctor", "--all-findings"]).stdout().contains("cleanup --empty"));
+    world.rejoin(["doctor", "--fix"]).code_is_one_of(&[0, 4]);
+    assert!(world.home().join(".claude/projects/-usr-bin").join(format!("{session}.jsonl")).is_file());
+    let resumed = world.rejoin(["resume", &session, "--print"]).code(0).stdout();
+    assert!(resumed.contains(&format!("claude --resume {session}")), "{resumed}");
+}
+
+#[test]
+fn cleanup_takes_an_unknown_format_by_age_only_when_asked() {
+    let world = World::new();
+    newer_claude(&world);
+    for policy in [&["--empty", "--any-age"][..], &["--older-than", "1d"], &["--any-age"], &["--max-total", "0"]] {
+        let plan: Cleanup =
+            world.rejoin([&["cleanup", "--allow-all", "--dry-run", "--json"], policy].concat()).code(0).json();
+        assert!(plan.items.is_empty(), "{policy:?}");
+    }
+    let policy = ["cleanup", "--older-than", "1d", "--unknown-format", "--allow-all", "--dry-run"];
+    let text = world.rejoin(policy).code(0).stdout();
+    assert!(text.contains("1 session would be removed"), "{text}");
+    let text = world.rejoin(["cleanup", "--older-than", "1d", "--dry-run"]).code(0).stdout();
+    assert!(text.contains("Kept: 1 in an unknown format."), "{text}");
+    world.rejoin(["cleanup", "--unknown-format", "--empty", "--dry-run"]).code(2);
+}
+
+#[test]
+fn dedupe_and_doctor_leave_a_copy_in_an_unknown_format() {
+    let world = World::new();
+    let session = newer_claude(&world);
+    // Another copy of the id, which the evidence would prefer.
+    world.add(Claude::session(&session).in_dir("/usr/lib").turn("where?", "There.").turn("and now?", "Here."));
+    let fix = world.rejoin(["doctor", "--fix", "--dry-run"]).stdout();
+    assert!(!fix.contains("would move") && !fix.contains("would remove"), "{fix}");
+    let copies = world.rejoin(["show", &session, "--copy", "1", "--json"]).stdout();
+    let known = if copies.contains("unknown-format") { "2" } else { "1" };
+    let refused = world.rejoin(["dedupe", &session, "--keep", known, "--dry-run"]).code(7).stderr();
+    assert!(refused.contains("unknown format"), "{refused}");
+}
+
+#[test]
+fn a_file_of_nothing_but_damage_is_not_empty() {
+    let world = World::new();
+    let claude = world.add(Claude::session(id(1)).turn("a", "b"));
+    let copilot = world.add(Copilot::session(id(2)).turn("a", "b"));
+    put(&claude, [0; 4096]);
+    put(&copilot.join("events.jsonl"), [0; 4096]);
+    for session in world.rejoin(["list", "--json"]).code(0).sessions() {
+        assert!(
+            session.kind != Kind::Empty
+                && session.health.iter().any(|health| health == "bad-lines" || health == "torn-transcript"),
+            "{session:?}"
+        );
+    }
+    let plan: Cleanup = world.rejoin(["cleanup", "--any-age", "--allow-all", "--dry-run", "--json"]).code(0).json();
+    assert!(plan.items.is_empty());
+}
+
+#[test]
+fn a_record_or_a_file_that_is_newer_keeps_a_session() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).turn("a", "b").turn("c", "d"));
+    let plan = || -> Cleanup {
+        world.rejoin(["cleanup", "--older-than", "7d", "--allow-all", "--dry-run", "--json"]).code(0).json()
+    };
+    assert_eq!(plan().items.len(), 1);
+    // A compaction writes the old records once more, behind the newest one.
+    let text = std::fs::read_to_string(&path).expect("a transcript");
+    let lines: Vec<&str> = text.lines().collect();
+    let newest = lines[0].replace("2026-02-01", "2026-02-26");
+    for at in 0..=lines.len() {
+        let mut changed: Vec<&str> = lines.clone();
+        changed.insert(at, &newest);
+        put(&path, changed.join("\n") + "\n" + &text.repeat(20));
+        assert!(plan().items.is_empty(), "the newest record is number {at}");
+    }
+    put(&path, &text);
+    assert_eq!(plan().items.len(), 1);
+    let file = std::fs::File::options().write(true).open(&path).expect("a file");
+    let yesterday: jiff::Timestamp = "2026-02-28T10:00:00Z".parse().expect("a time");
+    file.set_modified(yesterday.into()).expect("a time");
+    assert!(plan().items.is_empty(), "its file was changed yesterday");
+}
