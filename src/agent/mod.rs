@@ -25,6 +25,7 @@ use relocation::{Act, DirMove, Relocation};
 use upkeep::{CwdRecords, Fold, HalfLine, Link, Retention, Strays};
 
 pub(crate) mod about;
+mod activity;
 mod aider;
 pub(crate) mod amplifier;
 mod auggie;
@@ -63,7 +64,7 @@ mod qwen;
 mod registry;
 pub(crate) mod relocation;
 mod stores;
-pub(crate) mod unknown_format;
+mod unknown_format;
 pub(crate) mod upkeep;
 pub(crate) mod version;
 mod vibe;
@@ -89,6 +90,29 @@ pub(crate) fn belongings_of<'p>(places: impl Iterator<Item = &'p Located>) -> Fi
     let find = |(kind, roots): (&AgentKind, _)| Some((*kind, by_kind(*kind)?.belongings_in(roots)));
     let find: BTreeMap<AgentKind, FindBelongings<'static>> = roots.iter().filter_map(find).collect();
     Box::new(move |place| find.get(&place.agent()).map_or_else(|| Ok(Belongings::default()), |find| find(place)))
+}
+
+/// Reads a copy from the two ends of its files, and corrects what these cannot tell: emptiness and activity.
+///
+/// # Errors
+///
+/// A file of the copy cannot be read.
+pub(crate) fn read(agent: &dyn Agent, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
+    let mut copy = agent.read(place, context)?;
+    unknown_format::check_emptiness(agent, &mut copy);
+    activity::check_activity(agent, &mut copy);
+    Ok(copy)
+}
+
+/// Counts the messages of a copy, and corrects its emptiness.
+///
+/// # Errors
+///
+/// A file of the copy cannot be read.
+pub(crate) fn count(agent: &dyn Agent, copy: &mut Copy) -> Result<(), PathError> {
+    agent.count(copy)?;
+    unknown_format::check_emptiness(agent, copy);
+    Ok(())
 }
 
 /// What is wanted of a record.

@@ -29,7 +29,7 @@ const MAX_NAME: usize = 40;
 
 /// Corrects the emptiness of a copy that [`Agent::read`] or [`Agent::count`] found empty: every record of its files is
 /// looked at once more.
-pub(crate) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
+pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut Copy) {
     if copy.kind != SessionKind::Empty && !copy.health.contains(&Health::EmptySession) {
         return;
     }

@@ -60,7 +60,7 @@ fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
     let mut tokens = None;
     if let Some(agent) = agent::by_kind(session.agent) {
         let copy = &mut session.copies[0];
-        failed = agent.count(copy).err();
+        failed = agent::count(agent, copy).err();
         let mut see = |message: crate::session::Message| {
             // A time that is still to come is no activity.
             let at = message.at.filter(|at| *at <= env.now + CLOCK_SKEW);

@@ -1,12 +1,12 @@
 //! Finds the newest time in the bytes of a file, whatever its format: a bound for whatever calls a session old.
 
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use memchr::memchr2_iter;
+use memchr::{memchr2_iter, memmem};
 
 use crate::error::PathError;
 use crate::format::json::instant;
@@ -15,6 +15,8 @@ use crate::system::fsio;
 
 /// Bytes read at once.
 const CHUNK: usize = 256 * 1024;
+/// Bytes of the end of a file that are near it.
+const NEAR_END: u64 = 256 * 1024;
 /// The longest text that is a time: `2026-02-01T10:00:00.123456789+01:00` and a byte after it.
 const LONGEST: usize = 40;
 /// The shortest text with a date and a time: `2026-02-01T10:00:00`.
@@ -47,6 +49,25 @@ pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timesta
         kept = seen - (last - 1);
         bytes.copy_within(last - 1..seen, 0);
     }
+}
+
+/// Returns the newest time near the end of a file that is a value of JSON, and not after `latest`.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub(crate) fn newest_value_near_end(path: &Path, latest: Timestamp) -> Result<Option<Timestamp>, PathError> {
+    let (file, metadata) = fsio::open_regular(path)?;
+    let mut bytes = Vec::new();
+    let start = metadata.len().saturating_sub(NEAR_END);
+    let fail = |error| PathError::new("read", path, error);
+    (&file).seek(SeekFrom::Start(start)).map_err(fail)?;
+    file.take(NEAR_END).read_to_end(&mut bytes).map_err(fail)?;
+    let values = memmem::find_iter(&bytes, b"\":\"2").map(|at| at + 3);
+    let spaced = memmem::find_iter(&bytes, b"\": \"2").map(|at| at + 4);
+    // In a text within JSON the quotes are escaped, so it is no value.
+    let times = values.chain(spaced).filter(|at| bytes[at - 3..*at].iter().all(|byte| *byte != b'\\'));
+    Ok(times.filter_map(|at| written(&bytes[at..(at + LONGEST).min(bytes.len())])).filter(|at| *at <= latest).max())
 }
 
 /// Returns the newest time, not after `latest`, that begins after the first byte and before byte `last`.

@@ -27,7 +27,6 @@ use rayon::iter::{
     IntoParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
-use crate::agent::unknown_format::check_emptiness;
 use crate::agent::{self, Agent, Depth, Found, Inspector};
 use crate::session::choose::choose;
 use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session, Store};
@@ -236,8 +235,7 @@ fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
     if let Some(reader) = reader {
         for copy in copies.iter_mut().filter(|copy| copy.prompts.is_none()) {
             // A copy that cannot be read to its end counts as one of no messages.
-            let _ = reader.count(copy);
-            check_emptiness(reader, copy);
+            let _ = agent::count(reader, copy);
         }
     }
     let choice = choose(&mut copies, |a, b| reader?.compare(a, b));

@@ -8,7 +8,6 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, Paral
 
 use super::Wanted;
 use super::relocated::Relocated;
-use crate::agent::unknown_format::check_emptiness;
 use crate::agent::{self, Inspector, ReadContext, StoreNotes};
 use crate::session::{Copy, Located, Problem, Store};
 use crate::system::env::Env;
@@ -108,12 +107,11 @@ impl Reader<'_> {
         let Some(agent) = agent::by_kind(place.agent()) else {
             return Err(Problem { path: path.to_path_buf(), reason: "no agent reads it".to_owned() });
         };
-        let copy = agent.read(place, &context).and_then(|mut copy| {
+        let copy = agent::read(agent, place, &context).and_then(|mut copy| {
             copy.judge_times(env.now);
             if wanted.counts && copy.transcript_bytes <= wanted.longest_counted {
-                agent.count(&mut copy)?;
+                agent::count(agent, &mut copy)?;
             }
-            check_emptiness(agent, &mut copy);
             notes.relocated.apply(&mut copy);
             Ok(copy)
         });

@@ -39,6 +39,7 @@ mod examples;
 mod export;
 mod facts;
 mod faults;
+mod field;
 mod filters;
 mod fix;
 mod fleet;

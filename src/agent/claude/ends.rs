@@ -8,6 +8,7 @@ use memchr::memchr2_iter;
 use memchr::memmem::Finder;
 
 use super::is_exec;
+use super::places;
 use super::trailer::Trailer;
 use crate::agent::claude::records::Record;
 use crate::format::skim::{self, Raw};
@@ -34,6 +35,7 @@ pub(super) struct Ends {
     first_branch: Option<String>,
     session_id: Option<String>,
     forked_from: Option<String>,
+    team: Option<String>,
     pub(super) is_sidechain: bool,
     prompt: Option<String>,
     has_reply: bool,
@@ -151,6 +153,7 @@ impl Ends {
             self.trailer.note(line, record.entrypoint);
             self.trailer.is_first = true;
             self.is_sidechain = record.is_sidechain.0;
+            self.team = record.team_name.filled();
             self.session_id = record.session_id.filled();
         }
         self.forked_from = self.forked_from.take().or_else(|| record.forked_from());
@@ -235,7 +238,8 @@ impl Ends {
     pub(super) fn fill(self, copy: &mut Copy) -> Option<String> {
         let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
         copy.mark_if(is_empty, Health::EmptySession);
-        copy.kind = if copy.place.is_subagent || self.is_sidechain {
+        let lead = self.team.as_deref().and_then(|team| places::lead(&copy.place, team));
+        copy.kind = if copy.place.is_subagent || self.is_sidechain || lead.is_some() {
             SessionKind::Subagent
         } else if is_empty {
             SessionKind::Empty
@@ -247,7 +251,8 @@ impl Ends {
             SessionKind::Main
         };
         if copy.kind == SessionKind::Subagent {
-            copy.parent_id = copy.parent_id.take().or(self.session_id).filter(|parent| *parent != copy.place.id);
+            let parent = copy.parent_id.take().or(lead).or(self.session_id);
+            copy.parent_id = parent.filter(|parent| *parent != copy.place.id);
         } else {
             copy.parent_id = self.forked_from;
         }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use ends::{Ends, TAIL};
 use foldhash::{HashSet, HashSetExt as _};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::upkeep::{CwdRecords, Link, Retention, Strays};
 use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, StoreNotes, last_activity};
@@ -44,6 +44,9 @@ pub(crate) use places::is_session_id;
 use records::Record;
 use slug::is_slug_of;
 pub(super) use start::anew;
+
+/// A last message that is this much older than the session's newest record may be an old one that was written once more.
+const LATEST_TURN: SignedDuration = SignedDuration::from_mins(10);
 
 /// The agent.
 pub(super) struct Claude;
@@ -168,12 +171,21 @@ impl Agent for Claude {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
-        each_message(&copy.place.path, see, |line| Some(messages(line, shows_sidechains)))
+        let mut repeats = Repeats::default();
+        each_message(&copy.place.path, see, |line| (!repeats.has(line)).then(|| messages(line, shows_sidechains)))
     }
 
     fn last_messages(&self, copy: &Copy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
-        last_messages(&copy.place.path, count, |line| Some(messages(line, shows_sidechains)))
+        let last = last_messages(&copy.place.path, count, |line| Some(messages(line, shows_sidechains)))?;
+        // Old records that were written once more may be the last; then only the whole file shows which are new.
+        let ends = |last: &Vec<Message>| last.windows(2).all(|pair| pair[0].at <= pair[1].at);
+        let newest = copy.active_at.as_ref().map(|at| at.value);
+        let is_late = |last: &Vec<Message>| {
+            let end = last.last().and_then(|message| message.at);
+            newest.zip(end).is_some_and(|(newest, end)| newest.duration_since(end) > LATEST_TURN)
+        };
+        Ok(last.filter(|last| ends(last) && !is_late(last)))
     }
 
     fn messages_with(
@@ -183,8 +195,12 @@ impl Agent for Claude {
         see: &mut dyn FnMut(Said) -> ControlFlow<()>,
     ) -> Result<(), PathError> {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
+        let mut repeats = Repeats::default();
         each_line(&copy.place.path, &mut |line| {
             let Some(line) = line else { return see(Said::Message(too_long())) };
+            if repeats.has(line) {
+                return see(Said::Uninteresting(0));
+            }
             let count = match interest(line) {
                 Interest::Messages => None,
                 Interest::Count => Record::count_messages(line, shows_sidechains),
@@ -257,6 +273,18 @@ impl Agent for Claude {
 
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::link(line)
+    }
+}
+
+/// The messages that were seen, to pass over those that the client wrote once more.
+#[derive(Default)]
+struct Repeats(HashSet<String>);
+
+impl Repeats {
+    /// Returns whether a line is a message that was seen before.
+    fn has(&mut self, line: &[u8]) -> bool {
+        let record = Record::of_line(line).filter(|record| record.is_message());
+        record.and_then(|record| record.uuid.filled()).is_some_and(|uuid| !self.0.insert(uuid))
     }
 }
 

@@ -10,6 +10,9 @@ use crate::agent::Found;
 use crate::session::{AgentKind, Located, Store};
 use crate::system::env::Env;
 
+/// The digits of the lead's id in the name of a team.
+const LEAD: usize = 8;
+
 /// Returns the client's own directory, and those that one person may keep beside it.
 pub(super) fn stores(env: &Env) -> Vec<Store> {
     let default = env.home.join(".claude");
@@ -132,4 +135,20 @@ pub(crate) fn is_session_id(text: &str) -> bool {
     bytes.len() == 36
         && [8, 13, 18, 23].iter().all(|at| bytes[*at] == b'-')
         && bytes.iter().filter(|byte| byte.is_ascii_hexdigit()).count() == 32
+}
+
+/// Returns the id of the session that leads a team, or what the team's name says of it; `None` for the lead itself.
+///
+/// The name of a team is `session-` and the first eight digits of its lead's id (2.1.220 and later).
+pub(super) fn lead(mate: &Located, team: &str) -> Option<String> {
+    let start = team.strip_prefix("session-").filter(|start| start.len() == LEAD && !mate.id.starts_with(start))?;
+    let names = Found::default().entries(mate.path.parent()?).into_iter();
+    let names = names.filter_map(|(entry, _)| entry.file_name().into_string().ok());
+    let ids: Vec<String> = names
+        .filter_map(|name| Some(name.strip_suffix(".jsonl")?.to_owned()))
+        .filter(|id| id.starts_with(start))
+        .collect();
+    // Of several, none can be told to be the one.
+    let id = <[String; 1]>::try_from(ids).map(|[id]| id).ok();
+    Some(id.unwrap_or_else(|| start.to_owned()))
 }

@@ -36,6 +36,8 @@ pub(crate) struct Record<'a> {
     is_visible_in_transcript_only: Flag,
     is_api_error_message: Flag,
     message: Raw<'a>,
+    /// The team that a teammate's record belongs to: `session-` and the first eight digits of the lead's id.
+    pub team_name: Raw<'a>,
     /// The model that a message names before its content, where no more of it was looked at.
     #[serde(skip)]
     model: Raw<'a>,
@@ -156,6 +158,7 @@ impl<'a> Record<'a> {
             b"relocatedCwd" => (10, &mut self.relocated_cwd),
             b"message" => (11, &mut self.message),
             b"forkedFrom" => (12, &mut self.forked_from),
+            b"teamName" => (18, &mut self.team_name),
             _ => {
                 let (bit, flag) = match name {
                     b"isSidechain" => (13, &mut self.is_sidechain),
@@ -190,6 +193,11 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Returns whether a person or the model speaks in it.
+    pub(super) fn is_message(&self) -> bool {
+        self.kind.is("user") || self.kind.is("assistant")
+    }
+
     /// Returns when the record was written.
     pub(crate) fn at(&self) -> Option<Timestamp> {
         self.timestamp.text()?.instant()
@@ -213,7 +221,7 @@ impl<'a> Record<'a> {
         let has_texts = texts.peek().is_some();
         // The client puts prompts that were typed ahead into one record, a block each.
         match texts.find(|text| !is_injected(text, INJECTED)) {
-            Some(first) => Some(first.into_owned()),
+            Some(first) => Some(without_wrapper(&first).map(str::to_owned).unwrap_or_else(|| first.into_owned())),
             None => (!has_texts && has_blocks).then(String::new),
         }
     }
@@ -260,7 +268,13 @@ impl<'a> Record<'a> {
         let Some(role) = self.role() else { return Vec::new() };
         let mut blocks = blocks(self.body().content);
         blocks.retain(|block| !matches!(block, Block::Text(text) if role == Role::User && is_injected(text, INJECTED)));
-        blocks.into_iter().filter_map(|block| block.message(role, at)).collect()
+        let mut messages: Vec<Message> = blocks.into_iter().filter_map(|block| block.message(role, at)).collect();
+        for message in messages.iter_mut().filter(|message| message.role == Role::User) {
+            if let Some(text) = without_wrapper(&message.text) {
+                message.text = text.to_owned();
+            }
+        }
+        messages
     }
 
     /// Returns who speaks, if the record is part of the conversation.
@@ -278,6 +292,12 @@ impl<'a> Record<'a> {
         let skimmed = self.message.bytes().and_then(|bytes| skim::single_members(bytes, ["id", "content"]));
         skimmed.map_or_else(|| self.message.read(), |[id, content]| Body { id, content })
     }
+}
+
+/// Returns what another member of a team says, without the mark around it (2.1.220 and later).
+fn without_wrapper(text: &str) -> Option<&str> {
+    let (_, rest) = text.trim_start().strip_prefix("<teammate-message ")?.split_once('>')?;
+    Some(rest.trim_end().strip_suffix("</teammate-message>").unwrap_or(rest).trim())
 }
 
 fn real_model(model: &Text<'_>) -> Option<String> {
@@ -318,7 +338,7 @@ mod tests {
         let line = br#" {"type":"user","timestamp":"2026-02-01T10:00:00Z","cwd":"/w/\u00fc","gitBranch":"main",
             "entrypoint":"cli","uuid":"u","sessionId":"s","isSidechain":true,"isMeta":1,"isCompactSummary":true,
             "isVisibleInTranscriptOnly":true,"isApiErrorMessage":true,"message":{"content":"\n"},"forkedFrom":{"a":[]},
-            "customTitle":"c","aiTitle":"a","summary":"s","relocatedCwd":"/w","other":[{"x":"}"}],"none":null} "#;
+            "teamName":"t","customTitle":"c","aiTitle":"a","summary":"s","relocatedCwd":"/w","other":[{"x":"}"}],"none":null} "#;
         let parsed: Record<'_> = serde_json::from_slice(line).expect("a record");
         assert_eq!(format!("{:?}", Record::skimmed(line).expect("a record")), format!("{parsed:?}"));
         assert!(format!("{parsed:?}").matches("None").count() == 1, "every field but the model is filled: {parsed:?}");

@@ -303,7 +303,7 @@ pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Resul
     let notes = agent.notes_before_change(place, env);
     let inspector = Inspector::default();
     let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };
-    agent.read(place.clone(), &context)
+    agent::read(agent, place.clone(), &context)
 }
 
 /// Says why a copy must be left alone: some process holds it, or may.

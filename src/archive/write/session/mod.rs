@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
         }
         let mut copy = session.copy().clone();
         // What cannot be counted is archived all the same.
-        if agent.count(&mut copy).is_ok() {
+        if agent::count(agent, &mut copy).is_ok() {
             manifest.facts.count(&copy);
         }
         self.sync()?;

@@ -1,0 +1,30 @@
+//! The newest time of a log whose records are not in the order of their times.
+//!
+//! A compaction, a branch or a migration writes old records once more behind newer ones, so the last records do not bound
+//! the activity of a session.
+
+use jiff::SignedDuration;
+
+use super::Agent;
+use super::upkeep::modified_at;
+use crate::format::times;
+use crate::session::{Copy, FILE_TIME_STEP, Fact};
+
+/// A file that was changed this much later than its last records say is looked at more closely.
+const LATE: SignedDuration = SignedDuration::from_mins(1);
+
+/// Raises the activity of a copy to the newest time near the end of its log, if the time of the file allows it.
+pub(super) fn check_activity(agent: &dyn Agent, copy: &mut Copy) {
+    let Some((active, source)) = copy.active_at.as_ref().map(|at| (at.value, at.source)) else { return };
+    let Some(path) = agent.transcript(&copy.place) else { return };
+    let Some(latest) = modified_at(&path).and_then(|at| at.checked_add(FILE_TIME_STEP).ok()) else { return };
+    if latest.duration_since(active) <= LATE {
+        return;
+    }
+    // A file that cannot be read any more is a problem elsewhere.
+    if let Ok(Some(newest)) = times::newest_value_near_end(&path, latest)
+        && newest > active
+    {
+        copy.active_at = Some(Fact::new(newest, source));
+    }
+}
