@@ -95,6 +95,8 @@ pub(crate) struct StoreNotes {
     pub names: HashMap<String, Fact<String>>,
     /// Which file the agent's own list names, by session id.
     pub files: HashMap<String, PathBuf>,
+    /// Whether the agent's own list says that it is archived, by session id.
+    pub archived: HashMap<String, bool>,
     /// Whether sessions are in use, by session id, where something else than a process of this machine tells.
     pub locked: HashMap<String, Liveness>,
     /// What a file that holds many sessions says of those that are wanted, by file, and in the order of their ids.

@@ -56,6 +56,7 @@ pub(crate) enum Code {
     Oversize,
     InvalidContent,
     Unlisted,
+    ArchiveMismatch,
     Planted,
     FutureTime,
     LeftoverTemp,
@@ -89,6 +90,7 @@ impl Code {
             Health::Oversize => Self::Oversize,
             Health::InvalidContent => Self::InvalidContent,
             Health::Unlisted => Self::Unlisted,
+            Health::ArchiveMismatch => Self::ArchiveMismatch,
             Health::Planted => Self::Planted,
             Health::FutureTime => Self::FutureTime,
         }
@@ -122,6 +124,7 @@ impl Code {
             Self::Oversize => (&[Error], Health::Oversize.meaning()),
             Self::InvalidContent => (&[Error], Health::InvalidContent.meaning()),
             Self::Unlisted => (&[Warning, Info], Health::Unlisted.meaning()),
+            Self::ArchiveMismatch => (&[Warning], Health::ArchiveMismatch.meaning()),
             Self::Planted => (&[Warning], Health::Planted.meaning()),
             Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
             Self::LeftoverTemp => (&[Info], "a program that died left a file behind"),

@@ -29,6 +29,12 @@ impl<'t> Settings<'t> {
         Some(text.to_owned()).filter(|text| !text.trim().is_empty())
     }
 
+    /// Returns the text of a key that is in no table; blank text is none.
+    pub(crate) fn top_text(&self, key: &str) -> Option<String> {
+        let text = self.0.get(key)?.get_ref().as_str()?;
+        Some(text.to_owned()).filter(|text| !text.trim().is_empty())
+    }
+
     /// Returns whether what stands behind a key of a table is true.
     pub(crate) fn flag(&self, table: &str, key: &str) -> Option<bool> {
         self.value(table, key)?.get_ref().as_bool()
@@ -52,6 +58,7 @@ mod tests {
         );
         assert_eq!(settings.text("chat", "name").as_deref(), Some("z \"1\""));
         assert_eq!(settings.text("chat", "path").as_deref(), Some("~/a\\b"));
+        assert_eq!((settings.top_text("name").as_deref(), settings.top_text("chat")), (Some("x"), None));
         assert_eq!(settings.flag("chat", "interactive"), Some(false));
         for (table, key) in
             [("chat", "blank"), ("chat", "last"), ("chat", "interactive"), ("none", "name"), ("name", "x")]

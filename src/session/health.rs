@@ -57,6 +57,8 @@ pub(crate) enum Health {
     InvalidContent,
     /// Its agent's own list names another file for its id.
     Unlisted,
+    /// Its agent's list and its place disagree whether it is archived.
+    ArchiveMismatch,
     /// It came with a directory, and its agent's own records do not name it.
     Planted,
     /// It holds a time that is still to come.
@@ -85,6 +87,7 @@ impl Health {
             Self::Oversize => "oversize",
             Self::InvalidContent => "invalid",
             Self::Unlisted => "unlisted",
+            Self::ArchiveMismatch => "archived?",
             Self::Planted => "planted",
             Self::FutureTime => "future",
         }
@@ -103,6 +106,7 @@ impl Health {
                 | Self::MissingFields
                 | Self::InvalidContent
                 | Self::Unlisted
+                | Self::ArchiveMismatch
                 | Self::Planted
         )
     }
@@ -135,6 +139,7 @@ impl Health {
             Self::Oversize => "it is too large for its agent to load",
             Self::InvalidContent => "its content is not in its agent's format",
             Self::Unlisted => "its agent's own list names another file, so the agent does not find it",
+            Self::ArchiveMismatch => "its agent's list and its place disagree whether it is archived",
             Self::Planted => {
                 "it came with a directory that its agent has not registered, so anybody may have written it"
             }

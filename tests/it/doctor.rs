@@ -734,6 +734,7 @@ missing-fields         error                 fields that its agent requires are 
 oversize               error                 it is too large for its agent to load
 invalid-content        error                 its content is not in its agent's format
 unlisted               warning, info         its agent's own list names another file, so the agent does not find it
+archive-mismatch       warning               its agent's list and its place disagree whether it is archived
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
 future-time            warning               it holds a time that is still to come
 leftover-temp          info                  a program that died left a file behind
@@ -743,9 +744,9 @@ interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 30);
+    assert_eq!(listed.checks.len(), 31);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 32);
+    assert_eq!(lines.lines().count(), 33);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

@@ -1,7 +1,7 @@
 //! What users of agents complained about in public, as small homes: what rejoin answers there.
 
 use crate::contract::{Details, Kind, Session};
-use crate::fixtures::{Claude, age_to, id, put};
+use crate::fixtures::{Claude, Codex, age_to, id, put};
 use crate::world::World;
 
 /// A directory that every machine has.
@@ -63,4 +63,66 @@ fn members_of_a_team_are_sub_agents_of_its_lead() {
     assert!(resumed.contains(lead), "{resumed}");
     let plan = world.rejoin(["cleanup", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
     assert!(plan.contains("1 session with 2 sub-agents would be removed"), "{plan}");
+}
+
+/// Codex's list of its sessions: id, name, file and whether it is archived.
+#[cfg(feature = "sqlite")]
+fn codex_list(path: &std::path::Path, rows: &[(&str, &str, &std::path::Path, bool)]) {
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    let connection = rusqlite::Connection::open(path).expect("a database");
+    let sql = "CREATE TABLE threads (id TEXT, name TEXT, title TEXT, first_user_message TEXT, rollout_path TEXT, archived INTEGER)";
+    connection.execute_batch(sql).expect("a table");
+    for (id, name, file, is_archived) in rows {
+        let file = file.to_str().expect("a path");
+        let sql = "INSERT INTO threads VALUES (?1, ?2, '', '', ?3, ?4)";
+        connection.execute(sql, (id, name, file, is_archived)).expect("a row");
+    }
+}
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn codex_list_is_where_its_configuration_says() {
+    let world = World::new();
+    let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
+    let root = world.home().join(".codex");
+    codex_list(&root.join("state_5.sqlite"), &[(&id(1), "Stale", "/old/place/a.jsonl".as_ref(), false)]);
+    codex_list(&root.join("lists/state_5.sqlite"), &[(&id(1), "Named in the app", &path, false)]);
+    let elsewhere = world.dir("elsewhere");
+    codex_list(&elsewhere.join("state_5.sqlite"), &[(&id(1), "By variable", &path, false)]);
+    let title = |world: &World| all(world)[0].title.clone();
+    let listed = world.with("CODEX_SQLITE_HOME", &elsewhere).rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!(listed[0].title.as_deref(), Some("By variable"));
+    put(&root.join("config.toml"), format!("model = \"m\"\nsqlite_home = \"{}\"\n", root.join("lists").display()));
+    assert_eq!(title(&world).as_deref(), Some("Named in the app"));
+    let listed = world.with("CODEX_SQLITE_HOME", &elsewhere).rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!(listed[0].title.as_deref(), Some("Named in the app"), "the configuration comes first");
+    assert!(!all(&world)[0].health.contains(&"unlisted".to_owned()));
+    // The advice for a damaged list is about that list.
+    put(&root.join("lists/state_5.sqlite"), "SQLite format 3\0 is what this says");
+    let told = world.rejoin(["doctor", "--check", "unreadable"]).code(4).stdout();
+    assert!(told.contains(&format!("mv {}/state_*.sqlite*", root.join("lists").display())), "{told}");
+}
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn codex_resumes_what_neither_its_list_nor_its_place_archives() {
+    let world = World::new();
+    let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
+    let list = world.home().join(".codex/state_5.sqlite");
+    codex_list(&list, &[(&id(1), "A name", &path, true)]);
+    let session = &all(&world)[0];
+    assert_eq!((session.kind, session.resumable), (Kind::Archived, false));
+    assert!(session.health.contains(&"archive-mismatch".to_owned()), "{:?}", session.health);
+    let refused = world.rejoin(["resume", &id(1), "--print"]).code(7).stderr();
+    assert!(refused.contains(&format!("codex unarchive {}", id(1))), "{refused}");
+    let archived = world.home().join(".codex/archived_sessions").join(path.file_name().expect("a name"));
+    std::fs::create_dir_all(archived.parent().expect("a directory")).expect("a directory");
+    std::fs::rename(&path, &archived).expect("a move");
+    std::fs::remove_file(&list).expect("a list");
+    codex_list(&list, &[(&id(1), "A name", &archived, false)]);
+    let told = world.rejoin(["doctor", "--check", "archive-mismatch"]).code(4).stdout();
+    assert!(told.contains("not archived"), "{told}");
+    std::fs::remove_file(&list).expect("a list");
+    codex_list(&list, &[(&id(1), "A name", &archived, true)]);
+    world.rejoin(["doctor", "--check", "archive-mismatch"]).code(0);
 }

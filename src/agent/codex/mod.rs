@@ -135,7 +135,13 @@ impl Agent for Codex {
                 None => {}
             }
         }
-        ends.fill(&mut copy, is_archived(&path));
+        let (by_place, listed) = (is_archived(&path), context.notes.archived.get(&copy.place.id).copied());
+        ends.fill(&mut copy, by_place || listed == Some(true));
+        if let Some(listed) = listed.filter(|listed| *listed != by_place) {
+            copy.health.insert(Health::ArchiveMismatch);
+            let [list, place] = [listed, by_place].map(|is| if is { "archived" } else { "not archived" });
+            copy.notes.push(format!("Codex's list says that it is {list}, and by its place it is {place}"));
+        }
 
         copy.title = context.notes.names.get(&copy.place.id).cloned();
         copy.set_active_by_file(modified);
@@ -274,7 +280,8 @@ impl Agent for Codex {
 
     fn list_anew(&self, root: &Path) -> Option<String> {
         // A variable may lead it to another directory, which then is not known here.
-        threads::newest_in(root)?;
+        let list = threads::of_store(root)?;
+        let root = list.parent()?;
         let former = root.join("former");
         let (former, root) = (shell::printable_word(former.as_os_str())?, shell::printable_word(root.as_os_str())?);
         Some(format!("mkdir -p {former} && mv {root}/state_*.sqlite* {former}/"))

@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::{Found, StoreNotes};
 use crate::format::sqlite::{self, Db, QueryError};
+use crate::format::toml::Settings;
 use crate::session::{Evidence, Fact, Store};
 use crate::system::env::Env;
+use crate::system::fsio;
 
 /// The source of what it says.
 pub(super) const THREADS: &str = "threads";
 /// Longer names and paths are ignored.
 const MAX_BYTES: u32 = 4096;
+const MAX_CONFIG: u64 = 4 * 1024 * 1024;
 
 /// Adds what the table says to the notes on a store: of every session, or of one.
 pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreNotes) {
@@ -21,7 +24,8 @@ pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreN
     let Some(path) = find(store, env).filter(|_| cfg!(feature = "sqlite")) else { return };
     match sqlite::read(&path, |db| rows(db, id)) {
         Ok(rows) => {
-            for Row { id, name, cwd, file } in rows {
+            for Row { id, name, cwd, file, is_archived } in rows {
+                notes.archived.extend(is_archived.map(|is_archived| (id.clone(), is_archived)));
                 notes.files.extend(file.map(|file| (id.clone(), PathBuf::from(file))));
                 if let Some(name) = name {
                     notes.names.insert(id.clone(), Fact::new(name.trim().to_owned(), THREADS));
@@ -42,6 +46,7 @@ struct Row {
     name: Option<String>,
     cwd: Option<String>,
     file: Option<String>,
+    is_archived: Option<bool>,
 }
 
 fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
@@ -61,14 +66,16 @@ fn rows(db: &Db, id: Option<&str>) -> Result<Vec<Row>, QueryError> {
     let mut rows = Vec::new();
     let of_one = if id.is_some() { " WHERE id = ?1" } else { "" };
     let sql = format!(
-        "SELECT {}, {name}, {}, {} FROM threads{of_one}",
+        "SELECT {}, {name}, {}, {}, {} FROM threads{of_one}",
         bounded("id"),
         bounded("cwd"),
-        bounded("rollout_path")
+        bounded("rollout_path"),
+        bounded("archived")
     );
     db.query(&sql, id.as_slice(), |row| {
         if let Some(id) = row.filled(0) {
-            rows.push(Row { id, name: row.filled(1), cwd: row.filled(2), file: row.filled(3) });
+            let is_archived = row.int(4).map(|flag| flag != 0);
+            rows.push(Row { id, name: row.filled(1), cwd: row.filled(2), file: row.filled(3), is_archived });
         }
     })?;
     Ok(rows)
@@ -105,15 +112,35 @@ fn unpacked(path: &Path) -> PathBuf {
     if path.extension().is_some_and(|end| end == "zst") { path.with_extension("") } else { path.to_owned() }
 }
 
-/// Finds the database; a newer version begins one with a higher number.
+/// Finds the database where Codex looks for it: `sqlite_home` of config.toml, then $CODEX_SQLITE_HOME, then the store. A
+/// newer version begins one with a higher number.
 fn find(store: &Store, env: &Env) -> Option<PathBuf> {
-    let moved = env.agent_variable("CODEX_SQLITE_HOME").filter(|_| store.is_default);
-    let dir = moved.map_or_else(|| store.root.clone(), |dir| env.absolute(Path::new(dir)));
-    newest_in(&dir)
+    let moved = || env.agent_variable("CODEX_SQLITE_HOME").filter(|_| store.is_default);
+    let configured = configured(&store.root);
+    let dir = configured.or_else(|| moved().map(|dir| env.absolute(Path::new(dir))));
+    newest_in(&dir.unwrap_or_else(|| store.root.clone()))
+}
+
+/// Returns the database of a store, as far as its own files say where it is.
+pub(super) fn of_store(root: &Path) -> Option<PathBuf> {
+    newest_in(&configured(root).unwrap_or_else(|| root.to_owned()))
+}
+
+/// Returns the directory that `sqlite_home` in the config.toml of a store names.
+fn configured(root: &Path) -> Option<PathBuf> {
+    let bytes = fsio::read_if_present(&root.join("config.toml"), MAX_CONFIG).ok()??;
+    let text = String::from_utf8(bytes).ok()?;
+    let dir = PathBuf::from(Settings::parse(&text).top_text("sqlite_home")?);
+    // In a copy of a home the directory has another place.
+    let here = || {
+        let rest = dir.ancestors().find(|dir| dir.file_name() == root.file_name())?;
+        dir.strip_prefix(rest).ok().map(|below| root.join(below))
+    };
+    Some(dir.clone()).filter(|dir| dir.is_absolute() && newest_in(dir).is_some()).or_else(here)
 }
 
 /// Returns the database in a directory, if there is one.
-pub(super) fn newest_in(dir: &Path) -> Option<PathBuf> {
+fn newest_in(dir: &Path) -> Option<PathBuf> {
     let number = |name: &str| name.strip_prefix("state_")?.strip_suffix(".sqlite")?.parse::<u32>().ok();
     let files = Found::default().entries(dir).into_iter().filter(|(_, kind)| kind.is_file());
     let numbered = files.filter_map(|(entry, _)| Some((number(entry.file_name().to_str()?)?, entry.path())));

@@ -27,6 +27,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         findings.extend(unknown_format(session));
         findings.extend(refused(session));
         findings.extend(unsigned(session));
+        findings.extend(archive_mismatch(session));
         findings.extend(planted(session));
         findings.extend(future(session, survey));
         if let Some(lines) = survey.lines.get(&at) {
@@ -135,6 +136,19 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
         }
     };
     by_store.into_iter().map(finding).collect()
+}
+
+fn archive_mismatch(session: &Session) -> Option<Finding> {
+    let copy = session.copy();
+    if !copy.health.contains(&Health::ArchiveMismatch) {
+        return None;
+    }
+    let seen = copy.notes.iter().find(|note| note.contains("archived"));
+    let seen = seen.map_or_else(|| Health::ArchiveMismatch.meaning().to_owned(), Clone::clone);
+    let evidence = format!("{} may not be resumed as it is: {seen}.", name(session));
+    let finding = Finding::about(session, Code::ArchiveMismatch, Severity::Warning, evidence)
+        .measured(seen, "a list and a place that agree");
+    Some(finding.remedy(format!("rejoin show {}", selector(session)), "shows what is known about it"))
 }
 
 fn planted(session: &Session) -> Option<Finding> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jiff::tz::TimeZone;
 
+use crate::agent;
 use crate::agent::upkeep::Retention;
 use crate::doctor::check::{Finding, word};
 use crate::doctor::code::{Code, Severity};
@@ -84,7 +85,16 @@ fn unreadable(problem: &Problem, survey: &Survey) -> Finding {
         .measured(reason.clone(), "a file or directory that can be read")
         .remedy(format!("ls -ld {}", word(path)), "shows whose it is and who may read it");
     let stores = survey.stores.iter().filter(|store| is_in(path, &store.root));
-    stores.fold(finding, |finding, store| finding.agent(store.agent))
+    stores.fold(finding, |finding, store| {
+        let list = |agent: &dyn agent::Agent| agent.list_anew(&store.root);
+        let is_list = path.extension().is_some_and(|extension| extension == "sqlite");
+        let command = Some(store.agent).filter(|_| is_list).and_then(agent::by_kind).and_then(list);
+        let finding = finding.agent(store.agent);
+        match command {
+            Some(command) => finding.remedy(command, format!("has {} make its list anew; end it first", store.agent)),
+            None => finding,
+        }
+    })
 }
 
 fn is_in(path: &Path, root: &Path) -> bool {
