@@ -86,14 +86,22 @@ impl Seen {
                 }
                 Ok(())
             }
-            Some("jsonl" | "backup") => each_line(path, &mut |line| {
-                match line {
-                    Some(line) if line.trim_ascii().is_empty() => {}
-                    Some(line) => self.record(agent, line),
-                    None => self.unknown += 1,
-                }
-                ControlFlow::Continue(())
-            }),
+            Some("jsonl" | "backup") => {
+                let mut has_line = false;
+                each_line(path, &mut |line| {
+                    has_line = true;
+                    match line {
+                        Some(line) if line.trim_ascii().is_empty() => {}
+                        Some(line) => self.record(agent, line),
+                        None => self.unknown += 1,
+                    }
+                    ControlFlow::Continue(())
+                })?;
+                // Nothing but bytes that were never written.
+                let has_bytes = || path.symlink_metadata().is_ok_and(|metadata| metadata.len() > 0);
+                self.damaged += u64::from(!has_line && has_bytes());
+                Ok(())
+            }
             // Text for people: every line that is not known counts.
             _ => each_line(path, &mut |line| {
                 self.unknown +=

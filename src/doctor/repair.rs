@@ -122,6 +122,12 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
         Repair::EndLine { path } => {
             item.steps.push(at_the_end(path, |size| Ok(Edit { at: size, removed: 0, inserted: b"\n".to_vec() }))?);
         }
+        Repair::SplitLines { path, at } => {
+            let stamp = stamp::take(path).map_err(|error| error.to_string())?;
+            let edit = |at: &u64| Edit { at: *at, removed: 0, inserted: b"\n".to_vec() };
+            let contents = Contents::Edited { from: path.clone(), edits: at.iter().map(edit).collect() };
+            item.steps.push(Step::Write { path: path.clone(), contents, stamp: Some(Box::new(stamp)) });
+        }
         Repair::CutLine { path } => item.steps.push(at_the_end(path, |size| {
             let removed = length_of_half_a_line(path)?;
             let at = size.checked_sub(removed).ok_or("it is being written to")?;

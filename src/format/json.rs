@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use memchr::memmem;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -133,6 +134,20 @@ pub(crate) fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>)
 /// Reads a line or a file that is an object; a list would be taken for the fields in their order.
 pub(crate) fn record<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     bytes.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(bytes).ok()).flatten()
+}
+
+/// Returns the whole object at the end of a line whose beginning is half of another one: what was written after a crash,
+/// before a newline ended the line that the crash cut.
+pub(crate) fn last_object(line: &[u8]) -> Option<&[u8]> {
+    /// Places that are tried, and the longest line in which any is.
+    const TRIED: usize = 256;
+    const LONGEST: usize = 1024 * 1024;
+    if line.len() > LONGEST || !line.trim_ascii_end().ends_with(b"}") {
+        return None;
+    }
+    let starts = memmem::find_iter(line, b"{\"").filter(|at| *at > 0).take(TRIED);
+    // Half an object is open at its end, so no place within it begins one that ends with the line.
+    starts.map(|at| &line[at..]).find(|rest| serde_json::from_slice::<IgnoredAny>(rest).is_ok())
 }
 
 /// Returns one member of an object; whatever else is there has none.

@@ -65,7 +65,7 @@ words!(ErrorKind: Error);
 words!(DoctorKind: DoctorReport);
 words!(DoctorChecksKind: DoctorChecks);
 words!(Severity: Error Warning Info);
-words!(RepairKind: Backfill Trash Fold);
+words!(RepairKind: Backfill Trash Fold SplitLines);
 words!(BackfillResult: Write Keep Refuse Written Kept Refused Failed);
 
 /// Returns the name of every agent that the program knows.

@@ -252,13 +252,12 @@ fn what_lies_beside_the_sessions_is_none() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_or_filled_with_nul_is_torn_and_the_rest_is_read() {
-    for torn in [Copilot::session(id(1)).turn("a", "b").prompt("cut").torn(), {
-        let whole = Copilot::session(id(1)).turn("a", "b").prompt("kept");
-        whole.raw(&"\0".repeat(300)).torn()
-    }] {
-        let session = listed(torn);
-        assert!(session.health.contains(&"torn-transcript".to_owned()), "{:?}", session.health);
+fn a_line_that_was_cut_off_is_torn_and_the_rest_is_read() {
+    let cut = Copilot::session(id(1)).turn("a", "b").prompt("cut").torn();
+    let filled_with_nul = Copilot::session(id(1)).turn("a", "b").prompt("kept").raw(&"\0".repeat(300)).torn();
+    for (session, is_torn) in [(cut, true), (filled_with_nul, false)] {
+        let session = listed(session);
+        assert_eq!(session.health.contains(&"torn-transcript".to_owned()), is_torn, "{:?}", session.health);
         assert_eq!((session.prompts, session.replies), (Some(2), Some(1)));
     }
     let bad = listed(Copilot::session(id(1)).raw("no json").raw("[1,2]").turn("a\u{2028}b", "c"));

@@ -126,3 +126,57 @@ fn codex_resumes_what_neither_its_list_nor_its_place_archives() {
     codex_list(&list, &[(&id(1), "A name", &archived, true)]);
     world.rejoin(["doctor", "--check", "archive-mismatch"]).code(0);
 }
+
+/// Where the transcript of the n-th session is, which begins with three turns.
+fn three_turns(world: &World, n: u32) -> std::path::PathBuf {
+    world.add(Claude::session(id(n)).in_dir(APP).turn("first", "1").turn("second", "2").turn("third", "3"))
+}
+
+#[test]
+fn a_crash_hides_no_whole_record() {
+    let world = World::new();
+    let lines = |path: &std::path::Path| -> Vec<Vec<u8>> {
+        std::fs::read(path).expect("a transcript").split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+    };
+    let nul_in_the_middle = three_turns(&world, 1);
+    let mut changed = lines(&nul_in_the_middle);
+    changed[2].splice(0..0, [0; 4096]);
+    put(&nul_in_the_middle, changed.join(&b'\n'));
+    let glued = three_turns(&world, 2);
+    let mut changed = lines(&glued);
+    let whole = changed.remove(4);
+    changed[3].truncate(120);
+    changed[3].extend(whole);
+    put(&glued, changed.join(&b'\n'));
+    let nul_only = three_turns(&world, 3);
+    put(&nul_only, [0; 8192]);
+    let nul_at_the_end = three_turns(&world, 4);
+    put(&nul_at_the_end, [std::fs::read(&nul_at_the_end).expect("a transcript"), vec![0; 2048]].concat());
+
+    let texts = |n: u32| -> Vec<String> {
+        let shown: Details = world.rejoin(["show", &id(n), "--transcript", "--json"]).code(0).json();
+        shown.messages.expect("messages").into_iter().map(|message| message.text).collect()
+    };
+    assert_eq!(texts(1), ["first", "1", "second", "2", "third", "3"]);
+    assert_eq!(texts(2), ["first", "1", "second", "third", "3"], "the reply to the second one is half a record");
+    assert_eq!(texts(4), ["first", "1", "second", "2", "third", "3"]);
+    let found = world.rejoin(["search", "third"]).code(0).stdout();
+    assert!([1, 2, 4].iter().all(|n| found.contains(&id(*n))), "{found}");
+    let sessions = all(&world);
+    let of = |n: u32| sessions.iter().find(|session| session.id == id(n)).expect("a session");
+    assert_eq!((of(2).prompts, of(2).replies), (Some(3), Some(2)));
+    assert_eq!((of(3).kind, of(3).health.as_slice()), (Kind::Main, &["bad-lines".to_owned()][..]));
+    assert_eq!(of(4).health, [] as [&str; 0]);
+    let plan = world.rejoin(["cleanup", "--empty", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+    assert!(plan.contains("Nothing to do"), "{plan}");
+    let told = world.rejoin(["doctor", "--all-findings"]).code(4).stdout();
+    assert!(told.contains("every record before them is whole, and none is lost"), "{told}");
+    assert!(!told.contains("so its last record is lost"), "{told}");
+
+    let before = std::fs::read(&glued).expect("a transcript");
+    world.rejoin(["doctor", "--fix"]).code(4);
+    assert_eq!(lines(&glued).len(), changed.len() + 1, "the whole record has a line of its own");
+    assert_eq!(texts(2), ["first", "1", "second", "third", "3"]);
+    world.rejoin(["undo"]).code(0);
+    assert!(before == std::fs::read(&glued).expect("a transcript"));
+}

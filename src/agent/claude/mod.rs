@@ -31,6 +31,7 @@ use super::{Agent, Command, FindBelongings, Found, Interest, ReadContext, Said, 
 use crate::agent::relocation::{Act, DirMove, Relocation};
 use crate::error::PathError;
 use crate::format::edit::Edit;
+use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages, too_long};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
@@ -120,8 +121,10 @@ impl Agent for Claude {
         let mut whole = Ends::default();
         let counts_sidechains = copy.kind == SessionKind::Subagent;
         each_line(&copy.place.path, &mut |line| {
-            let Some(record) = line.and_then(|line| serde_json::from_slice::<Record<'_>>(line).ok()) else {
-                has_bad_lines = true;
+            let parse = |line| serde_json::from_slice::<Record<'_>>(line).ok();
+            let record = line.and_then(parse);
+            has_bad_lines |= record.is_none();
+            let Some(record) = record.or_else(|| parse(last_object(line?)?)) else {
                 return ControlFlow::Continue(());
             };
             whole.note_entrypoint(&record);
@@ -290,8 +293,9 @@ impl Repeats {
 
 /// Puts a line in words; one that is no record says nothing.
 fn messages(line: &[u8], shows_sidechains: bool) -> Vec<Message> {
-    let record =
-        serde_json::from_slice(line).ok().filter(|record: &Record<'_>| shows_sidechains || !record.is_sidechain.0);
+    let parse = |line| serde_json::from_slice::<Record<'_>>(line).ok();
+    let record = parse(line).or_else(|| parse(last_object(line)?));
+    let record = record.filter(|record| shows_sidechains || !record.is_sidechain.0);
     record.map(|record| record.messages()).unwrap_or_default()
 }
 

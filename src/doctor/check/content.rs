@@ -221,6 +221,15 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
             );
             (Severity::Warning, evidence, "half a record")
         }
+        LastLine::Nul => (
+            Severity::Info,
+            format!(
+                "The transcript of {} ends in NUL bytes, as after a loss of power; every record before them is whole, and \
+                 none is lost.",
+                name(session)
+            ),
+            "NUL bytes after the last record",
+        ),
         LastLine::WithoutNewline => (
             Severity::Info,
             format!(
@@ -263,12 +272,20 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
         (_, 0) => "Its agent skips such lines.",
         _ => "Its agent does not see what comes before a record whose parent is missing.",
     };
-    let evidence = format!("The transcript of {} has {measured}. {effect}", name(session));
-    Some(
-        transcript(session, Code::BadLines, Severity::Warning, evidence)
-            .measured(measured, "one record per line, each after its parent")
+    let mut evidence = format!("The transcript of {} has {measured}. {effect}", name(session));
+    if !lines.glued.is_empty() {
+        let glued = count(lines.glued.len(), "whole record");
+        evidence.push_str(&format!(" {glued} on a line with half of another can be given a line of its own."));
+    }
+    let finding = transcript(session, Code::BadLines, Severity::Warning, evidence)
+        .measured(measured, "one record per line, each after its parent");
+    let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(&session.copy().place));
+    let can_split = !lines.glued.is_empty() && session.copy().liveness == Liveness::Idle;
+    Some(match path.filter(|_| can_split) {
+        Some(path) => finding.repaired_by(Repair::SplitLines { path, at: lines.glued.clone() }),
+        None => finding
             .remedy(format!("rejoin show {} --transcript", selector(session)), "shows every record that can be read"),
-    )
+    })
 }
 
 /// Begins a finding about the file of a conversation.

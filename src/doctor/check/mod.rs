@@ -85,6 +85,13 @@ pub(crate) enum Repair {
         /// The transcript.
         path: PathBuf,
     },
+    /// Whole records that are on one line with half of another get a line of their own.
+    SplitLines {
+        /// The transcript.
+        path: PathBuf,
+        /// Where they begin, in bytes.
+        at: Vec<u64>,
+    },
     /// The last line of a transcript, which was cut off, is taken out.
     CutLine {
         /// The transcript.

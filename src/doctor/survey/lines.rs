@@ -11,7 +11,8 @@ use memchr::memchr_iter;
 
 use crate::agent::{Agent, Inspector, by_kind};
 use crate::error::PathError;
-use crate::format::jsonl::Jsonl;
+use crate::format::json::last_object;
+use crate::format::jsonl::{Jsonl, without_nul};
 
 /// Transcripts up to this many bytes are read whole even without being asked to.
 pub(crate) const READ_WHOLE: u64 = 256 * 1024;
@@ -40,6 +41,8 @@ pub(crate) struct Lines {
     pub lost: Vec<u64>,
     /// How many records have a parent that is not in the file.
     pub lost_count: u64,
+    /// Where whole records begin that are on one line with half of another, in bytes.
+    pub glued: Vec<u64>,
     /// How the last line ends.
     pub last: LastLine,
     /// Whether every line was read.
@@ -56,6 +59,8 @@ pub(crate) enum LastLine {
     WithoutNewline,
     /// In its middle.
     CutOff,
+    /// With NUL bytes after its newline, which no record is lost to.
+    Nul,
 }
 
 impl Lines {
@@ -117,7 +122,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
         let mut lines = file.into_lines()?;
         while let Some(line) = lines.next_line()? {
             match line.bytes {
-                Some(bytes) => chain.see(bytes, line.number, line.is_ended),
+                Some(bytes) => chain.see(bytes, line.number, line.start, line.is_ended),
                 // It may still be a record, but one that is never read.
                 None => chain.is_complete = false,
             }
@@ -136,7 +141,7 @@ fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Opti
         for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
             let line = &bytes[start..end];
             if !line.is_empty() {
-                chain.see(line, number as u64 + 1, end < bytes.len());
+                chain.see(line, number as u64 + 1, start as u64, end < bytes.len());
             }
             start = end + 1;
         }
@@ -196,10 +201,16 @@ impl<'a> Chain<'a> {
         }
     }
 
-    fn see(&mut self, line: &[u8], number: u64, is_ended: bool) {
+    fn see(&mut self, line: &[u8], number: u64, start: u64, is_ended: bool) {
         let Some(link) = self.agent.link(line) else {
-            match is_ended {
-                true => self.found.add_bad(LineNumber::FromStart(number)),
+            if let Some(whole) = last_object(line) {
+                self.found.glued.push(start + (line.len() - whole.len()) as u64);
+            }
+            let is_nul = without_nul(line).is_empty() && !is_ended;
+            match is_nul {
+                true if self.known.is_empty() => self.found.add_bad(LineNumber::FromStart(number)),
+                true => self.found.last = LastLine::Nul,
+                false if is_ended => self.found.add_bad(LineNumber::FromStart(number)),
                 false => self.found.last = LastLine::CutOff,
             }
             return;

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use memchr::{memchr, memmem};
 
 use super::unpacked::Source;
-use super::{Jsonl, MAX_LINE};
+use super::{Jsonl, MAX_LINE, without_nul};
 use crate::error::PathError;
+use crate::format::json::last_object;
 use crate::session::{Message, Role};
 use crate::system::fsio::BufReader;
 
@@ -36,7 +37,10 @@ pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
     mut messages: impl FnMut(&[u8]) -> Option<M>,
 ) -> Result<(), PathError> {
     each_line(path, &mut |line| match line {
-        Some(line) => messages(line).into_iter().flatten().try_for_each(&mut *see),
+        Some(line) => {
+            let said = messages(line).or_else(|| messages(last_object(line)?));
+            said.into_iter().flatten().try_for_each(&mut *see)
+        }
         None => see(too_long()),
     })
 }
@@ -55,7 +59,10 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
         let start = last.len();
         match line.len() > MAX_LINE {
             true => last.push(too_long()),
-            false => last.extend(messages(line).into_iter().flatten()),
+            false => {
+                let said = messages(line).or_else(|| messages(last_object(line)?));
+                last.extend(said.into_iter().flatten());
+            }
         }
         last[start..].reverse();
         last.len() >= count
@@ -147,9 +154,10 @@ impl Lines {
                 return Ok(None);
             }
             self.number += 1;
-            if is_too_long || !self.line.is_empty() {
-                let bytes = (!is_too_long).then_some(self.line.as_slice());
-                return Ok(Some(Line { number: self.number, start, bytes, is_ended }));
+            let nul = self.line.iter().take_while(|byte| **byte == 0).count();
+            if is_too_long || nul < self.line.len() {
+                let bytes = (!is_too_long).then_some(without_nul(&self.line));
+                return Ok(Some(Line { number: self.number, start: start + nul as u64, bytes, is_ended }));
             }
         }
     }

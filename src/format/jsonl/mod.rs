@@ -37,6 +37,19 @@ pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
 /// How the name of a packed file ends.
 const PACKED: &str = ".zst";
 
+/// Returns a line without the NUL bytes around it: a file system that lost power leaves them for what was never written.
+pub(crate) fn without_nul(line: &[u8]) -> &[u8] {
+    let is_nul = |byte: &u8| *byte == 0;
+    match (line.first().is_some_and(is_nul), line.last().is_some_and(is_nul)) {
+        (false, false) => line,
+        _ => {
+            let start = line.iter().position(|byte| *byte != 0).unwrap_or(line.len());
+            let end = line.iter().rposition(|byte| *byte != 0).map_or(start, |last| last + 1);
+            &line[start..end]
+        }
+    }
+}
+
 /// A line-wise file that is open for reading.
 #[derive(Debug)]
 pub(crate) struct Jsonl {
@@ -144,14 +157,14 @@ impl Jsonl {
         loop {
             let head: &[u8] = &self.head;
             while let Some(length) = memchr(b'\n', &head[start..]) {
-                let line = &head[start..start + length];
+                let line = without_nul(&head[start..start + length]);
                 start += length + 1;
                 if !line.is_empty() && see(line) {
                     return Ok(false);
                 }
             }
             if head.len() as u64 >= self.end {
-                let rest = &head[start..];
+                let rest = without_nul(&head[start..]);
                 return Ok(rest.is_empty() || !see(rest));
             }
             if self.head.len() >= LAST_WINDOW {
@@ -187,7 +200,7 @@ impl Jsonl {
         }
         loop {
             while let Some(newline) = memrchr(b'\n', rest) {
-                let line = &rest[newline + 1..];
+                let line = without_nul(&rest[newline + 1..]);
                 if !line.is_empty() && see(line, is_ended) {
                     return Ok(());
                 }
@@ -195,6 +208,7 @@ impl Jsonl {
                 is_ended = true;
             }
             if start == 0 {
+                let rest = without_nul(rest);
                 if !rest.is_empty() {
                     see(rest, is_ended);
                 }
