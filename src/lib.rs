@@ -43,7 +43,7 @@ use view::ui::Ui;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let mut args = args.into_iter();
     let first = [args.next(), args.next(), args.next()];
-    if let Some(exit) = commands::version::answer(&first) {
+    if let Some(exit) = commands::version::answer(&first).or_else(|| system::reach::answer(&first)) {
         return exit;
     }
     let args: Vec<OsString> = first.into_iter().flatten().chain(args).collect();
@@ -113,6 +113,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
             commands::hosts::run(&cli, json, &env, &mut ui)
         }
     });
+    commands::warn_of_silent_mounts(&mut ui);
     match outcome {
         Ok(exit) => exit,
         Err(error) if is_closed_pipe(&error) => Exit::Ok,

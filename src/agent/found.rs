@@ -1,6 +1,7 @@
 //! What a walk through a store gives.
 
 use std::fs::{DirEntry, FileType};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::error::reason;
 use crate::session::{Located, Problem};
 use crate::system::fsio;
+use crate::system::reach;
 
 /// How many projects are walked before what was found is put together. Tests have few.
 const PROJECTS_AT_ONCE: usize = if cfg!(test) { 2 } else { 256 };
@@ -36,10 +38,12 @@ impl Found {
 
     /// Lists a directory with the types of its entries; a missing one is empty, links are left out.
     pub(crate) fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
-        let listing = match std::fs::read_dir(dir) {
+        let listing = match reach::read_dir(dir) {
             Ok(listing) => listing,
             Err(error) => {
-                if !matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) {
+                // Silent mounts have one warning for all that is there.
+                let is_expected = [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::TimedOut];
+                if !is_expected.contains(&error.kind()) {
                     self.problem(dir, reason(&error));
                 }
                 return Vec::new();
@@ -65,7 +69,7 @@ impl Found {
             }
             match fsio::read_bounded(&path, max_bytes) {
                 Ok(bytes) => see(path, &bytes),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => self.problem(&path, error.reason()),
             }
         }

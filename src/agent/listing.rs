@@ -1,5 +1,6 @@
 //! Directories as they are listed: names by their beginnings, and what lies below.
 
+use crate::system::reach;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::DirEntry;
@@ -22,7 +23,7 @@ impl Beginnings {
     /// Lists a directory, links too; one that cannot be listed is empty.
     pub(super) fn of(dir: &Path) -> Self {
         let (mut text, mut names) = (Vec::new(), Vec::new());
-        for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
+        for entry in reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
             let start = text.len();
             text.extend_from_slice(entry.file_name().as_bytes());
             names.push(start..text.len());
@@ -69,7 +70,7 @@ impl Listings {
 
 /// Returns whether there is something at a path, even a link that leads nowhere.
 pub(super) fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
+    reach::symlink_metadata(path).is_ok()
 }
 
 /// Returns the bytes of every regular file below a directory, without following links.
@@ -86,7 +87,7 @@ pub(crate) fn tree_size(dir: &Path) -> u64 {
 pub(super) fn each_file_below(dir: &Path, deepest: usize, see: &mut dyn FnMut(&DirEntry, usize)) {
     let mut dirs = vec![(dir.to_owned(), 1)];
     while let Some((dir, depth)) = dirs.pop() {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
+        for entry in reach::read_dir(&dir).into_iter().flatten().filter_map(Result::ok) {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth < deepest => dirs.push((entry.path(), depth + 1)),
                 Ok(kind) if kind.is_file() => see(&entry, depth),

@@ -12,6 +12,7 @@ use super::Found;
 use crate::format::json::{Text, record};
 use crate::format::skim;
 use crate::session::{AgentKind, Copy, Problem};
+use crate::system::reach;
 
 /// Something in a store that is part of no session there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,7 +172,7 @@ pub(crate) fn is_own_temporary(name: &str) -> bool {
 
 /// Returns when a file, directory or link was last changed.
 pub(crate) fn modified_at(path: &Path) -> Option<Timestamp> {
-    path.symlink_metadata().and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
+    reach::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
 }
 
 /// Looks at what is below a directory: how many files, and the newest change of one.

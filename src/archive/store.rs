@@ -13,6 +13,7 @@ use crate::error::reason;
 use crate::session::{AgentKind, Problem};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 
 /// A manifest of a session with a million files is smaller.
 const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
@@ -238,7 +239,7 @@ pub(crate) fn dirs(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
 /// Lists a directory; a missing one is empty.
 pub(crate) fn entries(dir: &Path, problems: &mut Vec<Problem>) -> Vec<(PathBuf, FileType)> {
     let list = || -> io::Result<Vec<_>> {
-        let entries = std::fs::read_dir(dir)?;
+        let entries = reach::read_dir(dir)?;
         entries.map(|entry| entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))).collect()
     };
     match list() {

@@ -23,6 +23,7 @@ use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::view::render::archive as render;
 use crate::view::render::archive::{ArchivedList, Archiving, Shown, Verified};
 use crate::view::render::show;
@@ -144,8 +145,12 @@ fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyh
 /// A volume that is not mounted must not be taken for an empty one.
 pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal> {
     let root = archive.root();
-    if root.is_dir() || *root == *Archive::default_dir(env) {
+    if reach::is_dir(root) == Some(true) || (*root == *Archive::default_dir(env) && reach::answers(root)) {
         return Ok(());
+    }
+    if let Err(error) = reach::refuse_silent(root) {
+        let message = format!("cannot read the archive in {}: {error}", root.display());
+        return Err(Refusal::new(Exit::Failure, "no-archive", message));
     }
     Err(Refusal::new(Exit::NotFound, "no-archive", format!("there is no archive in {}", root.display())))
 }

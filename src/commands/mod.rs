@@ -45,6 +45,7 @@ use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem};
 use crate::system::env::Env;
 use crate::system::names;
+use crate::system::reach;
 use crate::view::ui::Ui;
 use std::path::Path;
 
@@ -80,6 +81,19 @@ fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
 fn warn_of_problems(ui: &mut Ui, problems: &[Problem]) {
     for problem in problems {
         ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
+    }
+}
+
+/// Warns once of each mount that does not answer.
+pub(crate) fn warn_of_silent_mounts(ui: &mut Ui) {
+    for mount in reach::unreported() {
+        let point = mount.point.display();
+        let unknown = match mount.sessions {
+            0 => "what is there was left out".to_owned(),
+            1 => "whether the directory of 1 session is still there is not known".to_owned(),
+            count => format!("whether the directories of {count} sessions are still there is not known"),
+        };
+        ui.warn(&format!("{point} does not answer; {unknown}"));
     }
 }
 

@@ -20,6 +20,7 @@ use crate::session::select::Filter;
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 use crate::view::render::json::change::Report;
 use crate::view::render::relocate::{MoveMap, MoveReport};
 use crate::view::ui::Ui;
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     };
     ui.answer(args.format, env, &MoveReport { report, mapping: &mapping, left: &planned.left })?;
     for (_, to) in mapping.pairs() {
-        if !to.is_dir() {
+        if reach::is_dir(to) == Some(false) {
             ui.note(&format!("{} does not exist yet; the sessions can be resumed once it does.", env.tilde(to)));
         }
     }
@@ -114,7 +115,9 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     drop(showing);
     super::warn_of_problems(ui, &scan.problems);
     let known = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
-    let checkouts = Checkouts::of(known.flat_map(|session| session.copy().directories()).filter(|dir| dir.is_dir()));
+    let checkouts = Checkouts::of(
+        known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
+    );
     // A log that cannot be read leaves the other evidence.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let mut gone: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
@@ -130,7 +133,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         // What goes with a directory above needs no line of its own.
         let above = proposals.iter_mut().find(|above| {
             let there = above.to.as_ref().and_then(|to| Some(to.join(dir.strip_prefix(&above.from).ok()?)));
-            there.is_some_and(|there| there.is_dir())
+            there.is_some_and(|there| reach::is_dir(&there) == Some(true))
         });
         if let Some(above) = above {
             above.sessions += sessions.len();

@@ -143,6 +143,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         ui.warn(&format!("cannot note the launch: {error}"));
     }
     render::announcement(&resume, env).lines().for_each(|line| ui.note(line));
+    super::warn_of_silent_mounts(ui);
     ui.flush()?;
     if args.wait {
         return wait_for(&resume, &program, &dir, env, ui);

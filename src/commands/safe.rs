@@ -13,6 +13,7 @@ use crate::cli::LockArgs;
 use crate::scan::{Places, Scan, Wanted};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::view::render::cleanup::Archived;
 use crate::view::ui::Ui;
 
@@ -20,7 +21,7 @@ type Key = (AgentKind, String);
 
 /// Returns the sessions to be removed that the archive holds completely, as they are now and with their sub-agents.
 pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Archive, env: &Env) -> BTreeSet<Key> {
-    if !archive.root().is_dir() {
+    if reach::is_dir(archive.root()) != Some(true) {
         return BTreeSet::new();
     }
     let going = || families.iter().filter(|family| family.goes());

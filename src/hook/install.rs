@@ -11,6 +11,7 @@ use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::error::PathError;
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 use crate::system::stamp::{self, Stamp};
 
 /// No one writes settings of this size.
@@ -29,7 +30,7 @@ pub(crate) struct File {
 /// Reads settings, through links.
 pub(crate) fn read(path: &Path) -> Result<File, PathError> {
     let fail = |error| PathError::new("read", path, error);
-    let real = match path.canonicalize() {
+    let real = match reach::canonicalize(path) {
         Ok(real) => real,
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
         Err(_) if path.symlink_metadata().is_ok() => {
@@ -57,7 +58,8 @@ pub(crate) fn apply(
     let mut steps = Vec::new();
     match (new, &old.stamp) {
         (Some(new), stamp) => {
-            let missing: Vec<&Path> = old.path.ancestors().skip(1).take_while(|dir| !dir.exists()).collect();
+            let missing: Vec<&Path> =
+                old.path.ancestors().skip(1).take_while(|dir| reach::exists(dir) == Some(false)).collect();
             steps.extend(missing.into_iter().rev().map(|dir| Step::MakeDir { path: dir.to_owned() }));
             let contents = Contents::Bytes(new.as_bytes().to_vec());
             steps.push(Step::Write { path: old.path.clone(), contents, stamp: stamp.clone().map(Box::new) });

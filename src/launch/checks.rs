@@ -9,6 +9,7 @@ use crate::format::shell;
 use crate::launch::log::{self, Launch, TooMany};
 use crate::session::{Liveness, Session};
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// The code of a launch directory that does not exist.
 pub(crate) const MISSING_DIRECTORY: &str = "missing-directory";
@@ -79,7 +80,7 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
 pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
     let asks = agent::by_kind(session.agent).is_some_and(Agent::asks_elsewhere);
     // A link leads the agent to another directory than the recorded one, even under the same name.
-    let Ok(real) = dir.canonicalize() else { return Ok(None) };
+    let Ok(real) = reach::canonicalize(dir) else { return Ok(None) };
     let Some(own) = session.launch_dir().filter(|own| asks && *own != real) else { return Ok(None) };
     let message = format!(
         "{} continues session {} only in {}; in {} it asks whether to copy it",
@@ -114,12 +115,16 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path) -> Result<(), Ref
     };
     let refuse =
         |code, why: &str| Refusal::new(Exit::Refused, code, format!("the launch directory {} {why}", dir.display()));
-    match dir.metadata() {
+    match reach::metadata(dir) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(refuse("not-a-directory", "is not a directory")
             .hint(elsewhere("start it in the directory that you are in:"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(refuse(MISSING_DIRECTORY, "does not exist")
             .hint(elsewhere("if it was moved, go to where it is now and run"))),
+        Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {
+            Err(refuse("unanswered-directory", &format!("cannot be looked at: {error}"))
+                .hint(elsewhere("try again when its server is back, or start it in the directory that you are in:")))
+        }
         Err(error) => Err(refuse(MISSING_DIRECTORY, &format!("cannot be entered: {}", crate::error::reason(&error)))
             .hint(elsewhere("start it in the directory that you are in:"))),
     }
@@ -137,7 +142,7 @@ pub(crate) struct Identity {
 impl Identity {
     /// Looks at a directory.
     pub(crate) fn of(dir: &Path) -> Option<Self> {
-        dir.metadata().ok().map(|metadata| Self::from(&metadata))
+        reach::metadata(dir).ok().map(|metadata| Self::from(&metadata))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::error::{Exit, PathError, Refusal};
 use crate::format::shell::{self, printable_word};
 use crate::session::Session;
 use crate::system::env::{Env, HOST, Program};
+use crate::system::reach;
 
 pub(crate) mod checks;
 pub(crate) mod errand;
@@ -87,6 +88,7 @@ impl Plan {
     /// Becomes the agent; returns only when that fails.
     pub(crate) fn exec(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Infallible> {
         let mut command = self.enter(program, dir, expected)?;
+        reach::end_helpers();
         let error = command.exec();
         Err(cannot_run(command.get_program(), &error).into())
     }
@@ -103,6 +105,7 @@ impl Plan {
     fn enter(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Command> {
         use rustix::fs::{Mode, OFlags};
         let enter = |error: rustix::io::Errno| PathError::new("enter", dir, error.into());
+        reach::refuse_silent(dir).map_err(|error| PathError::new("enter", dir, error))?;
         let handle = rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(enter)?;
         let found = File::from(handle.try_clone().map_err(|error| PathError::new("enter", dir, error))?).metadata();

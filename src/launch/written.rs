@@ -10,6 +10,7 @@ use crate::agent;
 use crate::scan;
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// More files than this say nothing more.
 const MAX_NAMED: usize = 5;
@@ -39,7 +40,7 @@ impl Snapshot {
         let places = scan::locate(env, &[agent]).places.into_iter().filter(|place| !place.is_subagent);
         let seen = places.map(|place| {
             let files = reader.written(&place).into_iter().filter_map(|path| {
-                let metadata = path.metadata().ok()?;
+                let metadata = reach::metadata(&path).ok()?;
                 Some((path, Stamp { bytes: metadata.len(), modified: metadata.modified().ok() }))
             });
             (place.path.to_path_buf(), Seen { files: files.collect(), id: place.id })

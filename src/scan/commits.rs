@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::system::fsio;
+use crate::system::reach;
 
 /// What the index of a pack begins with since git 1.6: its mark and version, and how many names begin with a byte or a
 /// lesser one.
@@ -39,7 +40,7 @@ impl Objects {
     /// that is read takes one of `left`, and with none left nothing is found.
     pub(crate) fn have(&self, commit: &str, left: &Cell<usize>) -> bool {
         let Some((start, rest)) = commit.split_at_checked(2) else { return false };
-        if self.dir.join(start).join(rest).is_file() {
+        if reach::is_file(&self.dir.join(start).join(rest)) {
             return true;
         }
         let Some(name) = bytes_of(commit) else { return false };
@@ -77,7 +78,7 @@ impl Pack {
 }
 
 fn packs(objects: &Path) -> Vec<Pack> {
-    let packs = std::fs::read_dir(objects.join("pack")).into_iter().flatten().filter_map(Result::ok);
+    let packs = reach::read_dir(&objects.join("pack")).into_iter().flatten().filter_map(Result::ok);
     let indexes = packs.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "idx"));
     indexes.take(MAX_PACKS).filter_map(Pack::read).collect()
 }

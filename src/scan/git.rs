@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::system::fsio;
+use crate::system::reach;
 
 /// A pointer of git's is one path.
 const MAX_GITDIR: u64 = 64 * 1024;
@@ -32,7 +33,7 @@ pub(crate) fn remote_of(dir: &Path) -> Option<String> {
 
 /// Returns the main checkout that a directory lies in.
 pub(crate) fn repository_of(dir: &Path) -> Option<PathBuf> {
-    dir.ancestors().find(|dir| dir.join(".git").is_dir()).map(Path::to_owned)
+    dir.ancestors().find(|dir| reach::is_dir(&dir.join(".git")) == Some(true)).map(Path::to_owned)
 }
 
 /// Returns the other checkouts of a directory that is one itself: the main one, and those that git lists as worktrees.
@@ -46,7 +47,7 @@ pub(crate) fn checkouts_with(dir: &Path) -> Vec<PathBuf> {
 /// that names a directory in `.git/worktrees` of the main one.
 pub(crate) fn main_checkout_of(dir: &Path) -> Option<PathBuf> {
     let git = dir.join(".git");
-    if git.is_dir() {
+    if reach::is_dir(&git) == Some(true) {
         return Some(dir.to_owned());
     }
     let bytes = fsio::read_bounded(&git, MAX_GITDIR).ok()?;
@@ -76,7 +77,7 @@ pub(crate) enum Head {
 
 /// Returns the worktrees that git lists for a repository: `.git/worktrees/*/gitdir` (git 2.5 and later).
 pub(crate) fn worktrees_of(main: &Path) -> Vec<Worktree> {
-    let Ok(entries) = std::fs::read_dir(main.join(".git/worktrees")) else { return Vec::new() };
+    let Ok(entries) = reach::read_dir(&main.join(".git/worktrees")) else { return Vec::new() };
     let worktree = |entry: std::fs::DirEntry| {
         let bytes = fsio::read_bounded(&entry.path().join("gitdir"), MAX_GITDIR).ok()?;
         let dir = Path::new(String::from_utf8_lossy(&bytes).trim_end()).parent()?.to_owned();
@@ -100,11 +101,11 @@ pub(crate) fn head_in(git: &Path) -> Option<Head> {
 /// Returns whether a repository has a branch; `None` where its references are kept in a way that rejoin does not read.
 pub(crate) fn has_branch(main: &Path, name: &str) -> Option<bool> {
     let git = main.join(".git");
-    if git.join("reftable").exists() {
+    if reach::exists(&git.join("reftable")) != Some(false) {
         return None;
     }
     let reference = format!("refs/heads/{name}");
     let packed = fsio::read_if_present(&git.join("packed-refs"), MAX_PACKED).ok()?.unwrap_or_default();
     let is_packed = packed.split(|byte| *byte == b'\n').any(|line| line.ends_with(format!(" {reference}").as_bytes()));
-    Some(is_packed || git.join(reference).is_file())
+    Some(is_packed || reach::is_file(&git.join(reference)))
 }

@@ -19,9 +19,11 @@ pub(crate) mod worktree;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::hash::BuildHasher as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
 use rayon::iter::{
     IntoParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
@@ -31,6 +33,7 @@ use crate::agent::{self, Agent, Depth, Found, Inspector};
 use crate::session::choose::choose;
 use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::system::watch::Watcher;
 
 pub(crate) use many::{ManyPlaces, locate_many};
@@ -113,7 +116,12 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
 fn in_stores<T: Send>(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> T + Sync) -> Vec<T> {
     let wanted = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
     let look_into = |store: Store, agent: &dyn Agent| look(agent, &Arc::new(store));
-    wanted.flat_map_iter(|agent| agent.stores(env).into_iter().map(|store| look_into(store, *agent))).collect()
+    wanted.flat_map_iter(|agent| stores_of(*agent, env).map(|store| look_into(store, *agent))).collect()
+}
+
+/// Returns the stores of an agent whose mounts answer; a variable may lead to one that does not.
+fn stores_of(agent: &dyn Agent, env: &Env) -> impl Iterator<Item = Store> + use<> {
+    agent.stores(env).into_iter().filter(|store| reach::answers(&store.root))
 }
 
 /// Asking for a program that only points to sessions asks for those.
@@ -256,12 +264,23 @@ fn session(mut copies: Vec<Copy>, wanted: Wanted) -> Session {
 fn look_at_launch_dirs(sessions: &mut [Session]) {
     // Compared as bytes: taking thousands of paths apart costs more than looking twice at a few.
     let dirs: HashSet<&OsStr> = sessions.iter().filter_map(Session::launch_dir).map(Path::as_os_str).collect();
-    let exists: HashMap<OsString, bool> =
-        dirs.into_par_iter().map(|dir| (dir.to_owned(), Path::new(dir).is_dir())).collect();
+    let exists: HashMap<OsString, Option<bool>> =
+        dirs.into_par_iter().map(|dir| (dir.to_owned(), reach::is_dir(Path::new(dir)))).collect();
     sessions.par_iter_mut().for_each(|session| {
-        session.launch_dir_exists = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
+        let known = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
+        note_unanswered(session, known);
+        session.launch_dir_exists = known.flatten();
         session.assess();
     });
+}
+
+/// Notes a session whose directory was looked at without an answer, for the warning about its mount.
+fn note_unanswered(session: &Session, looked: Option<Option<bool>>) {
+    if let (Some(None), Some(dir)) = (looked, session.launch_dir())
+        && session.copy().kind.is_listed()
+    {
+        reach::note_session(dir, FixedState::default().hash_one((session.agent, &session.id)));
+    }
 }
 
 #[cfg(test)]

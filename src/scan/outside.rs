@@ -111,8 +111,14 @@ impl Scan {
             known.extend(shelf.pointed_dirs.iter().map(OsString::as_os_str));
             let (pointers, mut found) = writer.pointers(env, &mut known.into_iter().map(Path::new));
             self.problems.append(&mut found.problems);
+            // A session that is not found may be in a store that does not answer.
+            let are_all_read = agent::by_kind(owner)
+                .is_none_or(|agent| super::stores_of(agent, env).count() == agent.stores(env).len());
             for pointer in pointers {
                 self.tie(pointer, shelf);
+            }
+            if !are_all_read {
+                self.dangling.retain(|pointer| pointer.agent.session_owner() != owner);
             }
         }
     }

@@ -22,6 +22,7 @@ use crate::session::packed::{Packed, Packer};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Located, Pointer, Problem, Session};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::system::watch::Watcher;
 
 /// How many sessions are packed together at most: the more there are, the fewer words are kept twice.
@@ -210,7 +211,7 @@ fn part<T>(
         problems: Vec::new(),
     };
     // Sessions of one project come one after the other, and share their directory.
-    let mut exists: HashMap<OsString, bool> = HashMap::new();
+    let mut exists: HashMap<OsString, Option<bool>> = HashMap::new();
     for place in places {
         let copy = reader.copy(place);
         watcher.done(1);
@@ -220,14 +221,16 @@ fn part<T>(
             Ok(copy) => {
                 let agent = copy.place.agent();
                 let mut session = super::session(vec![copy], reader.wanted);
-                session.launch_dir_exists = session.launch_dir().map(|dir| {
+                let looked = session.launch_dir().map(|dir| {
                     let known = exists.get(dir.as_os_str()).copied();
                     known.unwrap_or_else(|| {
-                        let is_dir = dir.is_dir();
+                        let is_dir = reach::is_dir(dir);
                         exists.insert(dir.into(), is_dir);
                         is_dir
                     })
                 });
+                super::note_unanswered(&session, looked);
+                session.launch_dir_exists = looked.flatten();
                 session.assess();
                 let has_pointers = AgentKind::pointers().iter().any(|pointer| pointer.session_owner() == agent);
                 if has_pointers && session.launch_dir_exists == Some(true) {

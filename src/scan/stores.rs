@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::agent::{self, Agent, version};
 use crate::session::{AgentKind, Session, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// What a store holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Sum {
         let facts = StoreFacts {
             agent: by.kind(),
             name: agent::about(by.kind()).title,
-            exists: store.root.symlink_metadata().is_ok(),
+            exists: reach::symlink_metadata(&store.root).is_ok(),
             is_default: store.is_default,
             sessions: 0,
             others: 0,
@@ -116,7 +117,7 @@ impl Sum {
     }
 
     fn finish(self) -> StoreFacts {
-        let shared = self.shared.iter().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len());
+        let shared = self.shared.iter().filter_map(|path| reach::metadata(path).ok()).map(|metadata| metadata.len());
         let size_bytes = self.facts.size_bytes + shared.sum::<u64>();
         let version = self.newest.iter().find_map(|session| version::of(self.by, session.copy()));
         StoreFacts { size_bytes, version, ..self.facts }

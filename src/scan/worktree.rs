@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::scan::git::{Head, has_branch, head_in, worktrees_of};
+use crate::system::reach;
 
 /// A worktree that is gone, and what it had checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub(crate) fn listed(gone: &Path, mains: &BTreeSet<&Path>) -> Result<Option<Lost
     for main in mains {
         let worktrees = worktrees_of(main);
         let Some(lost) = worktrees.iter().find(|worktree| gone.starts_with(&worktree.dir)) else { continue };
-        if lost.dir.symlink_metadata().is_ok() {
+        if reach::exists_itself(&lost.dir) != Some(false) {
             continue;
         }
         let dir = lost.dir.display();
@@ -63,7 +64,11 @@ pub(crate) fn listed(gone: &Path, mains: &BTreeSet<&Path>) -> Result<Option<Lost
 /// Takes a directory for a worktree that git lists no more if it lay among worktrees, such as in `.claude/worktrees` of a
 /// repository, and the branch that was worked on there still exists.
 pub(crate) fn unlisted(gone: &Path, main: Option<&Path>, branch: Option<&str>) -> Result<Option<Lost>, String> {
-    let among = gone.parent().filter(|parent| parent.is_dir()).and_then(Path::file_name).and_then(|name| name.to_str());
+    let among = gone
+        .parent()
+        .filter(|parent| reach::is_dir(parent) == Some(true))
+        .and_then(Path::file_name)
+        .and_then(|name| name.to_str());
     if !among.is_some_and(|name| name.ends_with("worktrees")) {
         return Ok(None);
     }

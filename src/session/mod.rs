@@ -230,8 +230,7 @@ impl Session {
     pub(crate) fn put_first(&mut self, at: usize) {
         self.copies[..=at].rotate_right(1);
         self.choice = Choice::new("it was named", true);
-        self.launch_dir_exists = self.launch_dir().map(Path::is_dir);
-        self.assess();
+        self.launch_dir_exists = None;
     }
 
     /// Says anew what is wrong with the session, from its first copy and what is known of the rest.

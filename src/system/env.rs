@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::config::Config;
 use crate::error::{Exit, Refusal};
+use crate::system::reach;
 
 /// Names the width of a screen that the answer is for although it goes through a pipe, as `--host` has it go.
 pub(crate) const COLUMNS: &str = "REJOIN_COLUMNS";
@@ -81,7 +82,13 @@ impl Env {
         let home = match home {
             Some(home) => checked_home(home)?,
             None => match std::env::home_dir().filter(|home| !home.as_os_str().is_empty()) {
-                Some(home) if home.is_dir() => home,
+                Some(home) if home.is_relative() || reach::is_dir(&home) == Some(true) => home,
+                Some(home) if !reach::answers(&home) => {
+                    let message = format!("the home directory {} is on a mount that does not answer", home.display());
+                    return Err(
+                        Refusal::new(Exit::Failure, "no-home", message).hint("name another directory with --home DIR")
+                    );
+                }
                 Some(home) => {
                     let message = format!("the home directory {} does not exist", home.display());
                     return Err(
@@ -191,7 +198,7 @@ impl Env {
                 }
                 Component::Normal(name) => {
                     resolved.push(name);
-                    match resolved.canonicalize() {
+                    match reach::canonicalize(&resolved) {
                         Ok(real) if exists => resolved = real,
                         _ => exists = false,
                     }
@@ -221,7 +228,7 @@ impl Env {
             let path = dir.join(name);
             match is_executable(&path) {
                 true => return Program::Found(path),
-                false if path.is_file() => unusable = unusable.or(Some(path)),
+                false if reach::is_file(&path) => unusable = unusable.or(Some(path)),
                 false => {}
             }
         }
@@ -254,7 +261,7 @@ pub(crate) enum Program {
 }
 
 fn is_executable(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+    reach::is_file(path) && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// Checks the directory that `--home` names and makes it absolute.
@@ -263,8 +270,8 @@ fn checked_home(home: &Path) -> Result<PathBuf, Refusal> {
         Refusal::new(Exit::Failure, "bad-home", format!("cannot use {} as a home directory: {why}", home.display()))
             .hint("name an existing directory with --home DIR")
     };
-    match home.canonicalize() {
-        Ok(path) if path.is_dir() => Ok(path),
+    match std::path::absolute(home).and_then(|home| reach::canonicalize(&home)) {
+        Ok(path) if reach::is_dir(&path) == Some(true) => Ok(path),
         Ok(_) => Err(refuse("it is not a directory".to_owned())),
         Err(error) => Err(refuse(crate::error::reason(&error))),
     }

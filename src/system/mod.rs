@@ -7,6 +7,7 @@ pub(crate) mod in_order;
 pub(crate) mod names;
 pub(crate) mod own_file;
 pub(crate) mod process;
+pub(crate) mod reach;
 pub(crate) mod signals;
 pub(crate) mod stamp;
 pub(crate) mod terminal;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
+use super::reach;
+
 /// Returns a name with its accents composed (Unicode NFC), as Claude Code does before it names a project.
 pub(crate) fn composed(name: &str) -> Cow<'_, str> {
     if is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
@@ -13,13 +15,13 @@ pub(crate) fn composed(name: &str) -> Cow<'_, str> {
 
 /// Returns the name that a directory has on disk, if that is another: links resolved, capitals as they were given.
 pub(crate) fn on_disk(dir: &Path) -> Option<PathBuf> {
-    dir.canonicalize().ok().filter(|resolved| resolved != dir)
+    reach::canonicalize(dir).ok().filter(|resolved| resolved != dir)
 }
 
 /// Returns whether two paths are one directory on disk.
 pub(crate) fn is_same_dir(one: &Path, other: &Path) -> bool {
     one == other
-        || match (one.metadata(), other.metadata()) {
+        || match (reach::metadata(one), reach::metadata(other)) {
             (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
             _ => false,
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::PathError;
-use crate::system::fsio;
+use crate::system::{fsio, reach};
 
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +35,7 @@ pub(crate) fn read(path: &Path, limit: u64, of_anyone: bool) -> Result<Option<Ve
     let fail = |error| PathError::new("read", path, error);
     // Without NONBLOCK a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    reach::refuse_silent(path).map_err(fail)?;
     let file = match rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

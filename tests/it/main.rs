@@ -31,6 +31,8 @@ mod cron;
 mod crush;
 #[cfg(feature = "sqlite")]
 mod databases;
+#[cfg(target_os = "linux")]
+mod dead_mount;
 mod delete;
 mod doctor;
 mod drift;

@@ -26,6 +26,7 @@ use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 use records::{History, Piece};
 
 const HISTORY: &str = ".aider.chat.history.md";
@@ -69,7 +70,7 @@ impl Agent for Aider {
     }
 
     fn lies_anywhere(&self, env: &Env) -> bool {
-        self.stores(env).iter().any(|store| store.root.is_dir())
+        self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
     }
 
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
@@ -88,7 +89,7 @@ impl Agent for Aider {
         let file = Jsonl::open(&place.path)?.with_tail(TAIL);
         let mut copy = Copy::new(place);
         let modified = file.modified();
-        let inputs = copy.place.store.root.join(INPUTS).symlink_metadata();
+        let inputs = reach::symlink_metadata(&copy.place.store.root.join(INPUTS));
         copy.transcript_bytes = file.len();
         copy.size_bytes = file.len() + inputs.ok().filter(|it| it.is_file()).map_or(0, |it| it.len());
         let (mut history, mut start) = (History::default(), Beginning::default());
@@ -191,7 +192,8 @@ impl Agent for Aider {
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let own = &copy.place.store.root;
-        let is_own = own == dir || own.canonicalize().is_ok_and(|own| dir.canonicalize().is_ok_and(|dir| own == dir));
+        let is_own = own == dir
+            || reach::canonicalize(own).is_ok_and(|own| reach::canonicalize(dir).is_ok_and(|dir| own == dir));
         if is_own {
             return Ok(());
         }
@@ -260,7 +262,7 @@ fn feed(history: &mut History, line: &Line<'_>, number: &mut u64, see: &mut dyn 
 /// Finds the history of a directory. Each is a store of its own: nothing else of Aider's lies beside it.
 fn in_project(dir: &Path, found: &mut Found) {
     let path = dir.join(HISTORY);
-    let Ok(metadata) = path.symlink_metadata() else { return };
+    let Ok(metadata) = reach::symlink_metadata(&path) else { return };
     let Some(id) = path.to_str().map(str::to_owned) else {
         return found.problem(&path, "its path is not UTF-8, so it cannot be an id");
     };

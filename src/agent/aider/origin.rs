@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 
 use crate::system::fsio;
+use crate::system::reach;
 
 /// More than this lists millions of files.
 const MAX_INDEX: u64 = 256 * 1024 * 1024;
@@ -20,7 +21,7 @@ pub(super) fn is_untracked(dir: &Path, name: &str) -> bool {
     match fsio::read_if_present(&git_dir.join("index"), MAX_INDEX) {
         Ok(Some(index)) => lists_all(&index) && memmem::find(&index, name.as_bytes()).is_none(),
         // Nothing was ever added.
-        Ok(None) => git_dir.join("HEAD").is_file(),
+        Ok(None) => reach::is_file(&git_dir.join("HEAD")),
         Err(_) => false,
     }
 }
@@ -28,7 +29,7 @@ pub(super) fn is_untracked(dir: &Path, name: &str) -> bool {
 /// Returns the directory that git keeps for a work tree, which may be elsewhere.
 fn git_dir(dir: &Path) -> Option<PathBuf> {
     let path = dir.join(".git");
-    let kind = path.symlink_metadata().ok()?.file_type();
+    let kind = reach::symlink_metadata(&path).ok()?.file_type();
     if kind.is_dir() {
         return Some(path);
     }

@@ -31,6 +31,7 @@ use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, Sessi
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
+use crate::system::reach;
 use records::{Entry, Event, PointerRecord};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
@@ -270,12 +271,15 @@ fn add(found: &mut Found, store: &Arc<Store>, project: Option<&Arc<str>>, path: 
 fn is_session_dir(path: &Path) -> bool {
     ["metadata.json", "transcript.jsonl", "events.jsonl", "session-info.json"]
         .iter()
-        .any(|name| path.join(name).is_file())
+        .any(|name| reach::is_file(&path.join(name)))
 }
 
 /// Returns the transcript, or its backup where only that is left, as the client does.
 fn transcript_path(dir: &Path) -> Option<PathBuf> {
-    ["transcript.jsonl", "transcript.jsonl.backup"].into_iter().map(|name| dir.join(name)).find(|path| path.is_file())
+    ["transcript.jsonl", "transcript.jsonl.backup"]
+        .into_iter()
+        .map(|name| dir.join(name))
+        .find(|path| reach::is_file(path))
 }
 
 /// Returns whether a directory encodes to a project by one of the four rules that writers have used.

@@ -14,6 +14,7 @@ use crate::error::PathError;
 use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Evidence, Fact, Health, Located, SessionKind};
 use crate::system::fsio;
+use crate::system::reach;
 
 /// Collects what the files of one session directory say.
 pub(super) struct Reader<'a> {
@@ -30,7 +31,7 @@ impl<'a> Reader<'a> {
         let fail = |error| PathError::new("read", &place.path, error);
         let mut files = BTreeMap::new();
         let mut size_bytes = 0;
-        for entry in std::fs::read_dir(&place.path).map_err(fail)? {
+        for entry in reach::read_dir(&place.path).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let kind = entry.file_type().map_err(fail)?;
             if kind.is_dir() {

@@ -13,6 +13,7 @@ use crate::agent::amplifier::records::Event;
 use crate::agent::upkeep::{Fold, is_own_temporary};
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
+use crate::system::reach;
 
 const LOG: &str = "events.jsonl";
 
@@ -36,7 +37,7 @@ pub(super) fn is_state(name: &str) -> bool {
 
 /// Compares the event logs of a stray directory and of the session's own.
 pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> {
-    let entries = std::fs::read_dir(from).map_err(|error| PathError::new("read", from, error))?;
+    let entries = reach::read_dir(from).map_err(|error| PathError::new("read", from, error))?;
     let mut has_log = false;
     for entry in entries {
         let entry = entry.map_err(|error| PathError::new("read", from, error))?;

@@ -2,6 +2,7 @@
 //!
 //! The name and the contents, a bare path, are those of CAT (cowwoc/cat 1d1c204c), which reads them too.
 
+use crate::system::reach;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub(crate) fn session_id(file_name: &str) -> Option<&str> {
 pub(crate) fn live_dir(contents: &[u8]) -> Option<PathBuf> {
     let as_written = Path::new(OsStr::from_bytes(contents));
     let trimmed = Path::new(OsStr::from_bytes(contents.trim_ascii()));
-    [as_written, trimmed].into_iter().find(|dir| dir.is_absolute() && dir.is_dir()).map(Path::to_owned)
+    [as_written, trimmed].into_iter().find(|dir| reach::is_dir(dir) == Some(true)).map(Path::to_owned)
 }
 
 #[cfg(test)]

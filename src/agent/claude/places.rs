@@ -9,6 +9,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use crate::agent::Found;
 use crate::session::{AgentKind, Located, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// The digits of the lead's id in the name of a team.
 const LEAD: usize = 8;
@@ -27,7 +28,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         .into_iter()
         .filter(|(entry, kind)| kind.is_dir() && entry.file_name().as_encoded_bytes().starts_with(b".claude-"))
         .map(|(entry, _)| entry.path())
-        .filter(|root| root.join("projects").is_dir() && !roots.contains(root))
+        .filter(|root| reach::is_dir(&root.join("projects")) != Some(false) && !roots.contains(root))
         .collect();
     others.sort();
     roots.append(&mut others);
@@ -99,7 +100,7 @@ pub(super) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         let path = dir.join(format!("{id}.jsonl"));
         if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-            let side_dir = Some(dir.join(id)).filter(|side_dir| side_dir.is_dir());
+            let side_dir = Some(dir.join(id)).filter(|side_dir| reach::is_dir(side_dir) == Some(true));
             found.places.push(Located {
                 project: Some(Arc::clone(project)),
                 side_dir,

@@ -16,6 +16,7 @@ use crate::format::json_text::members;
 use crate::session::mapping::Mapping;
 use crate::session::{Copy, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// The client's own settings and what it keeps of each directory: megabytes where there are thousands.
 const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
@@ -58,7 +59,7 @@ fn memory(store: &Store, gone: &DirMove) -> Option<(PathBuf, PathBuf)> {
     let projects = store.root.join("projects");
     let old = projects.join(project_of(gone.from.to_str()?)).join("memory");
     let new = projects.join(project_of(gone.to.to_str()?)).join("memory");
-    (gone.is_whole && old.is_dir() && !is_there(&new)).then_some((new, old))
+    (gone.is_whole && reach::is_dir(&old) == Some(true) && !is_there(&new)).then_some((new, old))
 }
 
 /// What the client keeps of directories: trust and costs in its global file, and where each prompt was typed.

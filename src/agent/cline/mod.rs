@@ -25,6 +25,7 @@ use crate::session::{
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process;
+use crate::system::reach;
 use records::{LEAD, Meta, SUBAGENT};
 
 const DATA_DIR: &str = "CLINE_DATA_DIR";
@@ -185,7 +186,9 @@ impl Agent for Cline {
             Meta::parse(&bytes).ok_or_else(|| format!("{} is not what Cline CLI writes", meta_path.display()))?;
         let Some(named) = meta.messages_path.filled().map(Path::new) else { return Ok(()) };
         let own = messages_path(&copy.place);
-        if named == own || named.canonicalize().is_ok_and(|named| own.canonicalize().is_ok_and(|own| own == named)) {
+        if named == own
+            || reach::canonicalize(named).is_ok_and(|named| reach::canonicalize(&own).is_ok_and(|own| own == named))
+        {
             return Ok(());
         }
         Err(format!(

@@ -11,6 +11,7 @@ use crate::format::toml::Settings;
 use crate::session::{Evidence, Fact, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 
 /// The source of what it says.
 pub(super) const THREADS: &str = "threads";
@@ -93,14 +94,14 @@ pub(super) fn names_another(listed: Option<&Path>, path: &Path, root: &Path, env
     }
     if !env.foreign_home {
         // Only the directories are looked at, since either file may be packed.
-        let real = |path: &Path| Some((path.parent()?.canonicalize().ok()?, path.file_name()?.to_owned()));
-        return real(&listed) != real(&own);
+        let real = |path: &Path| Some((reach::canonicalize(path.parent()?).ok()?, path.file_name()?.to_owned()));
+        return reach::answers(&listed) && real(&listed) != real(&own);
     }
     // Seen from elsewhere, only the place inside of the store means anything.
     let is_own = own.strip_prefix(root).is_ok_and(|place| listed.ends_with(place));
     let place =
         listed.ancestors().find_map(|dir| listed.strip_prefix(dir.parent()?).ok().filter(|place| is_in_store(place)));
-    !is_own && place.is_some_and(|place| root.join(place).exists())
+    !is_own && place.is_some_and(|place| reach::exists(&root.join(place)) == Some(true))
 }
 
 fn is_in_store(place: &Path) -> bool {

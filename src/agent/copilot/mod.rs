@@ -28,6 +28,7 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::process;
+use crate::system::reach;
 use records::Event;
 
 /// What is read of the end at once: a turn repeats the system prompt, which alone has 28 KiB.
@@ -120,7 +121,7 @@ impl Agent for Copilot {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.join("events.jsonl")).filter(|path| path.is_file())
+        Some(place.path.join("events.jsonl")).filter(|path| reach::is_file(path))
     }
 
     fn version_at(&self) -> Option<&'static str> {

@@ -27,6 +27,7 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 use records::Project;
 
 /// The day of the newest migration whose meaning is known; a migration's number begins with its day.
@@ -126,7 +127,7 @@ impl Agent for Crush {
     }
 
     fn lies_anywhere(&self, env: &Env) -> bool {
-        self.stores(env).iter().any(|store| store.root.is_dir())
+        self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
     }
 
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
@@ -149,7 +150,7 @@ impl Agent for Crush {
         let mut registered = None;
         for (path, copies) in &mut notes.copies {
             let registered = registered.get_or_insert_with(|| self.registered(env));
-            let data_dir = path.parent().and_then(|dir| dir.canonicalize().ok());
+            let data_dir = path.parent().and_then(|dir| reach::canonicalize(dir).ok());
             // Whoever made the directory wrote its database too.
             if data_dir.is_none_or(|dir| !registered.contains(&dir)) {
                 for copy in copies {
@@ -214,7 +215,7 @@ impl Crush {
     /// Returns the directories of data that Crush knows, with their links resolved.
     fn registered(&self, env: &Env) -> HashSet<PathBuf> {
         let projects = self.stores(env).into_iter().flat_map(|store| projects(&store, &mut Found::default()));
-        projects.filter_map(|project| project.data_dir.canonicalize().ok()).collect()
+        projects.filter_map(|project| reach::canonicalize(&project.data_dir).ok()).collect()
     }
 }
 

@@ -21,6 +21,7 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 use records::{Record, Settings};
 
 /// Stands in for the home.
@@ -122,8 +123,8 @@ impl Agent for Droid {
 
 /// Says why a session does not go on in a directory: its own is there, and is another one.
 fn goes_on_in(copy: &Copy, dir: &Path) -> Result<(), String> {
-    let own = copy.last_dir.as_ref().and_then(|own| own.value.canonicalize().ok());
-    match own.filter(|own| dir.canonicalize().map_or(true, |dir| dir != *own)) {
+    let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
+    match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
         Some(own) => Err(format!(
             "Droid goes on in {}, wherever it is started; `droid --resume {} --cwd DIR` takes it elsewhere",
             own.display(),

@@ -16,6 +16,7 @@ use crate::agent::{Agent as _, is_there};
 use crate::format::edit::{self, json_member, json_value};
 use crate::format::json_text::{decoded, members};
 use crate::session::{Copy, Store};
+use crate::system::reach;
 
 /// The directories that hold one for each project, each with a note of whose it is.
 const BASES: [&str; 2] = ["tmp", "history"];
@@ -132,7 +133,7 @@ impl Projects<'_> {
 
     /// Returns the project whose own note names a directory.
     fn marked(&self, dir: &str) -> Option<String> {
-        let entries = std::fs::read_dir(self.root.join("tmp")).ok()?;
+        let entries = reach::read_dir(&self.root.join("tmp")).ok()?;
         entries.filter_map(Result::ok).find_map(|entry| {
             let marker = small(&entry.path().join(".project_root"), MAX_MARKER).ok()??;
             (marker.trim() == dir).then(|| entry.file_name().into_string().ok())?

@@ -24,6 +24,7 @@ use crate::session::{AgentKind, Copy, Liveness, Located, Message, SessionKind, S
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::{self, Lock, Locks};
+use crate::system::reach;
 use records::is_id;
 
 /// Leads it to other conversations.
@@ -175,7 +176,7 @@ impl Agent for Gptme {
                  to it; move the project into this home first"
             ));
         }
-        if own.value.is_dir() {
+        if reach::is_dir(&own.value) != Some(false) {
             return Ok(());
         }
         Err(format!(

@@ -11,6 +11,7 @@ use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::{Copy, Evidence, Fact, Health, Message, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 
 /// A few settings.
 pub(super) const MAX_CONFIG: u64 = 1024 * 1024;
@@ -73,7 +74,7 @@ fn read_config(copy: &mut Copy, env: &Env) {
 /// link beside the settings then tells what it was.
 fn workspace(written: &Path, dir: &Path, env: &Env) -> Option<Fact<PathBuf>> {
     let here = Some(env.expand(written)).filter(|dir| dir.is_absolute())?;
-    let below = written.strip_prefix("~").ok().filter(|_| !here.is_dir());
+    let below = written.strip_prefix("~").ok().filter(|_| reach::is_dir(&here) == Some(false));
     let there = below.and_then(|below| link(&dir.join("workspace")).filter(|target| target.ends_with(below)));
     Some(there.map_or_else(|| Fact::new(here, "config"), |there| Fact::new(there, "workspace")))
 }

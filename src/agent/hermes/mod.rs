@@ -22,6 +22,7 @@ use crate::format::turn::{Turn, instant};
 use crate::session::{AgentKind, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 use records::{Columns, Origin};
 
 /// Leads it to another home.
@@ -222,5 +223,5 @@ fn other_profile(store: &Store) -> Result<Option<String>, PathError> {
     let name = String::from_utf8_lossy(&bytes).trim().to_owned();
     // Only a profile that has a home of its own leads elsewhere.
     let is_name = !name.is_empty() && !name.contains(['/', '\0']) && !name.starts_with('.');
-    Ok((is_name && store.root.join("profiles").join(&name).is_dir()).then_some(name))
+    Ok((is_name && reach::is_dir(&store.root.join("profiles").join(&name)) == Some(true)).then_some(name))
 }

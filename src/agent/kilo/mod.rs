@@ -18,6 +18,7 @@ use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Located, Message, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 
 const PROGRAM: Program =
     Program { kind: AgentKind::Kilo, name: "kilo", variable: "KILO_DB", channels: &["kilo", "opencode"] };
@@ -88,7 +89,7 @@ impl Agent for Kilo {
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         // Where that is gone it is a warning, because Kilo does go on.
-        if let Some(own) = Program::elsewhere(copy, dir).filter(|own| own.exists()) {
+        if let Some(own) = Program::elsewhere(copy, dir).filter(|own| reach::exists(own) != Some(false)) {
             return Err(format!(
                 "Kilo goes on in {}, wherever it is started; {}",
                 own.display(),
@@ -99,7 +100,7 @@ impl Agent for Kilo {
     }
 
     fn warning(&self, copy: &Copy) -> Option<String> {
-        let gone = recorded(copy).filter(|own| !own.exists())?;
+        let gone = recorded(copy).filter(|own| reach::exists(own) == Some(false))?;
         Some(format!(
             "Kilo goes on in {}, which is gone, wherever it is started; {}",
             gone.display(),

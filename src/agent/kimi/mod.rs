@@ -31,6 +31,7 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::names;
+use crate::system::reach;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 
 /// The agent.
@@ -258,7 +259,7 @@ impl Agent for Kimi {
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let project = copy.place.project.as_deref().unwrap_or_default();
-        let dir = dir.canonicalize().map_err(|error| crate::error::reason(&error))?;
+        let dir = reach::canonicalize(dir).map_err(|error| crate::error::reason(&error))?;
         if hash(dir.as_os_str().as_encoded_bytes()) != project {
             return Err(format!("Kimi CLI would start a new session of the same id in {}", dir.display()));
         }

@@ -21,6 +21,7 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 use records::{Record, State, is_id};
 
 /// Leads it to another home.
@@ -124,7 +125,9 @@ impl Agent for KimiCode {
 
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let Some(own) = copy.start_dir.as_ref().map(|own| own.value.as_path()) else { return Ok(()) };
-        match own.canonicalize().unwrap_or_else(|_| own.to_owned()) == dir.canonicalize().unwrap_or_default() {
+        match reach::canonicalize(own).unwrap_or_else(|_| own.to_owned())
+            == reach::canonicalize(dir).unwrap_or_default()
+        {
             true => Ok(()),
             false => Err(format!("Kimi Code goes on with it in {} and refuses anywhere else", own.display())),
         }

@@ -18,6 +18,7 @@ use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Located, Message, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// One of these programs.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Program {
 
     /// Returns whether a store is one database that was named.
     pub(super) fn is_one_database(store: &Store) -> bool {
-        store.root.extension().is_some_and(|extension| extension == "db") && store.root.is_file()
+        store.root.extension().is_some_and(|extension| extension == "db") && reach::is_file(&store.root)
     }
 
     /// Finds the sessions of the databases of a store, or the one that is asked for.
@@ -165,8 +166,8 @@ impl Program {
     /// Returns the directory that the database names, unless that is the one which a program is started in.
     pub(in crate::agent) fn elsewhere<'c>(copy: &'c Copy, dir: &Path) -> Option<&'c Path> {
         let own = copy.start_dir.as_ref().map(|own| own.value.as_path())?;
-        let is_same =
-            dir == own || own.canonicalize().ok().is_some_and(|own| dir.canonicalize().is_ok_and(|dir| dir == own));
+        let is_same = dir == own
+            || reach::canonicalize(own).is_ok_and(|own| reach::canonicalize(dir).is_ok_and(|dir| dir == own));
         (!is_same).then_some(own)
     }
 

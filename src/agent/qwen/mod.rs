@@ -36,6 +36,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
 use crate::system::process::{self, StartTime};
+use crate::system::reach;
 use ends::Ends;
 use records::{Registration, Runtime, is_slug_of, record};
 
@@ -123,7 +124,8 @@ impl Agent for Qwen {
                 let path = chats.join(format!("{id}.jsonl"));
                 let is_real_dir = chats.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
                 if is_real_dir && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-                    let side_dir = Some(dir.join("subagents").join(id)).filter(|side_dir| side_dir.is_dir());
+                    let side_dir =
+                        Some(dir.join("subagents").join(id)).filter(|side_dir| reach::is_dir(side_dir) == Some(true));
                     found.places.push(place(store, project, id.to_owned(), path, side_dir));
                 }
             }
@@ -377,7 +379,9 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
     if let Some(elsewhere) = context.notes.locked.get(&place.id) {
         return elsewhere.clone();
     }
-    let Some(runtime) = runtime.filter(|_| !place.store.root.join("sessions").is_dir()) else { return Liveness::Idle };
+    let Some(runtime) = runtime.filter(|_| reach::is_dir(&place.store.root.join("sessions")) == Some(false)) else {
+        return Liveness::Idle;
+    };
     // It tells no start time, so the process may be another one by now.
     let is_here = runtime.hostname.get().is_none_or(|host| host == context.env.hostname);
     match runtime.pid.pid().filter(|pid| is_here && process::exists(*pid)) {

@@ -25,6 +25,7 @@ use crate::error::{Exit, PathError, Refusal};
 use crate::session::{Belongings, Liveness, Located, Session};
 use crate::system::disk::{self, Disk, For, System};
 use crate::system::env::Env;
+use crate::system::reach;
 use session::Writer;
 
 /// How many sessions are planned at once.
@@ -152,13 +153,13 @@ pub(crate) fn archive<'a>(
 
 /// An archive in the store of an agent would go with it.
 fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal> {
-    let root = archive.root().canonicalize().unwrap_or_else(|_| archive.root().to_owned());
+    let root = reach::canonicalize(archive.root()).unwrap_or_else(|_| archive.root().to_owned());
     let stores = sessions.iter().flat_map(|session| &session.copies).map(|copy| copy.place.store.root.as_os_str());
     let stores: BTreeSet<&OsStr> = stores.collect();
     match stores
         .into_iter()
         .map(Path::new)
-        .find(|store| store.canonicalize().is_ok_and(|store| root.starts_with(store)))
+        .find(|store| reach::canonicalize(store).is_ok_and(|store| root.starts_with(store)))
     {
         Some(store) => {
             let message = format!(
@@ -196,7 +197,7 @@ fn lock(archive: &Archive, disk: &dyn Disk, env: &Env, patience: Duration) -> an
 ///
 /// What needs a blob may be where it cannot be seen. So nothing is removed unless all of the archive is understood.
 fn sweep(archive: &Archive, disk: &dyn Disk) -> Result<u64, String> {
-    if !archive.sessions().is_dir() {
+    if reach::is_dir(&archive.sessions()) == Some(false) {
         return Ok(0);
     }
     let holdings = archive.holdings();

@@ -15,6 +15,7 @@ use crate::error::PathError;
 use crate::session::{Copy, Liveness, Located};
 use crate::system::disk::Times;
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// What became of one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,8 +282,8 @@ impl Work<'_> {
 /// Looks at a copy right before it is changed; returns why it must be left alone.
 fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     let agent = agent::by_kind(seen.place.agent())?;
-    let root = seen.place.store.root.canonicalize().ok();
-    let dir = seen.place.path.parent().and_then(|dir| dir.canonicalize().ok());
+    let root = reach::canonicalize(&seen.place.store.root).ok();
+    let dir = seen.place.path.parent().and_then(|dir| reach::canonicalize(dir).ok());
     if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
         return Some("it is no longer in its store".to_owned());
     }

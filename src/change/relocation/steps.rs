@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::relocation::Act;
 use crate::change::plan::change::{Contents, Step};
+use crate::system::reach;
 use crate::system::stamp;
 
 /// What is taken away, and where something is put.
@@ -81,7 +82,7 @@ impl Places {
     pub(super) fn missing_dirs(&self) -> impl Iterator<Item = PathBuf> {
         let mut missing: BTreeSet<&Path> = BTreeSet::new();
         for path in &self.taken {
-            let above = path.ancestors().skip(1).take_while(|dir| dir.symlink_metadata().is_err());
+            let above = path.ancestors().skip(1).take_while(|dir| reach::symlink_metadata(dir).is_err());
             for dir in above {
                 if !missing.insert(dir) {
                     break;
@@ -92,7 +93,7 @@ impl Places {
     }
 
     fn take(&mut self, path: &Path) -> Result<(), String> {
-        if path.symlink_metadata().is_ok() || !self.taken.insert(path.to_owned()) {
+        if reach::exists_itself(path) != Some(false) || !self.taken.insert(path.to_owned()) {
             return Err(format!("{} exists already", path.display()));
         }
         Ok(())
@@ -112,7 +113,7 @@ fn stamp_of(path: &Path) -> Result<stamp::Stamp, String> {
 /// Returns whether two paths are one thing on disk.
 fn is_same(one: &Path, other: &Path) -> bool {
     one == other
-        || match (one.symlink_metadata(), other.symlink_metadata()) {
+        || match (reach::symlink_metadata(one), reach::symlink_metadata(other)) {
             (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
             _ => false,
         }

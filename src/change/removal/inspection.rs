@@ -16,6 +16,7 @@ use crate::format::times;
 use crate::session::{Liveness, Located};
 use crate::system::fsio::{Kind, Look};
 use crate::system::process::OpenFiles;
+use crate::system::reach;
 use crate::system::stamp;
 
 /// A directory that was inspected.
@@ -171,7 +172,7 @@ impl Summaries {
     fn resolved(&self, dir: &Path) -> Option<Resolved> {
         let known = self.resolved.read().ok()?.get(dir).cloned();
         known.unwrap_or_else(|| {
-            let resolved = dir.canonicalize().and_then(|path| {
+            let resolved = reach::canonicalize(dir).and_then(|path| {
                 let metadata = path.metadata()?;
                 Ok(Resolved { path: path.into(), identity: (metadata.dev(), metadata.ino()) })
             });

@@ -13,6 +13,7 @@ use crate::change::removal::{Summaries, day};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::system::stamp;
 
 /// The code of a record of a directory that a session was working in.
@@ -57,9 +58,9 @@ pub(crate) fn cwd_records(
         if is_used(record.agent, &id) || pins.has(record.agent, &id) {
             return None;
         }
-        let dir = record.path.parent()?.canonicalize().ok()?;
+        let dir = reach::canonicalize(record.path.parent()?).ok()?;
         let stamp = stamp::take(&record.path).ok()?;
-        dir.starts_with(root.canonicalize().ok()?).then(|| Item {
+        dir.starts_with(reach::canonicalize(root).ok()?).then(|| Item {
             about: About::Session(record.agent, id.into()),
             seen: SmallVec::new(),
             code: CWD_RECORD,

@@ -11,6 +11,7 @@ use crate::error::{Exit, Refusal};
 use crate::format::command_line;
 use crate::session::Session;
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// How many characters of a title are in the name of its file.
 const MAX_TITLE: usize = 48;
@@ -33,7 +34,7 @@ impl Target {
         refuse_stores(&path, chosen)?;
         let names_dir = output.as_os_str().as_encoded_bytes().ends_with(b"/");
         let is_several = args.sessions.len() != 1 && ExportFormat::of(&path).is_none();
-        if names_dir || path.is_dir() || is_several {
+        if names_dir || reach::is_dir(&path) == Some(true) || is_several {
             return Ok(Self::Dir(path));
         }
         if !args.force {
@@ -51,7 +52,7 @@ impl Target {
 
 /// Refuses to write over something.
 pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
-    if path.symlink_metadata().is_err() {
+    if reach::exists_itself(path) == Some(false) {
         return Ok(());
     }
     let again = command_line::again(env, &[], &["--force"]);
@@ -61,8 +62,8 @@ pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
 
 /// What lies in the store of an agent would be taken for its own.
 fn refuse_stores(path: &Path, chosen: &[Chosen]) -> Result<(), Refusal> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let output = path.ancestors().find(|path| path.exists()).map(real).unwrap_or_default();
+    let real = |path: &Path| reach::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let output = path.ancestors().find(|path| reach::exists(path) == Some(true)).map(real).unwrap_or_default();
     let mut roots = chosen.iter().flat_map(|one| &one.session.copies).map(|copy| &copy.place.store.root);
     match roots.find(|root| output.starts_with(real(root))) {
         Some(root) => {

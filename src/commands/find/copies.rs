@@ -6,6 +6,7 @@ use crate::format::shell;
 use crate::session::select::CopySelector;
 use crate::session::{Copy, Session};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::view::render::table;
 
 /// Lists the copies of a session as candidates; what to type names the agent where the id alone does not.
@@ -41,7 +42,7 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
         CopySelector::Number(number) => number.checked_sub(1).filter(|at| *at < session.copies.len()),
         CopySelector::Path(path) => {
             let path = env.absolute(path);
-            let path = path.canonicalize().unwrap_or(path);
+            let path = reach::canonicalize(&path).unwrap_or(path);
             session.copies.iter().position(|copy| holds(&copy.place, &path))
         }
     };
@@ -54,6 +55,8 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
         return Err(Refusal::new(Exit::NotFound, "not-found", message).candidates(candidates(session, false, env)));
     };
     session.put_first(at);
+    session.launch_dir_exists = session.launch_dir().and_then(reach::is_dir);
+    session.assess();
     Ok(())
 }
 

@@ -29,6 +29,7 @@ use crate::scan::{self, ManyPlaces, Places, Scan, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::system::watch::Watcher;
 use crate::view::ui::Ui;
 
@@ -185,7 +186,7 @@ fn by_text(
     let path = env.absolute(Path::new(text));
     if !titled.iter().all(is_title) || titled.is_empty() {
         // A part of a title is weaker than a path that is there, which is all the id that some agents have.
-        if (agent.is_none() || text.starts_with('/')) && path.exists() {
+        if (agent.is_none() || text.starts_with('/')) && reach::exists(&path) == Some(true) {
             return by_path(&path, filter, wanted, env, ui);
         }
     }

@@ -9,6 +9,7 @@ use crate::scan::{self, Wanted};
 use crate::session::select::{self, CopySelector, Filter, SortKey};
 use crate::session::{Located, Pointer, SessionKind};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::view::ui::Ui;
 
 pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, ui: &mut Ui) -> anyhow::Result<Target> {
@@ -21,7 +22,7 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
             return by_pointer(*writer, pointer, wanted, env, ui);
         }
     }
-    let Ok(path) = path.canonicalize() else {
+    let Ok(path) = reach::canonicalize(path) else {
         return Err(Refusal::new(Exit::NotFound, "not-found", format!("{} does not exist", path.display())).into());
     };
     let mut places = scan::locate(env, &filter.agents);
@@ -34,7 +35,7 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
     let named = holding.max_by_key(|place| place.path.components().count()).cloned();
     let Some(named) = named else {
         let refusal = Refusal::new(Exit::NotFound, "not-found", format!("no session is stored at {}", path.display()));
-        let hint = if path.is_dir() {
+        let hint = if reach::is_dir(&path) == Some(true) {
             format!(
                 "run `rejoin list --dir {}` to see the sessions that were started there",
                 crate::format::shell::word(&path.to_string_lossy())
@@ -60,7 +61,7 @@ pub(super) fn by_path(path: &Path, filter: &Filter, wanted: Wanted, env: &Env, u
 
 /// Returns whether a path is a copy, or something that belongs to it.
 pub(super) fn holds(place: &Located, path: &Path) -> bool {
-    let Ok(root) = place.store.root.canonicalize() else { return false };
+    let Ok(root) = reach::canonicalize(&place.store.root) else { return false };
     let resolved = |inside: &Path| inside.strip_prefix(&place.store.root).map(|rest| root.join(rest)).ok();
     let is_in = |dir: &Path| resolved(dir).is_some_and(|dir| path.starts_with(dir));
     is_in(&place.path) || (!place.is_subagent && place.side_dir.as_deref().is_some_and(is_in))

@@ -26,6 +26,7 @@ use crate::scan::{Places, Wanted};
 use crate::session::{Located, Store};
 use crate::system::env::Env;
 use crate::system::fsio::{self, Access, Saving};
+use crate::system::reach;
 use crate::view::ui::Ui;
 
 /// A session that goes back into its agent's database.
@@ -171,7 +172,7 @@ impl<'a> Return<'a> {
             let dir = self.dir.as_deref().map_or_else(|| "the directory that it is to have".to_owned(), in_a_shell);
             Ok(Some(format!("{why}; in {dir}, run `{}`", agent::typed(&words(&file), &self.store))))
         };
-        let Some(dir) = self.dir.as_deref().filter(|dir| dir.is_dir()) else {
+        let Some(dir) = self.dir.as_deref().filter(|dir| reach::is_dir(dir) == Some(true)) else {
             return left(match &self.dir {
                 Some(dir) => format!("its directory {} does not exist (--map OLD=NEW names another)", dir.display()),
                 None => "its directory is not known".to_owned(),

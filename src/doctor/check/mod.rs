@@ -177,7 +177,7 @@ impl Finding {
             Some(true) if can_resume && copy.is_filed_right => {
                 self.remedy(format!("rejoin resume {selector}"), "resumes it")
             }
-            Some(false) | None if can_resume => {
+            exists if can_resume && (exists == Some(false) || session.launch_dir().is_none()) => {
                 self.remedy(format!("rejoin resume {selector} --in ."), "resumes it in the directory that you are in")
             }
             _ => self.remedy(format!("rejoin show {selector}"), "shows what is known about it"),

@@ -16,6 +16,7 @@ use crate::session::Session;
 use crate::session::repository::Repository;
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::reach;
 
 /// Lists what is mounted at the start (fstab(5)).
 const FSTAB: &str = "/etc/fstab";
@@ -65,7 +66,7 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
             instead: checkouts.instead_of(dir, had),
             worktree: checkouts.lost_worktree(dir, remote.map(String::as_str), branch).ok().flatten(),
             unmounted: unmounted.iter().find(|point| dir.starts_with(point)).cloned(),
-            is_no_directory: dir.symlink_metadata().is_ok(),
+            is_no_directory: reach::symlink_metadata(dir).is_ok(),
         }
     };
     gone.into_iter().zip(had).map(|((dir, sessions), had)| (dir.to_owned(), look(dir, &sessions, &had))).collect()
@@ -84,9 +85,9 @@ fn unmounted() -> Vec<PathBuf> {
 /// Returns whether a directory lies in the same file system as the one above it, or is not there at all.
 fn is_unmounted(point: &Path) -> bool {
     let Some(parent) = point.parent() else { return false };
-    match (point.metadata(), parent.metadata()) {
+    match (reach::metadata(point), reach::metadata(parent)) {
         (Ok(own), Ok(parent)) => own.dev() == parent.dev(),
-        (Err(_), _) => moved::nearest_parent(point).is_some(),
+        (Err(error), _) if error.kind() != std::io::ErrorKind::TimedOut => moved::nearest_parent(point).is_some(),
         _ => false,
     }
 }

@@ -23,6 +23,7 @@ use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::process;
+use crate::system::reach;
 use crate::system::watch::Watcher;
 
 pub(crate) use copies::CopyFacts;
@@ -215,7 +216,7 @@ impl Survey {
             by_project.entry(project).or_default().insert(dir);
         }
         let shared = by_project.into_values().filter(|dirs| dirs.len() > 1).flatten();
-        shared.map(|dir| (dir.to_owned(), dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))).collect()
+        shared.map(|dir| (dir.to_owned(), reach::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))).collect()
     }
 
     /// Returns the launch directories of the sessions that are filed under them, each once and with the project that they are

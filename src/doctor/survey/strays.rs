@@ -1,6 +1,6 @@
 //! What lies in the stores, and in the directories that sessions work in, and is part of no session.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use foldhash::{HashMap, HashSet};
 
@@ -9,6 +9,7 @@ use crate::agent::{self, Found};
 use crate::scan::Scan;
 use crate::session::{AgentKind, Problem, Store};
 use crate::system::env::Env;
+use crate::system::reach;
 
 /// The directories that sessions are launched in and that exist, by their agents.
 pub(super) struct ExistingDirs(HashMap<AgentKind, Vec<PathBuf>>);
@@ -82,7 +83,7 @@ pub(super) fn cwd_records(stores: &[Store], existing: &ExistingDirs) -> (Vec<(Cw
     }
     records.sort_by(|a, b| a.path.cmp(&b.path));
     records.dedup();
-    let exists = |record: &CwdRecord| record.dir.as_deref().is_some_and(Path::is_dir);
+    let exists = |record: &CwdRecord| record.dir.as_deref().is_some_and(|dir| reach::is_dir(dir) != Some(false));
     let records = records.into_iter().map(|record| (exists(&record), record)).map(|(is, record)| (record, is));
     (records.collect(), found.problems)
 }

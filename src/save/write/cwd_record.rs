@@ -8,6 +8,7 @@ use crate::agent::cat::record::{DIRS, MAX_BYTES, file_name, live_dir};
 use crate::error::PathError;
 use crate::system::fsio::{self, Access, Saving};
 use crate::system::names::is_same_dir;
+use crate::system::reach;
 
 /// How often a record is tried whose directory another process removes in the same moment.
 const TRIES: usize = 20;
@@ -39,7 +40,9 @@ pub(crate) fn record(project: &Path, session_id: &str, dir: &Path) -> Result<(),
     let mut outcome = write();
     for _ in 1..TRIES {
         match &outcome {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && project.is_dir() => outcome = write(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && reach::is_dir(project) == Some(true) => {
+                outcome = write()
+            }
             _ => break,
         }
     }

@@ -8,12 +8,13 @@ use crate::error::PathError;
 use crate::format::text::hex;
 use crate::save::jido::Signed;
 use crate::system::fsio::{self, Access, Saving};
+use crate::system::reach;
 
 /// Returns the secret of the machine; creates it if there is none, as JidoCode does when it first starts.
 pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
     let path = root.join(SECRET_FILE);
     let fail = |error| PathError::new("use", &path, error);
-    if path.symlink_metadata().is_err() {
+    if reach::exists_itself(&path) == Some(false) {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| fail(error.into()))?;
         let secret = hex(&bytes);
@@ -30,7 +31,7 @@ pub(crate) fn secret(root: &Path) -> Result<String, PathError> {
 pub(crate) fn in_use(root: &Path, id: &str) -> Option<PathBuf> {
     let path = file_of(root, id);
     let name = path.file_name()?.to_ascii_lowercase();
-    let entries = path.parent()?.read_dir().ok()?;
+    let entries = reach::read_dir(path.parent()?).ok()?;
     entries
         .filter_map(Result::ok)
         .find(|entry| entry.file_name().to_ascii_lowercase() == name)

@@ -13,6 +13,7 @@ use crate::scan::commits::Objects;
 use crate::scan::git::{Worktree, remote_of, repository_of, worktrees_of};
 use crate::scan::worktree::{self, Lost};
 use crate::session::repository::Repository;
+use crate::system::reach;
 
 /// So many packs are read for commits, however much is gone.
 const MAX_PACKS: usize = 100_000;
@@ -105,13 +106,13 @@ impl Checkouts {
         let name = Path::new(missing.iter().next().unwrap_or_default());
         if name.iter().next().is_some() {
             let ends_alike = |dir: &&PathBuf| ends_with(dir, missing) && dir.as_path() != gone;
-            for dir in self.known.iter().filter(ends_alike).filter(|dir| dir.is_dir()) {
+            for dir in self.known.iter().filter(ends_alike).filter(|dir| reach::is_dir(dir) == Some(true)) {
                 add(dir, Why::NamedAndKnown);
             }
             let near = parent.map(|parent| self.near(parent)).unwrap_or_default();
             for dir in near.iter().filter(|dir| ends_with(dir, name)) {
                 let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
-                if below.is_dir() {
+                if reach::is_dir(&below) == Some(true) {
                     add(&below, Why::Named);
                 }
             }
@@ -151,7 +152,7 @@ impl Checkouts {
         let look = || {
             let near = self.near(parent);
             let checkouts = near.iter().filter(|dir| !self.by_dir.contains_key(*dir));
-            let checkouts = checkouts.filter(|dir| dir.join(".git").is_dir());
+            let checkouts = checkouts.filter(|dir| reach::is_dir(&dir.join(".git")) == Some(true));
             Rc::new(checkouts.map(|dir| (dir.clone(), Checkout::of(dir))).collect())
         };
         Rc::clone(self.checkouts_near.borrow_mut().entry(parent.to_owned()).or_insert_with(look))
@@ -161,16 +162,35 @@ impl Checkouts {
     fn near(&self, parent: &Path) -> Rc<Vec<PathBuf>> {
         let mut near = self.near.borrow_mut();
         let list = || {
-            let is_wanted = |entry: &walkdir::DirEntry| {
-                // What is hidden, or made by tools, holds nobody's work.
-                let name = entry.file_name().as_encoded_bytes();
-                entry.depth() == 0 || !(name.starts_with(b".") || name == b"node_modules" || name == b"target")
-            };
-            let entries = walkdir::WalkDir::new(parent).min_depth(1).max_depth(MAX_DEPTH).into_iter();
-            let entries = entries.filter_entry(is_wanted).filter_map(Result::ok).take(MAX_NEAR);
-            Rc::new(entries.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path).collect())
+            let mut found = Vec::new();
+            list_near(parent, 1, &mut MAX_NEAR.clone(), &mut found);
+            Rc::new(found)
         };
         Rc::clone(near.entry(parent.to_owned()).or_insert_with(list))
+    }
+}
+
+/// Adds the directories below one down to [`MAX_DEPTH`], while there are entries left to look at.
+///
+/// `walkdir` opens a directory before it can be left out, and would wait for one that does not answer.
+fn list_near(dir: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
+    for entry in reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
+        // What is hidden, or made by tools, holds nobody's work.
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(b".") || name == b"node_modules" || name == b"target" {
+            continue;
+        }
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && reach::answers(&entry.path()) {
+            found.push(entry.path());
+            if depth < MAX_DEPTH {
+                list_near(&entry.path(), depth + 1, left, found);
+            }
+        }
     }
 }
 
@@ -181,7 +201,7 @@ fn in_checkout(checkout: &Path, gone: &Path) -> PathBuf {
     let mut tail = missing.components();
     while tail.next().is_some() && !tail.as_path().as_os_str().is_empty() {
         let below = checkout.join(tail.as_path());
-        if below.is_dir() {
+        if reach::is_dir(&below) == Some(true) {
             return below;
         }
     }

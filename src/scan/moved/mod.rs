@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::agent;
 use crate::session::Session;
 use crate::session::repository::Repository;
+use crate::system::reach;
 
 pub(crate) use checkouts::Checkouts;
 
@@ -94,7 +95,7 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
         fitting.next().filter(|_| fitting.next().is_none()).map(|instead| instead.dir.clone())
     };
     let strongest = found.iter().map(|instead| instead.why).min().filter(|why| why.is_same_work());
-    let is_one_name = gone.parent().is_some_and(Path::is_dir);
+    let is_one_name = gone.parent().is_some_and(|parent| reach::is_dir(parent) == Some(true));
     match strongest {
         Some(why) => only(&|instead| instead.why == why)
             .filter(|dir| why == Why::MainCheckout || is_one_name || dir.file_name() == name)
@@ -105,5 +106,5 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
 
 /// Returns the nearest directory above one that is gone.
 pub(crate) fn nearest_parent(gone: &Path) -> Option<&Path> {
-    gone.ancestors().skip(1).find(|parent| parent.is_dir())
+    gone.ancestors().skip(1).find(|parent| reach::is_dir(parent) == Some(true))
 }

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::{At, Disk, Fault, For, Handle, Times};
 use crate::system::env::Env;
 use crate::system::fsio::{self, Kind, Look};
+use crate::system::reach;
 
 /// The disk of the system; before each call that changes something stands a point at which a test may want a fault.
 #[derive(Debug, Default)]
@@ -82,7 +83,9 @@ fn fd(handle: &Handle) -> io::Result<&OwnedFd> {
 }
 
 /// Opens a directory by a path without links.
+#[expect(clippy::disallowed_methods, reason = "its mount was asked before")]
 fn open_real_dir(path: &Path) -> io::Result<OwnedFd> {
+    reach::refuse_silent(path)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     match rustix::fs::openat2(rustix::fs::CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS) {
@@ -123,6 +126,7 @@ fn timespec((seconds, nanoseconds): (i64, i64)) -> Timespec {
 #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 impl Disk for System {
     fn open_dir(&self, path: &Path) -> io::Result<Handle> {
+        reach::refuse_silent(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Handle::System(rustix::fs::open(path, flags, Mode::empty())?))
     }
@@ -132,6 +136,7 @@ impl Disk for System {
     }
 
     fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        reach::refuse_silent(path)?;
         path.canonicalize()
     }
 

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::reach;
 use crate::error::PathError;
 
 pub(crate) use buffer::{BufReader, Buffer, PAGE, PIECE};
@@ -33,6 +34,8 @@ const OWNER_READS: u32 = 0o400;
 ///
 /// A FIFO would block and a link could lead out of the store, so neither is opened.
 pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
+    // Asked for the directory, once for all files in it.
+    reach::refuse_silent(path.parent().unwrap_or(path)).map_err(|error| PathError::new("read", path, error))?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
     let file = opened.map_err(|error| match error.raw_os_error() {
@@ -60,7 +63,7 @@ pub(crate) fn last_change(metadata: &Metadata) -> Option<Timestamp> {
 
 /// Returns the same for a path where reading it will not fail: a regular file of this user, which they may read.
 pub(crate) fn last_change_of_own(path: &Path) -> Option<Timestamp> {
-    let metadata = path.symlink_metadata().ok()?;
+    let metadata = reach::symlink_metadata(path).ok()?;
     let is_readable = metadata.is_file()
         && metadata.mode() & OWNER_READS != 0
         && metadata.uid() == rustix::process::geteuid().as_raw();
@@ -124,7 +127,7 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> Result<(), PathError> {
 pub(crate) fn create_dir(dir: &Path) -> Result<(), PathError> {
     let made = match make_dir(dir, 0o777) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match dir.symlink_metadata() {
-            Ok(there) if there.is_dir() || dir.is_dir() => Ok(()),
+            Ok(there) if there.is_dir() || dir.metadata().is_ok_and(|dir| dir.is_dir()) => Ok(()),
             // Another process removed it since: "not found" tells the caller to try again, "exists" would not.
             Err(gone) if gone.kind() == io::ErrorKind::NotFound => Err(gone),
             _ => Err(error),

@@ -40,12 +40,18 @@ pub(crate) fn make_dir(dir: &Path, mode: u32) -> io::Result<()> {
 /// Makes a directory and those above it, as far as they are missing.
 pub(crate) fn make_dirs(dir: &Path, mode: u32) -> io::Result<()> {
     match make_dir(dir, mode) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.metadata().is_ok_and(|dir| dir.is_dir()) => {
+            Ok(())
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let above = dir.parent().filter(|above| !above.as_os_str().is_empty()).ok_or(error)?;
             make_dirs(above, mode)?;
             match make_dir(dir, mode) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+                Err(error)
+                    if error.kind() == io::ErrorKind::AlreadyExists && dir.metadata().is_ok_and(|dir| dir.is_dir()) =>
+                {
+                    Ok(())
+                }
                 made => made,
             }
         }

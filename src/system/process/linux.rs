@@ -10,6 +10,7 @@ use crate::system::fsio;
 use crate::system::process::locks::{Held, LockTable};
 use crate::system::process::pages::{self, Reading};
 use crate::system::process::{OpenFile, StartTime, Table};
+use crate::system::reach;
 
 /// The table of locks has a line of some 60 bytes each.
 const MAX_LOCKS: usize = 1024 * 1024;
@@ -68,6 +69,7 @@ impl Table for Proc<'_> {
         LockTable { locks: String::from_utf8_lossy(&table).lines().filter_map(lock).collect(), is_whole }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the table of processes is no file system of a server")]
     fn open_files(&self, names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
         // Whoever reads here has a process here, unless nothing is mounted.
         self.0.join("self/fd").read_dir().ok()?;
@@ -82,6 +84,10 @@ impl Table for Proc<'_> {
         let files = pids.flat_map(|pid| {
             // Such an entry is a link to what is open; following it opens nothing.
             names_of(&self.fd_dir(pid)).filter(|open| is_named(&open.path())).filter_map(move |open| {
+                // What is open on a mount that does not answer is none of the files that are looked at.
+                if reach::any_remote() && open.path().read_link().is_ok_and(|target| !reach::answers(&target)) {
+                    return None;
+                }
                 let metadata = open.path().metadata().ok()?;
                 let identity = (metadata.dev(), metadata.ino());
                 Some(OpenFile { pid, fd: number(&open.file_name())?, identity })

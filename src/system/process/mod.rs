@@ -15,6 +15,8 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use super::reach;
+
 #[cfg(target_os = "linux")]
 use linux::native;
 use locks::LockTable;
@@ -135,7 +137,7 @@ fn openers(table: &impl Table, files: &[&Path], only_writers: bool) -> Option<BT
 
 /// Tells files by what they are, because paths may lead over links or into another name space.
 fn identities<'p>(files: &[&'p Path]) -> BTreeMap<(u64, u64), &'p Path> {
-    let metadata = files.iter().filter_map(|path| Some((identity(&path.symlink_metadata().ok()?), *path)));
+    let metadata = files.iter().filter_map(|path| Some((identity(&reach::symlink_metadata(path).ok()?), *path)));
     metadata.collect()
 }
 

@@ -12,6 +12,7 @@ use crate::launch;
 use crate::launch::log::Launch;
 use crate::launch::resume::Resume;
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::view::render::answer::Answer;
 use crate::view::render::json::{self, LastLaunchJson, LaunchDirJson, RefusalJson, ResumePlanJson, WorktreeJson};
 use crate::view::render::show;
@@ -68,7 +69,7 @@ impl Answer for Planned<'_> {
             id: session.map(|session| session.id.as_str()),
             path: session.map(|session| session.copy().place.path.to_string_lossy()),
             why: session.map(|session| &*session.choice.why),
-            launch_dir: dir.map(|dir| LaunchDirJson::new(dir, resume.dir_source, Some(dir.is_dir()))),
+            launch_dir: dir.map(|dir| LaunchDirJson::new(dir, resume.dir_source, reach::is_dir(dir))),
             resume: json::resume(&resume.plan),
             program: launch::find_program(&resume.plan, env).ok().map(|program| path_text(&program)),
             worktree: resume.worktree.as_ref().map(WorktreeJson::from),

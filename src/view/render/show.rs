@@ -11,6 +11,7 @@ use crate::format::{shell, text};
 use crate::scan::LONG_TO_COUNT;
 use crate::session::{Copy, Fact, Liveness, Message, Session};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::view::render::{local, table};
 use crate::view::ui::Styles;
 
@@ -38,6 +39,8 @@ pub(crate) fn session(
     let exists = match session.launch_dir_exists {
         Some(true) => ", exists",
         Some(false) => ", does not exist here",
+        // An archived session's directory is not looked at; one that was is asked for here no second time.
+        None if session.launch_dir().is_some_and(|dir| !reach::answers(dir)) => ", not known to exist",
         None => "",
     };
     match &copy.launch_dir {

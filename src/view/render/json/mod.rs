@@ -37,7 +37,7 @@ pub(crate) struct LaunchDirJson<'a> {
     /// Which source says so: `session-info`, `metadata`, `events`, `pointer`, `project`, `transcript`,
     /// `relocated`, `last-directory`, `session`, `caller` or `option`.
     pub source: &'a str,
-    /// Whether the directory exists on this machine now; `null` if it was not checked.
+    /// Whether the directory exists on this machine now; `null` if it was not checked, or its mount does not answer.
     pub exists: Option<bool>,
 }
 

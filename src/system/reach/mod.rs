@@ -1,0 +1,459 @@
+//! Looks at paths that recorded data names, bounded in time: a mount whose server is gone gives "unknown".
+//!
+//! A thread that waits for such a server cannot be ended, and the process cannot exit before it. So nothing in this process
+//! looks below a mount of a network or of FUSE before a helper process has: this program once more, one per mount, which is
+//! left behind if it does not answer in time. Paths on local disks are looked at directly.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use foldhash::{HashMap, HashSet};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::error::Exit;
+
+mod mounts;
+
+use mounts::{Kind, Mounts};
+
+/// The only argument of a helper.
+const HELPER: &str = "__look";
+/// How long mounts are waited for at first. All are asked at once, so this is the time for all of them together.
+const PATIENCE: Duration = Duration::from_millis(900);
+/// How long looks at mounts that answered before are waited for, all together.
+const LATER_PATIENCE: Duration = Duration::from_millis(600);
+/// How long a mount is waited for if others have used up [`LATER_PATIENCE`].
+const LEAST_PATIENCE: Duration = Duration::from_millis(60);
+/// How many mounts are asked ahead of need.
+const MAX_AHEAD: usize = 32;
+/// How many links are followed, as in the kernel.
+const MAX_LINKS: usize = 40;
+
+/// The mounts of this process, and how far they have been asked.
+struct Reach {
+    mounts: Mounts,
+    /// Directories without links in their paths, and not below a remote mount.
+    plain: RwLock<HashSet<OsString>>,
+    helpers: Mutex<HashMap<PathBuf, Arc<Mutex<Helper>>>>,
+    /// Paths that have been looked at.
+    answered: RwLock<HashSet<OsString>>,
+    /// Milliseconds that were spent on waiting for nothing.
+    wasted: AtomicU64,
+    /// Mounts that did not answer, each with the sessions whose directories are there.
+    silent: Mutex<Silent>,
+}
+
+#[derive(Default)]
+struct Silent {
+    sessions: std::collections::BTreeMap<PathBuf, HashSet<u64>>,
+    reported: HashSet<PathBuf>,
+}
+
+static REACH: LazyLock<Reach> =
+    LazyLock::new(|| Reach::new(if cfg!(test) { Mounts::default() } else { Mounts::read() }));
+
+/// Returns whether a look at a path comes back in time.
+pub(crate) fn answers(path: &Path) -> bool {
+    REACH.silent_mount(path).is_none()
+}
+
+/// Returns whether a path is a directory; `None` if its mount does not answer. A path that is not absolute is none here.
+pub(crate) fn is_dir(path: &Path) -> Option<bool> {
+    known(metadata(path).map(|metadata| metadata.is_dir()))
+}
+
+/// Returns whether there is something at a path; `None` if its mount does not answer.
+pub(crate) fn exists(path: &Path) -> Option<bool> {
+    known(metadata(path).map(|_| true))
+}
+
+/// Returns whether there is something at a path, a dangling link included; `None` if its mount does not answer.
+pub(crate) fn exists_itself(path: &Path) -> Option<bool> {
+    known(symlink_metadata(path).map(|_| true))
+}
+
+/// Returns whether a path is a file; an unanswered look counts as none.
+pub(crate) fn is_file(path: &Path) -> bool {
+    metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+fn known(found: io::Result<bool>) -> Option<bool> {
+    match found {
+        Ok(found) => Some(found),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => None,
+        Err(_) => Some(false),
+    }
+}
+
+/// Reads the metadata of a path, links followed; fails with `TimedOut` if its mount does not answer.
+pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
+    check(path)?.metadata()
+}
+
+/// Reads the metadata of a path, or of a link there; fails with `TimedOut` if its mount does not answer.
+pub(crate) fn symlink_metadata(path: &Path) -> io::Result<Metadata> {
+    check(path)?.symlink_metadata()
+}
+
+/// Resolves all links of a path; fails with `TimedOut` if its mount does not answer.
+#[expect(clippy::disallowed_methods, reason = "its mount was asked before")]
+pub(crate) fn canonicalize(path: &Path) -> io::Result<PathBuf> {
+    check(path)?.canonicalize()
+}
+
+/// Lists a directory; fails with `TimedOut` if its mount does not answer.
+#[expect(clippy::disallowed_methods, reason = "its mount was asked before")]
+pub(crate) fn read_dir(path: &Path) -> io::Result<std::fs::ReadDir> {
+    std::fs::read_dir(check(path)?)
+}
+
+/// Fails for a path whose mount does not answer, and for one that is not absolute: data cannot mean the caller's directory.
+fn check(path: &Path) -> io::Result<&Path> {
+    if path.is_relative() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    refuse_silent(path).map(|()| path)
+}
+
+/// Fails with `TimedOut` for a path whose mount does not answer.
+pub(crate) fn refuse_silent(path: &Path) -> io::Result<()> {
+    match REACH.silent_mount(path) {
+        None => Ok(()),
+        Some(point) => Err(io::Error::new(io::ErrorKind::TimedOut, format!("{} does not answer", point.display()))),
+    }
+}
+
+/// Returns whether any mount is remote, so that a look may take long.
+pub(crate) fn any_remote() -> bool {
+    REACH.mounts.any_remote()
+}
+
+/// Notes a session, by a number of its own, whose directory is on a mount that does not answer.
+pub(crate) fn note_session(dir: &Path, session: u64) {
+    if let Some(point) = REACH.silent_mount(dir) {
+        lock(&REACH.silent).sessions.entry(point).or_default().insert(session);
+    }
+}
+
+/// A mount that does not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SilentMount {
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// How many sessions have their directories there.
+    pub sessions: usize,
+}
+
+/// Returns the mounts that did not answer and have not been returned before.
+pub(crate) fn unreported() -> Vec<SilentMount> {
+    if !any_remote() {
+        return Vec::new();
+    }
+    let mut silent = lock(&REACH.silent);
+    let Silent { sessions, reported } = &mut *silent;
+    let new = sessions.iter().filter(|(point, _)| reported.insert((*point).clone()));
+    new.map(|(point, sessions)| SilentMount { point: point.clone(), sessions: sessions.len() }).collect()
+}
+
+/// Ends the helpers that still answer, before this process becomes another program.
+pub(crate) fn end_helpers() {
+    if !any_remote() {
+        return;
+    }
+    for (_, helper) in lock(&REACH.helpers).drain() {
+        let mut helper = lock(&helper);
+        helper.input = None;
+        if helper.state == State::Answering
+            && let Some(mut child) = helper.child.take()
+        {
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Runs as a helper, if that is what the arguments ask for: reads paths that end in NUL, and answers each with a byte.
+#[expect(clippy::disallowed_methods, reason = "a helper has no terminal: its streams are pipes of this program")]
+pub(crate) fn answer(first_args: &[Option<OsString>; 3]) -> Option<Exit> {
+    let [_, Some(asked), None] = first_args else { return None };
+    if asked != HELPER {
+        return None;
+    }
+    let mut input = BufReader::new(io::stdin().lock());
+    let mut path = Vec::new();
+    let mut is_first = true;
+    while input.read_until(0, &mut path).is_ok_and(|read| read > 0) {
+        path.pop_if(|byte| *byte == 0);
+        let asked = PathBuf::from(OsString::from_vec(std::mem::take(&mut path)));
+        if is_first {
+            // Most file systems answer this from no cache.
+            let _ = rustix::fs::statfs(&asked);
+        }
+        is_first = false;
+        let is_dir = asked.metadata().is_ok_and(|metadata| metadata.is_dir());
+        if is_dir {
+            drop(std::fs::read_dir(&asked));
+        }
+        if io::stdout().write_all(b".").and_then(|()| io::stdout().flush()).is_err() {
+            break;
+        }
+    }
+    Some(Exit::Ok)
+}
+
+/// A process that looks at a mount.
+struct Helper {
+    child: Option<Child>,
+    input: Option<ChildStdin>,
+    output: Option<ChildStdout>,
+    state: State,
+    /// Until when the first answer is waited for.
+    until: Instant,
+    /// Whether it was started together with those of other mounts, so that all are waited for at once.
+    is_ahead: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was heard of it yet.
+    Started,
+    Answering,
+    Silent,
+    /// No helper can be started here.
+    Unasked,
+}
+
+impl Helper {
+    /// Starts a process that looks at the mount point.
+    fn start(point: &Path, patience: Duration, is_ahead: bool) -> Self {
+        let started = Self::spawn();
+        let (state, child) = match started {
+            Ok(child) => (State::Started, Some(child)),
+            Err(_) => (State::Unasked, None),
+        };
+        let until = Instant::now() + patience;
+        let mut helper = Self { child, input: None, output: None, state, until, is_ahead };
+        if let Some(child) = &mut helper.child {
+            (helper.input, helper.output) = (child.stdin.take(), child.stdout.take());
+            if helper.send(point).is_err() {
+                helper.give_up();
+            }
+        }
+        helper
+    }
+
+    fn spawn() -> io::Result<Child> {
+        // The link leads to this very program even after another version took its place.
+        let own = if cfg!(target_os = "linux") {
+            Some(PathBuf::from("/proc/self/exe"))
+        } else {
+            std::env::current_exe().ok()
+        };
+        let mut command = Command::new(own.ok_or(io::ErrorKind::NotFound)?);
+        // A group of its own, so that ^C reaches only this program; that ends it by closing the pipe.
+        command.arg(HELPER).env_clear().current_dir("/").process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+    }
+
+    fn send(&mut self, path: &Path) -> io::Result<()> {
+        let mut line = path.as_os_str().as_bytes().to_vec();
+        line.push(0);
+        self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&line)
+    }
+
+    /// Waits for an answer; `false` if none came in time.
+    fn hear(&mut self, until: Instant) -> bool {
+        let Some(output) = &mut self.output else { return false };
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+            let mut fds = [PollFd::new(output, PollFlags::IN)];
+            match poll(&mut fds, Some(&left)) {
+                Ok(0) => return false,
+                Ok(_) => return output.read_exact(&mut [0]).is_ok(),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.state = State::Silent;
+        (self.input, self.output) = (None, None);
+        // It may be past ending until the server is back; then this ends it. Nobody waits for that.
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+        }
+    }
+}
+
+/// What a path leads into: a remote mount, and the path below it as far as it is known.
+struct Remote {
+    point: PathBuf,
+    path: PathBuf,
+}
+
+impl Reach {
+    fn new(mounts: Mounts) -> Self {
+        Self {
+            mounts,
+            plain: RwLock::default(),
+            helpers: Mutex::default(),
+            answered: RwLock::default(),
+            wasted: AtomicU64::new(0),
+            silent: Mutex::default(),
+        }
+    }
+
+    /// Returns the mount point below which a path is not answered for.
+    fn silent_mount(&self, path: &Path) -> Option<PathBuf> {
+        if !self.mounts.any_remote() || path.is_relative() {
+            return None;
+        }
+        let remote = self.remote(path)?;
+        if self.ask(&remote) {
+            return None;
+        }
+        lock(&self.silent).sessions.entry(remote.point.clone()).or_default();
+        Some(remote.point)
+    }
+
+    /// Follows a path over links up to the first remote mount, which is not touched; `None` if it leads to none.
+    fn remote(&self, path: &Path) -> Option<Remote> {
+        let mut real = OsString::from("/");
+        let mut rest: Vec<OsString> = Vec::new();
+        let push = |rest: &mut Vec<OsString>, path: &Path| {
+            let names = path.components().rev().filter_map(|component| match component {
+                Component::Normal(name) => Some(name.to_owned()),
+                Component::ParentDir => Some("..".into()),
+                _ => None,
+            });
+            rest.extend(names);
+        };
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) if self.is_plain(parent.as_os_str()) => {
+                real = parent.as_os_str().to_owned();
+                rest.push(name.to_owned());
+            }
+            _ => push(&mut rest, path),
+        }
+        let mut links = 0;
+        while let Some(name) = rest.pop() {
+            if name == ".." {
+                let parent = Path::new(&real).parent().unwrap_or(Path::new("/")).as_os_str().to_owned();
+                real = parent;
+                continue;
+            }
+            let above = real.len();
+            if real != "/" {
+                real.push("/");
+            }
+            real.push(&name);
+            match self.mounts.at(&real) {
+                Some(Kind::Local) => continue,
+                Some(kind) => {
+                    let mut point = PathBuf::from(&real);
+                    let next = rest.last().filter(|next| *next != "..").map(|next| point.join(next));
+                    match next {
+                        // Each directory of an automounter is a server.
+                        Some(next) if kind == Kind::Automounter && self.mounts.at(next.as_os_str()).is_some() => {
+                            continue;
+                        }
+                        Some(next) if kind == Kind::Automounter => point = next,
+                        _ => {}
+                    }
+                    let mut path = PathBuf::from(real);
+                    path.extend(rest.into_iter().rev());
+                    return Some(Remote { point, path });
+                }
+                None if self.is_plain(&real) => continue,
+                None => {}
+            }
+            match rustix::fs::readlink(&*real, Vec::new()) {
+                Ok(target) => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return None;
+                    }
+                    let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                    let bytes = if target.is_absolute() { b"/".to_vec() } else { real.as_bytes()[..above].to_vec() };
+                    real = OsString::from_vec(bytes);
+                    push(&mut rest, &target);
+                }
+                Err(rustix::io::Errno::INVAL) => {
+                    self.plain.write().unwrap_or_else(PoisonError::into_inner).insert(real.clone());
+                }
+                // There is nothing, or nothing that may be seen.
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    fn is_plain(&self, path: &OsStr) -> bool {
+        self.plain.read().unwrap_or_else(PoisonError::into_inner).contains(path)
+    }
+
+    fn patience(&self) -> Duration {
+        let wasted = Duration::from_millis(self.wasted.load(Ordering::Relaxed));
+        LATER_PATIENCE.saturating_sub(wasted).max(LEAST_PATIENCE)
+    }
+
+    /// Returns the helper of a mount; the first time, those of all mounts are started, so that they are waited for at once.
+    fn helper(&self, point: &Path) -> Arc<Mutex<Helper>> {
+        let mut helpers = lock(&self.helpers);
+        if helpers.is_empty() {
+            let others = self.mounts.ahead().filter(|other| *other != point).take(MAX_AHEAD);
+            for ahead in others.chain([point]) {
+                helpers.insert(ahead.to_owned(), Arc::new(Mutex::new(Helper::start(ahead, PATIENCE, true))));
+            }
+        }
+        let start = || Arc::new(Mutex::new(Helper::start(point, self.patience(), false)));
+        Arc::clone(helpers.entry(point.to_owned()).or_insert_with(start))
+    }
+
+    fn ask(&self, remote: &Remote) -> bool {
+        if self.answered.read().unwrap_or_else(PoisonError::into_inner).contains(remote.path.as_os_str()) {
+            return true;
+        }
+        let helper = self.helper(&remote.point);
+        let mut helper = lock(&helper);
+        let asked_at = Instant::now();
+        let mut is_counted = true;
+        if helper.state == State::Started {
+            let until = helper.until;
+            let is_heard = helper.hear(until);
+            helper.state = if is_heard { State::Answering } else { State::Silent };
+            is_counted = is_heard || !helper.is_ahead;
+        }
+        let is_answered = match helper.state {
+            State::Unasked => return true,
+            State::Started | State::Silent => false,
+            State::Answering => {
+                let until = Instant::now() + self.patience();
+                helper.send(&remote.path).is_ok() && helper.hear(until)
+            }
+        };
+        if is_answered {
+            self.answered.write().unwrap_or_else(PoisonError::into_inner).insert(remote.path.clone().into());
+            return true;
+        }
+        helper.give_up();
+        if is_counted {
+            let wasted = u64::try_from(asked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.wasted.fetch_add(wasted, Ordering::Relaxed);
+        }
+        false
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

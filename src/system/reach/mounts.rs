@@ -1,0 +1,233 @@
+//! The mount table: which mount points there are, and on which of them a look may wait for a server.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::Path;
+
+use foldhash::HashMap;
+
+/// The mounts of this process (proc(5)).
+const TABLE: &str = "/proc/self/mountinfo";
+const MAX_TABLE: u64 = 16 * 1024 * 1024;
+/// Lists mounts without asking any server, where there is no such file.
+const MOUNT: &str = "/sbin/mount";
+
+/// File systems of disks and of the kernel itself. Any other may wait for a server, or for a program.
+const LOCAL: &[&str] = &[
+    "aufs",
+    "bcachefs",
+    "binfmt_misc",
+    "bpf",
+    "btrfs",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devfs",
+    "devpts",
+    "devtmpfs",
+    "ecryptfs",
+    "efivarfs",
+    "erofs",
+    "exfat",
+    "ext2",
+    "ext3",
+    "ext4",
+    "f2fs",
+    "fusectl",
+    "hfs",
+    "hfsplus",
+    "hugetlbfs",
+    "iso9660",
+    "jfs",
+    "minix",
+    "mqueue",
+    "msdos",
+    "nilfs2",
+    "nsfs",
+    "ntfs",
+    "ntfs3",
+    "overlay",
+    "proc",
+    "pstore",
+    "ramfs",
+    "reiserfs",
+    "rootfs",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "squashfs",
+    "sysfs",
+    "tmpfs",
+    "tracefs",
+    "ubifs",
+    "udf",
+    "ufs",
+    "vfat",
+    "xfs",
+    "zfs",
+];
+
+/// What answers for a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The kernel, from a disk or from memory.
+    Local,
+    /// A server, or a program of FUSE.
+    Remote,
+    /// A program that mounts what a path names when it is looked at.
+    Automounter,
+}
+
+/// Mount points, by the names that the kernel gives them.
+#[derive(Debug, Default)]
+pub(super) struct Mounts {
+    kinds: HashMap<OsString, Kind>,
+    any_remote: bool,
+}
+
+impl Mounts {
+    /// Reads the table; without one every mount counts as local.
+    pub(super) fn read() -> Self {
+        if cfg!(target_os = "linux") {
+            return table().map(|table| Self::of_linux(&table)).unwrap_or_default();
+        }
+        let listed = std::process::Command::new(MOUNT).stdin(std::process::Stdio::null()).output();
+        listed.map(|listed| Self::of_bsd(&listed.stdout)).unwrap_or_default()
+    }
+
+    /// Parses `36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw`; of two lines about one point the last is on top.
+    fn of_linux(table: &[u8]) -> Self {
+        let mount = |line: &[u8]| {
+            let mut fields = line.split(|byte| *byte == b' ');
+            let point = unescaped(fields.nth(4)?);
+            let kind = std::str::from_utf8(fields.by_ref().skip_while(|field| *field != b"-").nth(1)?).ok()?;
+            Some((point, kind_of(kind)))
+        };
+        Self::of(table.split(|byte| *byte == b'\n').filter_map(mount))
+    }
+
+    /// Parses `//ana@server/share on /Volumes/share (smbfs, nodev, nosuid, mounted by ana)`.
+    fn of_bsd(table: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(table);
+        let mount = |line: &str| {
+            let (mounted, options) = line.strip_suffix(')')?.rsplit_once(" (")?;
+            let (_, point) = mounted.split_once(" on ")?;
+            let mut options = options.split(", ");
+            let kind = options.next()?;
+            let is_local = options.any(|option| option == "local") || LOCAL.contains(&kind);
+            let kind = match kind {
+                "autofs" => Kind::Automounter,
+                _ if is_local => Kind::Local,
+                _ => Kind::Remote,
+            };
+            Some((OsString::from(point), kind))
+        };
+        Self::of(text.lines().filter_map(mount))
+    }
+
+    fn of(mounts: impl Iterator<Item = (OsString, Kind)>) -> Self {
+        let mut kinds: HashMap<OsString, Kind> = mounts.collect();
+        // Without its root nothing runs here, this program included.
+        kinds.remove(OsStr::new("/"));
+        let any_remote = kinds.values().any(|kind| *kind != Kind::Local);
+        Self { kinds, any_remote }
+    }
+
+    /// Returns whether a look at any of them may wait for a server.
+    pub(super) fn any_remote(&self) -> bool {
+        self.any_remote
+    }
+
+    /// Returns what is mounted at a path.
+    pub(super) fn at(&self, point: &OsStr) -> Option<Kind> {
+        self.kinds.get(point).copied()
+    }
+
+    /// Returns the mount points that may be asked ahead of need: a look at an automounter would mount something.
+    pub(super) fn ahead(&self) -> impl Iterator<Item = &Path> {
+        self.kinds.iter().filter(|(_, kind)| **kind == Kind::Remote).map(|(point, _)| Path::new(point))
+    }
+}
+
+/// Reads the table. `fsio` asks this module before it opens anything, so it is of no use here.
+fn table() -> io::Result<Vec<u8>> {
+    let (flags, mode) = (rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty());
+    let mut table = Vec::new();
+    File::from(rustix::fs::open(TABLE, flags, mode)?).take(MAX_TABLE).read_to_end(&mut table)?;
+    Ok(table)
+}
+
+fn kind_of(name: &str) -> Kind {
+    match name {
+        "autofs" => Kind::Automounter,
+        local if LOCAL.contains(&local) => Kind::Local,
+        _ => Kind::Remote,
+    }
+}
+
+/// Replaces `\040` by a blank, and other bytes that are written so.
+fn unescaped(field: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut at = 0;
+    while let Some(byte) = field.get(at) {
+        let digits = field.get(at + 1..at + 4).filter(|_| *byte == b'\\').and_then(|it| std::str::from_utf8(it).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(escaped) => {
+                bytes.push(escaped);
+                at += 4;
+            }
+            None => {
+                bytes.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_linux_names_servers_and_disks() {
+        let table = b"27 1 254:0 / / rw - fuse.root x rw\n28 27 0:25 / /mnt/a\\040b rw,relatime shared:1 - nfs4 s:/x rw\n\
+            29 27 0:26 / /data rw - ext4 /dev/sdb rw\n30 27 0:27 / /net rw - autofs auto rw\n31 27 0:28 / /top rw - nfs x rw\n\
+            32 27 0:29 / /top rw - tmpfs x rw\n33 27 0:30 / /new rw - unheard-of x rw\nnonsense\n";
+        let mounts = Mounts::of_linux(table);
+        for (point, kind) in [
+            ("/", None),
+            ("/mnt/a b", Some(Kind::Remote)),
+            ("/data", Some(Kind::Local)),
+            ("/net", Some(Kind::Automounter)),
+            ("/top", Some(Kind::Local)),
+            ("/new", Some(Kind::Remote)),
+            ("/nonsense", None),
+        ] {
+            assert_eq!(mounts.at(OsStr::new(point)), kind, "{point}");
+        }
+        assert!(mounts.any_remote());
+        assert_eq!(mounts.ahead().count(), 2);
+        assert!(!Mounts::of_linux(b"27 1 254:0 / / rw - nfs x rw\n").any_remote());
+    }
+
+    #[test]
+    fn the_table_of_a_mac_names_servers_and_disks() {
+        let table = b"/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\ndevfs on /dev (devfs, local, nobrowse)\n\
+            /dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled)\nmap auto_home on /home (autofs, automounted)\n\
+            //ana@nas/share on /Volumes/my share (x) (smbfs, nodev, nosuid, mounted by ana)\n";
+        let mounts = Mounts::of_bsd(table);
+        for (point, kind) in [
+            ("/", None),
+            ("/dev", Some(Kind::Local)),
+            ("/System/Volumes/Data", Some(Kind::Local)),
+            ("/home", Some(Kind::Automounter)),
+            ("/Volumes/my share (x)", Some(Kind::Remote)),
+        ] {
+            assert_eq!(mounts.at(OsStr::new(point)), kind, "{point}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Directories on mounts whose server does not answer: nothing waits for them, and nothing takes them for gone.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::contract::DoctorReport;
+use crate::fixtures::dead_mount::{DeadMount, Left};
+use crate::fixtures::{Amplifier, Claude, id, put};
+use crate::terminal::shell;
+use crate::world::World;
+
+const MOUNTS: u32 = 10;
+/// How much longer a command may take because of them.
+const LONGER: Duration = Duration::from_secs(2);
+
+/// A world with two sessions in ordinary directories, and ten whose directories are on a mount each, some behind a link.
+fn world() -> (World, Vec<PathBuf>) {
+    let world = World::with_agents();
+    let points: Vec<PathBuf> = (0..MOUNTS).map(|n| world.dir(&format!("net/{n}"))).collect();
+    for (n, point) in (0_u32..).zip(&points) {
+        let dir = match n % 3 {
+            0 => {
+                let link = world.root().join(format!("link{n}"));
+                std::os::unix::fs::symlink(point, &link).expect("a link");
+                link.join("app")
+            }
+            _ => point.join("app"),
+        };
+        std::fs::create_dir_all(&dir).expect("a directory");
+        if n % 2 == 0 {
+            world.add(Claude::session(id(n + 10)).in_dir(&dir).turn(&format!("question {n}"), "Yes."));
+        } else {
+            world.add(Amplifier::session(id(n + 10)).in_dir(&dir).turn(&format!("question {n}"), "Yes."));
+        }
+    }
+    world.add(Claude::session(id(1)).in_dir(world.dir("shop")).turn("question shop", "Yes."));
+    world.add(Claude::session(id(2)).in_dir(world.root().join("gone")).turn("question gone", "Yes."));
+    put(&world.home().join(".config/rejoin/config.toml"), "");
+    (world, points)
+}
+
+#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+fn mounted(points: &[PathBuf], left: Left) -> Option<Vec<DeadMount>> {
+    match points.iter().map(|point| DeadMount::at(point, left)).collect() {
+        Ok(mounts) => Some(mounts),
+        Err(why) => {
+            println!("skipped: {why}");
+            None
+        }
+    }
+}
+
+/// Variables of a run.
+type Variables = Vec<(&'static str, PathBuf)>;
+
+/// Returns every command, with paths on dead mounts wherever it takes one.
+fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
+    let net = |n: u32| world.root().join(format!("net/{n}"));
+    let below = |n: u32| net(n).join("app").to_string_lossy().into_owned();
+    let (one, two, three) = (id(10), id(11), id(12));
+    let plain: Vec<Vec<&str>> = vec![
+        vec!["list"],
+        vec!["list", "--all", "--counts", "--json"],
+        vec!["agents"],
+        vec!["show", &one, "--transcript"],
+        vec!["search", "question"],
+        vec!["stats"],
+        vec!["export", &one],
+        vec!["path", &one],
+        vec!["resume", &one, "--print"],
+        vec!["resume", &two, "--json"],
+        vec!["resume", &one],
+        vec!["resume", &id(1), "--print"].into_iter().map(|word| &*word.to_owned().leak()).collect(),
+        vec!["backfill", "--every", "--dry-run"],
+        vec!["archive", "--every"],
+        vec!["archive", "--verify"],
+        vec!["list", "--archived"],
+        vec!["restore", &one, "--dry-run"],
+        vec!["move", "--detect"],
+        vec!["rename", &one, "Other", "--dry-run"],
+        vec!["dedupe", &one, "--keep", "1", "--dry-run"],
+        vec!["cleanup", "--older-than", "1d", "--dry-run"],
+        vec!["cleanup", "--older-than", "1d", "--yes"],
+        vec!["undo"],
+        vec!["delete", &three, "--dry-run"],
+        vec!["pin", &one],
+        vec!["unpin", &one],
+        vec!["undo", "--list"],
+        vec!["trash", "list"],
+        vec!["doctor", "--all-findings"],
+        vec!["doctor", "--deep"],
+        vec!["doctor", "--fix"],
+        vec!["hook", "status"],
+        vec!["config"],
+        vec!["help"],
+        vec!["--version"],
+    ];
+    let none = Variables::new;
+    let mut all: Vec<_> =
+        plain.into_iter().map(|args| (args.into_iter().map(str::to_owned).collect(), none())).collect();
+    let mut add = |args: &[&str], variables: Variables| {
+        all.push((args.iter().map(|arg| (*arg).to_owned()).collect(), variables));
+    };
+    add(&["list", "--dir", &below(1)], none());
+    add(&["move", &below(1), &below(2), "--dry-run"], none());
+    add(&["move", &below(1), world.dir("shop").to_str().expect("a path"), "--dry-run"], none());
+    add(&["resume", &id(1), "--in", &below(4), "--print"], none());
+    add(&["show", &below(4)], none());
+    add(&["export", &id(1), "--output", &below(5)], none());
+    add(&["archive", "--every", "--archive-dir", &below(6)], none());
+    add(&["list", "--archived", "--archive-dir", &below(6)], none());
+    add(&["--home", &below(7), "list"], none());
+    add(&["save", "session-info", "--session-dir", &below(8), "--working-dir", &below(8)], none());
+    add(&["list"], vec![("CLAUDE_CONFIG_DIR", net(3).join("claude")), ("CODEX_HOME", net(4))]);
+    add(&["doctor"], vec![("CLAUDE_CONFIG_DIR", net(3).join("claude")), ("CODEX_HOME", net(4))]);
+    add(&["cleanup", "--older-than", "1d", "--dry-run"], vec![("XDG_STATE_HOME", net(5).join("state"))]);
+    add(&["list"], vec![("XDG_DATA_HOME", net(6).join("data")), ("XDG_CONFIG_HOME", net(6).join("config"))]);
+    add(&["resume", &id(1), "--print"], vec![("PATH", net(7).join("bin"))]);
+    all
+}
+
+/// Runs every command over mounts of which so much is left, and compares the time with that without them.
+fn nothing_waits(left: Left) {
+    let (world, points) = world();
+    let timed = |args: &[String], variables: &[(&'static str, PathBuf)]| {
+        let call = world.from(world.dir("elsewhere"));
+        let call = variables.iter().fold(call, |call, (name, value)| call.with(name, value));
+        let started = Instant::now();
+        let answer = call.rejoin(args);
+        (started.elapsed(), answer)
+    };
+    let commands = commands(&world);
+    let before: Vec<Duration> = commands.iter().map(|(args, variables)| timed(args, variables).0).collect();
+    let Some(_mounts) = mounted(&points, left) else { return };
+    let mut late = Vec::new();
+    for ((args, variables), before) in commands.iter().zip(before) {
+        let (took, answer) = timed(args, variables);
+        assert_ne!(answer.exit(), Some(2), "{args:?}: {}", answer.stderr());
+        if took > before + LONGER {
+            late.push(format!("{args:?} {variables:?} took {took:?}, and {before:?} without\n{}", answer.stderr()));
+        }
+    }
+    assert!(late.is_empty(), "{}", late.join("\n"));
+}
+
+#[test]
+fn no_command_waits_for_mounts_that_answer_nothing() {
+    nothing_waits(Left::Nothing);
+}
+
+#[test]
+fn no_command_waits_for_mounts_that_answer_only_at_their_root() {
+    nothing_waits(Left::Root);
+}
+
+#[test]
+fn a_directory_on_a_dead_mount_is_unknown_and_not_gone() {
+    let (world, points) = world();
+    let Some(_mounts) = mounted(&points, Left::Nothing) else { return };
+    let answer = world.rejoin(["list", "--all", "--json"]).code(0);
+    let warnings = answer.stderr();
+    for point in &points {
+        let about: Vec<&str> = warnings.lines().filter(|line| line.contains(&*point.to_string_lossy())).collect();
+        let [only] = about.as_slice() else { panic!("{about:?} {warnings}") };
+        assert!(
+            only.ends_with("does not answer; whether the directory of 1 session is still there is not known"),
+            "{only}"
+        );
+    }
+    for session in answer.sessions() {
+        let exists = session.launch_dir.as_ref().expect("a directory").exists;
+        let expected = if session.id == id(1) { Some(true) } else { Some(false).filter(|_| session.id == id(2)) };
+        assert_eq!(exists, expected, "{}", session.id);
+        assert_eq!(session.health.contains(&"missing-directory".to_owned()), exists == Some(false), "{}", session.id);
+    }
+    let report: DoctorReport = world.rejoin(["doctor", "--all-findings", "--json"]).json();
+    for finding in report.findings.iter().filter(|finding| finding.code == "missing-directory") {
+        assert!(finding.evidence.contains("/gone"), "{}", finding.evidence);
+    }
+    let detected = world.rejoin(["move", "--detect"]).code(0).stdout();
+    assert!(!detected.contains("/net/") && !detected.contains("/link"), "{detected}");
+    let shown = world.rejoin(["show", &id(11)]).code(0).stdout();
+    assert!(shown.contains("not known to exist"), "{shown}");
+    let error = world.rejoin(["resume", &id(10), "--print"]).code(7).stderr();
+    assert!(error.contains("does not answer") && !error.contains("mkdir"), "{error}");
+}
+
+#[test]
+fn the_picker_opens_and_closes_over_dead_mounts() {
+    let (world, points) = world();
+    let Some(_mounts) = mounted(&points, Left::Nothing) else { return };
+    let started = Instant::now();
+    let mut seat = shell(&world, "resume");
+    seat.shows("12 of 12 sessions");
+    seat.types("question 4");
+    seat.shows("1 of 12 sessions");
+    seat.types("\x03");
+    let (status, rest) = seat.ends();
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert_eq!(status, Some(130), "{rest}");
+}
