@@ -100,7 +100,7 @@ impl Agent for Pi {
         _mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(slug))
+        Ok(relocation::relocation(slug, |_| Vec::new()))
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
