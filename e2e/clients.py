@@ -175,7 +175,7 @@ CLIENTS = [
         store=".copilot/session-state/*/events.jsonl", id_of=folder, torn=True,
     ),
     Client(
-        "pi", "@earendil-works/pi-coding-agent@0.87.1", new=["-p", "{}"], again=["--continue", "-p", "{}"],
+        "pi", "@earendil-works/pi-coding-agent@1.5.2", new=["-p", "{}"], again=["--continue", "-p", "{}"],
         environment={"PI_OFFLINE": "1"},
         files={".pi/agent/models.json": json.dumps({"providers": {"sample": {
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}}),

@@ -17,6 +17,13 @@ pub(crate) struct Command {
     pub then_type: Option<String>,
 }
 
+/// Explains why the installed program cannot resume a session, and names the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unable {
+    pub(crate) why: String,
+    pub(crate) hint: String,
+}
+
 /// Returns a prompt as the last argument, which a program must not take for an option.
 pub(super) fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     match prompt {

@@ -20,7 +20,8 @@ use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, Store};
 use crate::system::env::Env;
-use command::{Command, as_last_argument, as_prompt_option};
+use command::{Command, Unable, as_last_argument, as_prompt_option};
+use installed::Package;
 use relocation::{Act, DirMove, Relocation};
 use upkeep::{CwdRecords, Fold, HalfLine, Link, Retention, Strays};
 
@@ -46,6 +47,7 @@ mod gemini;
 mod goose;
 mod gptme;
 mod hermes;
+pub(crate) mod installed;
 pub(crate) mod jido;
 mod keeper;
 mod kilo;
@@ -343,13 +345,30 @@ pub(crate) trait Agent: Listed + Sync {
         Ok(())
     }
 
+    /// Returns the command as [`Agent::command`] does, if versions of the program differ in it; `find` looks for the package of
+    /// an installed program.
+    fn command_of(
+        &self,
+        copy: &Copy,
+        prompt: Option<&str>,
+        _find: &dyn Fn(&str) -> Option<Package>,
+    ) -> Result<Command, String> {
+        self.command(copy, prompt)
+    }
+
+    /// Checks whether the installed program can resume a copy, if programs of one name differ in that. Returns a warning if
+    /// their files do not say which one it is.
+    fn check_program(&self, _copy: &Copy, _env: &Env) -> Result<Option<String>, Unable> {
+        Ok(None)
+    }
+
     /// Returns whether its own resume joins the process that uses the session, so that nothing is taken over.
     fn joins(&self, _copy: &Copy) -> bool {
         false
     }
 
     /// Says what the agent's own resume may do to a session, where that is not what a person expects.
-    fn warning(&self, _copy: &Copy) -> Option<String> {
+    fn warning(&self, _copy: &Copy, _env: &Env) -> Option<String> {
         None
     }
 

@@ -8,7 +8,7 @@ use crate::agent::command::Request;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
 use crate::commands::find::{self, Answer, Target, Wish};
 use crate::error::{Exit, Refusal};
-use crate::format::command_line;
+use crate::format::{command_line, shell};
 use crate::launch;
 use crate::launch::log;
 use crate::launch::resume::{Options, Resume};
@@ -145,7 +145,8 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     render::announcement(&resume, env).lines().for_each(|line| ui.note(line));
     super::warn_of_silent_mounts(ui);
     ui.flush()?;
-    if args.wait {
+    // A program that cannot resume the session may report success.
+    if args.wait || (resume.is_unsure && resume.plan.has_prompt) {
         return wait_for(&resume, &program, &dir, env, ui);
     }
     match resume.plan.exec(&program, &dir, resume.identity)? {}
@@ -176,14 +177,27 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
     Ok(Request { prompt, args: args.args.clone() })
 }
 
-/// Stays until the agent ends, and says where it wrote if that is not where it was asked to.
+/// Waits until the agent ends, and warns if it wrote to another session. If the program may be one that cannot resume the session,
+/// a prompt that added nothing to it is an error.
 fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let before = resume.session.as_ref().map(|session| Snapshot::take(env, session.agent));
     let ended = wait::run(|| resume.plan.spawn(program, dir, resume.identity))?;
-    if let Some((session, before)) = resume.session.as_ref().zip(before)
-        && let Some(message) = written::strayed(&before, &Snapshot::take(env, session.agent), session)
-    {
-        ui.warn(&message);
+    let mut is_silent = false;
+    if let Some((session, before)) = resume.session.as_ref().zip(before) {
+        let after = Snapshot::take(env, session.agent);
+        if let Some(message) = written::strayed(&before, &after, session) {
+            ui.warn(&message);
+        }
+        is_silent = resume.is_unsure && resume.plan.has_prompt && !written::has_grown(&before, &after, session);
+    }
+    if is_silent && ended.status() == 0 {
+        let id = resume.session.as_ref().map_or("", |session| session.id.as_str());
+        let message = format!("{} ended without an error, but it added nothing to session {id}", program.display());
+        let hint = format!(
+            "check what it is with `{} --version`",
+            shell::printable_word(program.as_os_str()).unwrap_or_else(|| resume.plan.argv[0].clone().into())
+        );
+        return Err(Refusal::new(Exit::Failure, "nothing-said", message).hint(hint).into());
     }
     Ok(Exit::Agent(ended.status()))
 }

@@ -37,6 +37,15 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
     }
 }
 
+/// Refuses to start a program that cannot resume the session; returns a warning if that is not known.
+pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<String>, Refusal> {
+    let Some(agent) = agent::by_kind(session.agent) else { return Ok(None) };
+    agent.check_program(session.copy(), env).map_err(|unable| {
+        let message = format!("{} session {} cannot be resumed: {}", session.agent, session.id, unable.why);
+        Refusal::new(Exit::Refused, "wrong-program", message).hint(unable.hint)
+    })
+}
+
 /// Refuses to continue a conversation that anyone may have written.
 pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     let copy = session.copy();

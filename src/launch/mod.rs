@@ -9,6 +9,7 @@ use std::process::{Child, Command};
 
 use crate::agent;
 use crate::agent::command::{Plan, Request};
+use crate::agent::installed::Package;
 use crate::error::{Exit, PathError, Refusal};
 use crate::format::shell::{self, printable_word};
 use crate::session::Session;
@@ -29,7 +30,7 @@ use checks::Identity;
 pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, String> {
     let copy = session.copy();
     let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent resumes it".to_owned())?;
-    let mut command = agent.command(copy, request.prompt.as_deref())?;
+    let mut command = agent.command_of(copy, request.prompt.as_deref(), &|program| Package::of(program, env))?;
     command.argv.extend(request.args.iter().cloned());
     command.argv.append(&mut command.last);
     let store = &copy.place.store;

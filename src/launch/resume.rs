@@ -37,6 +37,8 @@ pub(crate) struct Resume {
     pub warnings: Vec<String>,
     /// What the launch directory was when it was checked.
     pub identity: Option<Identity>,
+    /// Whether the installed program may be one that cannot resume the session, and that reports success.
+    pub is_unsure: bool,
 }
 
 /// What a person overrides.
@@ -111,9 +113,19 @@ impl Resume {
         let health = session.copy().health.iter();
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id, health.meaning())));
-        warnings.extend(agent.warning(session.copy()));
+        warnings.extend(agent.warning(session.copy(), env));
         let agent = session.agent;
-        Ok(Self { agent, session: Some(session), plan, dir_source, worktree: None, backfill, warnings, identity: None })
+        Ok(Self {
+            agent,
+            session: Some(session),
+            plan,
+            dir_source,
+            worktree: None,
+            backfill,
+            warnings,
+            identity: None,
+            is_unsure: false,
+        })
     }
 
     /// Plans a new session in the directory of an app whose old one is lost.
@@ -134,6 +146,7 @@ impl Resume {
             backfill: None,
             warnings,
             identity: None,
+            is_unsure: false,
         })
     }
 
@@ -147,6 +160,13 @@ impl Resume {
                     Ok(warning) => self.warnings.extend(warning),
                     Err(refusal) => refusals.push(refusal),
                 }
+            }
+            match checks::check_program(session, env) {
+                Ok(warning) => {
+                    self.is_unsure = warning.is_some();
+                    self.warnings.extend(warning);
+                }
+                Err(refusal) => refusals.push(refusal),
             }
             if !options.trust {
                 refusals.extend(checks::check_origin(session).err());

@@ -49,6 +49,13 @@ impl Snapshot {
     }
 }
 
+/// Returns whether a file of the copy that was asked for was written to.
+pub(crate) fn has_grown(before: &Snapshot, after: &Snapshot, asked: &Session) -> bool {
+    let path: &Path = &asked.copy().place.path;
+    let files = |snapshot: &Snapshot| snapshot.0.get(path).map(|seen| seen.files.clone());
+    files(before) != files(after)
+}
+
 /// Says what the agent wrote to instead of the copy that was asked for; nothing when that one was written to.
 pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> Option<String> {
     let path: &Path = &asked.copy().place.path;

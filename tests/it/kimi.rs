@@ -117,14 +117,15 @@ fn sessions_without_a_word_are_empty() {
 #[test]
 fn a_resume_gets_the_full_id_and_the_directory_of_the_project() {
     let world = World::new();
-    world.install("kimi", "");
+    world.install_python("kimi", "kimi_cli", "1.45.0", "");
     let app = world.dir("my app");
     world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
     assert_eq!(plan.resume.argv, ["kimi", "--session", &id(1)]);
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
-    world.rejoin(["resume", &id(1)[..8]]).code(0);
+    let answer = world.rejoin(["resume", &id(1)[..8]]).code(0);
+    assert!(!answer.stderr().contains("may be"), "{}", answer.stderr());
     let launch = world.launched().expect("a launch");
     assert_eq!(
         (launch.argv.clone(), launch.cwd.as_path()),
@@ -136,6 +137,81 @@ fn a_resume_gets_the_full_id_and_the_directory_of_the_project() {
     assert_eq!(world.launched().expect("a launch").argv, ["kimi", "--print", "--session", &id(1), "-p", "go on"]);
     world.rejoin(["resume", &id(1), "--prompt=--yolo"]).code(0);
     assert_eq!(world.launched().expect("a launch").argv, ["kimi", "--print", "--session", &id(1), "--prompt=--yolo"]);
+}
+
+#[test]
+fn a_program_that_cannot_resume_it_is_not_started() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
+    let refused = || {
+        let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).code(0).json();
+        assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["wrong-program"]);
+        let answer = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7).stderr();
+        assert!(world.launched().is_none());
+        answer
+    };
+    world.install_python("kimi", "kimi_cli", "1.52.0", "");
+    let answer = refused();
+    assert!(answer.contains("Kimi CLI 1.52.0 only says that it is no longer maintained"), "{answer}");
+    assert!(answer.contains("`kimi migrate --run`"), "{answer}");
+    world.install_npm("kimi", "@moonshot-ai/kimi-code", "2.1.0", "");
+    let answer = refused();
+    assert!(answer.contains("`kimi` is Kimi Code 2.1.0") && answer.contains("`kimi migrate --run`"), "{answer}");
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(shown.contains("refused: ") && shown.contains("kimi migrate --run"), "{shown}");
+    let share = world.dir("share");
+    Kimi::session(id(2)).in_dir(&app).turn("x", "y").write_to(&share);
+    let answer = world.with("KIMI_SHARE_DIR", share.join(".kimi")).rejoin(["resume", &id(2)]).code(7).stderr();
+    assert!(answer.contains("KIMI_SHARE_DIR=") && answer.contains("kimi migrate --run`"), "{answer}");
+}
+
+#[test]
+fn an_unknown_program_is_started_with_a_warning() {
+    let world = World::new();
+    let app = world.dir("app");
+    let path = world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
+    world.install("kimi", "");
+    let answer = world.rejoin(["resume", &id(1)]).code(0).stderr();
+    assert!(answer.contains("`kimi` may be Kimi Code, or Kimi CLI 1.52 or later"), "{answer}");
+    // The program of Kimi CLI 1.52 ends like this.
+    let answer = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(1).stderr();
+    assert!(world.launched().is_some());
+    assert!(answer.contains("added nothing to session"), "{answer}");
+    world.install("kimi", "exit 3");
+    world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(3);
+    world.install("kimi", &format!("echo '{{}}' >> '{}'", path.join("wire.jsonl").display()));
+    world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(0);
+}
+
+#[test]
+fn a_session_names_what_kimi_code_imported() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
+    world.add(Kimi::session(id(2)).in_dir(&app).turn("x", "y"));
+    let import = format!("ses_{}", id(1));
+    let state = |id: &str, of: &str| {
+        let source = format!("/home/ana/.kimi/sessions/{}/{of}", kimi_project(&app));
+        json!({"id": id, "version": 2, "cwd": &app, "custom": {"imported_from_kimi_cli": true, "kimi_cli_session_id": of,
+            "kimi_cli_source_path": source}})
+        .to_string()
+    };
+    let folder = world.home().join(".kimi-code/sessions/wd_app_0123456789ab");
+    put(&folder.join(&import).join("state.json"), state(&import, &id(1)));
+    // The id alone is not enough.
+    put(&folder.join(format!("ses_{}", id(2))).join("state.json"), state(&import, &id(9)));
+    let command = format!("rejoin resume kimicode:{import}");
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(shown.contains(&format!("Kimi Code has imported it as {import}")) && shown.contains(&command), "{shown}");
+    let shown = world.rejoin(["show", &id(2)]).code(0).stdout();
+    assert!(!shown.contains("imported it"), "{shown}");
+    world.install_python("kimi", "kimi_cli", "1.45.0", "");
+    let warned = world.rejoin(["resume", &id(1)]).code(0).stderr();
+    assert!(warned.contains(&command), "{warned}");
+    world.install_npm("kimi", "@moonshot-ai/kimi-code", "2.1.0", "");
+    let refused = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(refused.contains(&format!("hint: resume the imported session with `{command}`")), "{refused}");
 }
 
 #[test]

@@ -101,9 +101,9 @@ fn one_that_was_killed_put_aside_or_never_used_is_told_from_others() {
 #[test]
 fn it_is_resumed_in_its_own_directory_alone_and_the_older_program_is_warned_of() {
     let world = World::new();
-    world.install("kimi", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
-    write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
+    let path = write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
+    world.install("kimi", &format!("echo '{{}}' >> '{}'", path.join("agents/main/wire.jsonl").display()));
     let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).code(0).json();
     assert_eq!(
         (plan.resume.argv, plan.resume.dir.as_deref()),
@@ -121,6 +121,80 @@ fn it_is_resumed_in_its_own_directory_alone_and_the_older_program_is_warned_of()
     std::fs::create_dir(world.home().join(".kimi")).expect("a directory");
     let warned = world.rejoin(["resume", ID, "--prompt", "go on"]).code(0).stderr();
     assert!(warned.contains("Kimi CLI, whose sessions are here too"), "{warned}");
+    world.install("kimi", "");
+    let silent = world.rejoin(["resume", ID, "--prompt", "go on"]).code(1).stderr();
+    assert!(silent.contains("added nothing to session"), "{silent}");
+}
+
+#[test]
+fn its_own_program_is_told_from_that_of_kimi_cli() {
+    let world = World::new();
+    let app = world.dir("app");
+    write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
+    std::fs::create_dir(world.home().join(".kimi")).expect("a directory");
+    world.install_npm("kimi", "@moonshot-ai/kimi-code", "2.1.0", "");
+    let answer = world.rejoin(["resume", ID, "--prompt", "go on"]).code(0).stderr();
+    assert!(!answer.contains("Kimi CLI"), "{answer}");
+    world.install_python("kimi", "kimi_cli", "1.45.0", "");
+    let refused = world.rejoin(["resume", ID, "--prompt", "go on"]).code(7).stderr();
+    assert!(refused.contains("`kimi` is Kimi CLI 1.45.0, which does not know it"), "{refused}");
+}
+
+/// Writes a session as `kimi migrate` does.
+fn import(world: &World, old: &str, dir: &Path) -> String {
+    let id = format!("ses_{old}");
+    let custom = json!({"imported_from_kimi_cli": true, "kimi_cli_session_id": old, "imported_at": "2026-02-20T10:00:00.000Z",
+        "kimi_cli_source_path": format!("/home/ana/.kimi/sessions/0b66e4fcb1074b0cf2a0e42c410f3efb/{old}")});
+    let said = |role: &str, text: &str, calls: Value| {
+        let content = json!([{"type": "text", "text": text}]);
+        json!({"type": "context.append_message", "message": {"role": role, "content": content, "toolCalls": calls}})
+    };
+    let call = json!([{"type": "function", "id": "c", "function": {"name": "Shell", "arguments": "{}"}}]);
+    let log = [
+        json!({"type": "metadata", "protocol_version": "1.0", "created_at": START}),
+        record(0, "turn.prompt", "input", &json!([{"type": "text", "text": "look"}])),
+        said("user", "look", json!([])),
+        said("user", "<system>put in</system>", json!([])),
+        said("assistant", "I will.", call),
+        said("tool", "a b", json!([])),
+        said("assistant", "Done.", json!([])),
+        said("assistant", "Done.", json!([])),
+        record(0, "turn.ended", "reason", &json!("completed")),
+    ];
+    write(&world.home(), &id, dir, &json!({"title": "Looking", "custom": custom}), &log);
+    id
+}
+
+#[test]
+fn an_imported_session_is_one_of_its_own() {
+    let world = World::new();
+    world.install_npm("kimi", "@moonshot-ai/kimi-code", "2.1.0", "");
+    let app = world.dir("app");
+    for old in ["00000001-aaaa-4aaa-8aaa-000000000001", "nosuch", "two words"] {
+        let id = import(&world, old, &app);
+        let name = format!("kimicode:{id}");
+        let details: Details = world.rejoin(["show", &name, "--messages", "9", "--json"]).code(0).stderr_eq("").json();
+        let session = &details.session;
+        assert_eq!((session.kind, session.title.as_deref(), session.id.as_str()), (Kind::Main, Some("Looking"), &*id));
+        assert_eq!((session.prompts, session.replies, session.parent_id.as_deref()), (Some(1), Some(3), None));
+        assert_eq!((session.launch_path(), session.first_prompt.as_deref()), (app.to_str(), Some("look")));
+        // Its times are those of the old file.
+        let old_time = Some("2026-02-01T10:00:00Z");
+        assert_eq!((session.created_at.as_deref(), session.active_at.as_deref()), (old_time, old_time));
+        let texts: Vec<String> = details.messages.expect("messages").into_iter().map(|message| message.text).collect();
+        let injected = "<system>put in</system>";
+        assert_eq!(texts, ["look", injected, "I will.", "Shell {}", "→ a b", "Done.", "Done."]);
+        let shown = world.rejoin(["show", &name]).code(0).stdout();
+        assert!(shown.contains(&format!("imported from Kimi CLI's session {old} at 2026-02-20T10:00:00Z")), "{shown}");
+        world.rejoin(["resume", &name, "--prompt", "go on"]).code(0);
+        let launch = world.launched().expect("a launch");
+        assert_eq!(
+            (launch.argv, launch.cwd),
+            (["kimi", "--session", &id, "-p", "go on"].map(str::to_owned).to_vec(), app.clone())
+        );
+    }
+    let found = world.rejoin(["search", "I will"]).code(0).stdout();
+    assert!(found.contains("ses_nosuch"), "{found}");
 }
 
 #[test]

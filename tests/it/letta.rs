@@ -156,6 +156,172 @@ fn what_is_archived_says_so_and_the_conversation_that_an_agent_begins_with_is_no
     assert_eq!((sessions.len(), sessions[0].kind), (1, Kind::Archived));
 }
 
+/// Wraps messages in Pi's entries, as schema 2 does; the first is written at ten, the next each a minute later.
+fn entries(n: u32, header_dir: &str, messages: &[Value]) -> Vec<Value> {
+    let id = format!("local-conv-{n}");
+    let header =
+        json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-01T10:00:00.000Z", "cwd": header_dir});
+    let entry = |(at, message): (usize, &Value)| {
+        let parent = at.checked_sub(1).map(|at| format!("e{at}"));
+        json!({"type": "message", "id": format!("e{at}"), "parentId": parent, "timestamp": format!("2026-02-01T10:0{at}:00.000Z"),
+            "message": message})
+    };
+    std::iter::once(header).chain(messages.iter().enumerate().map(entry)).collect()
+}
+
+/// Writes a conversation of schema 2, with more in its manifest.
+fn add_entries(world: &World, n: u32, manifest: &Value, records: &[Value]) -> PathBuf {
+    let folder = add(world, n, &json!({}), records);
+    let mut own = json!({"schema_version": 2, "message_format": "pi-session-entry-jsonl", "provider_stack": "pi-ai",
+        "created_at": "2026-02-01T09:59:00.000Z"});
+    own.as_object_mut().expect("an object").extend(manifest.as_object().expect("an object").clone());
+    put(&folder.join("manifest.json"), own.to_string());
+    folder
+}
+
+/// The manifest after `letta local-backend migrate-transcripts`.
+fn migrated() -> Value {
+    let at = "2026-02-20T09:00:00.000Z";
+    json!({"created_at": at, "migrated_at": at, "migrated_from": "versioned-pi-ai-message-jsonl"})
+}
+
+#[test]
+fn entries_of_pi_are_read_as_messages_are() {
+    let world = World::new();
+    let last = world.dir("last").display().to_string();
+    let call = json!({"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "Bash", "arguments": {"command": "ls"}}]});
+    let result = json!({"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "a b"}]});
+    let messages = [
+        typed(&[&reminder("/home/ana/first", Some("main")), "fix it"]),
+        call,
+        result,
+        reply("Done."),
+        typed(&[&reminder(&last, Some("next")), "more"]),
+        reply("Yes."),
+    ];
+    let mut records = entries(1, "/home/ana/header", &messages);
+    let summary = json!({"role": "user", "content": [{"type": "text", "text": "x"}], "id": "s"});
+    records.push(json!({"type": "compaction", "id": "e9", "parentId": "e5", "summary": "so far", "message": summary}));
+    add_entries(&world, 1, &json!({}), &records);
+    let details: Details = world.rejoin(["show", "local-conv-1", "--transcript", "--json"]).code(0).json();
+    let session = details.session;
+    assert_eq!((session.kind, session.first_prompt.as_deref()), (Kind::Main, Some("fix it")));
+    assert_eq!((session.prompts, session.replies), (Some(2), Some(3)));
+    assert_eq!((session.start_dir.as_deref(), session.launch_path()), (Some("/home/ana/first"), Some(&*last)));
+    assert_eq!((session.git_branch.as_deref(), session.model.as_deref()), (Some("next"), Some("model-l")));
+    assert_eq!(session.created_at.as_deref(), Some("2026-02-01T09:59:00Z"));
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:05:00Z"));
+    assert_eq!(session.active_source.as_deref(), Some("transcript"));
+    let messages = details.messages.expect("messages");
+    assert_eq!(messages[0].at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    let texts: Vec<String> = messages.into_iter().map(|message| message.text).collect();
+    assert_eq!(texts, ["fix it", r#"Bash {"command":"ls"}"#, "→ a b", "Done.", "more", "Yes.", "so far"]);
+}
+
+#[test]
+fn only_without_a_reminder_the_header_names_the_directory() {
+    let world = World::new();
+    let messages = [typed(&["look"]), reply("ok")];
+    add_entries(&world, 1, &json!({}), &entries(1, APP, &messages));
+    // A migration writes the directory that it runs in.
+    add_entries(&world, 2, &migrated(), &entries(2, "/usr/lib", &messages));
+    add_entries(
+        &world,
+        3,
+        &migrated(),
+        &entries(3, "/usr/lib", &[typed(&[&reminder(APP, None), "look"]), reply("ok")]),
+    );
+    let sessions = listed(&world);
+    let dir = |n: u32| {
+        let id = format!("local-conv-{n}");
+        let session = sessions.iter().find(|session| session.id == id).expect("a session");
+        (session.launch_path(), session.launch_source(), session.start_dir.as_deref())
+    };
+    assert_eq!(dir(1), (Some(APP), Some("header"), Some(APP)));
+    assert_eq!(dir(2), (None, None, None));
+    assert_eq!(dir(3), (Some(APP), Some("transcript"), Some(APP)));
+}
+
+#[test]
+fn after_a_migration_the_provider_alone_tells_the_time() {
+    let world = World::new();
+    let mut said = reply("ok");
+    // 2026-02-10T10:00:00Z; the entry has an invented time.
+    said["timestamp"] = json!(1_770_717_600_000_u64);
+    let before = [typed(&[&reminder(APP, None), "look"]), said, typed(&["more"])];
+    let mut records = entries(1, "/usr/lib", &before);
+    for (second, record) in records.iter_mut().enumerate() {
+        record["timestamp"] = json!(format!("2026-01-01T00:00:0{second}.000Z"));
+    }
+    add_entries(&world, 1, &migrated(), &records);
+    let session = listed(&world).remove(0);
+    assert_eq!((session.created_at.as_deref(), session.active_at.as_deref()), (None, Some("2026-02-10T10:00:00Z")));
+    records[3]["timestamp"] = json!("2026-02-21T10:00:00.000Z");
+    add_entries(&world, 1, &migrated(), &records);
+    let session = listed(&world).remove(0);
+    assert_eq!(session.active_at.as_deref(), Some("2026-02-21T10:00:00Z"), "written after it");
+}
+
+#[test]
+fn the_file_from_before_a_migration_belongs_to_the_session() {
+    let world = World::new();
+    let messages = [typed(&[&reminder(APP, None), "look"]), reply("ok")];
+    let folder = add_entries(&world, 1, &migrated(), &entries(1, "/usr/lib", &messages));
+    let before = listed(&world)[0].size_bytes;
+    put(&folder.join("messages.jsonl.pre-pi-backup-20260220-090000"), lines(&messages));
+    assert!(listed(&world)[0].size_bytes > before);
+    goes_and_comes_back(&world, "local-conv-1");
+    comes_back(&world, "local-conv-1", 7);
+}
+
+#[test]
+fn a_message_that_is_written_again_counts_once() {
+    let world = World::new();
+    let with_id = |mut message: Value, id: &str| {
+        message["id"] = json!(id);
+        message
+    };
+    let messages = [
+        with_id(typed(&[&reminder(APP, None), "look"]), "ui-msg-1"),
+        with_id(reply("o"), "ui-msg-2"),
+        with_id(reply("ok"), "ui-msg-2"),
+    ];
+    add_entries(&world, 1, &json!({}), &entries(1, APP, &messages));
+    let details: Details = world.rejoin(["show", "local-conv-1", "--transcript", "--json"]).code(0).json();
+    assert_eq!((details.session.prompts, details.session.replies), (Some(1), Some(1)));
+    let texts: Vec<String> = details.messages.expect("messages").into_iter().map(|message| message.text).collect();
+    assert_eq!(texts, ["look", "ok"]);
+}
+
+#[test]
+fn a_format_that_is_not_known_is_not_empty() {
+    let world = World::new();
+    let unknown = json!({"schema_version": 3, "message_format": "next-jsonl"});
+    let folder = add_entries(&world, 1, &unknown, &[json!({"kind": "said", "who": "user", "text": "look"})]);
+    // Nor is it known how its lines end.
+    put(&folder.join("messages.jsonl"), "said: look");
+    add(&world, 2, &json!({}), &[json!({"id": "a", "role": "user", "parts": [{"type": "text", "text": "look"}]})]);
+    for n in [1, 2] {
+        let sessions = listed(&world);
+        let session = sessions.iter().find(|session| session.id == format!("local-conv-{n}")).expect("a session");
+        let expected = if n == 1 { "unsupported-version" } else { "invalid-content" };
+        assert_eq!(session.kind, Kind::Main);
+        assert!(session.health.contains(&expected.to_owned()), "{:?}", session.health);
+        assert!(!session.health.contains(&"empty-session".to_owned()), "{:?}", session.health);
+    }
+    let planned = world.rejoin(["cleanup", "--empty", "--any-age", "--dry-run", "--json"]).code(0).stdout();
+    assert!(!planned.contains("local-conv"), "{planned}");
+    let shown = world.rejoin(["show", "local-conv-1"]).code(0).stdout();
+    assert!(shown.contains("names a format that rejoin does not know (schema 3, next-jsonl)"), "{shown}");
+    let messages = world.rejoin(["show", "local-conv-1", "--transcript"]).stderr();
+    assert!(messages.contains("messages may be missing"), "{messages}");
+    turn(&world, 3);
+    world.install("letta", "");
+    world.rejoin(["resume", "local-conv-3"]).code(0);
+    world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]);
+    assert_eq!(std::fs::read_to_string(folder.join("messages.jsonl")).expect("a file"), "said: look");
+}
+
 #[test]
 fn it_goes_and_comes_back_with_its_agent() {
     let world = World::new();

@@ -87,6 +87,40 @@ fn what_resumes_it_is_typed_in_its_directory() {
 }
 
 #[test]
+fn a_version_that_takes_an_id_is_given_it() {
+    let world = World::new();
+    turn(&world, 1);
+    let plan = || world.rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>().resume;
+    for (version, takes_it) in [("1.28.1", false), ("1.29.0", true), ("1.30.0", true), ("2.0.0-beta.1", true)] {
+        world.install_npm("nanocoder", "@nanocollective/nanocoder", version, "");
+        let expected = if takes_it {
+            vec!["nanocoder".to_owned(), "--resume".to_owned(), id(1)]
+        } else {
+            vec!["nanocoder".to_owned()]
+        };
+        assert_eq!((plan().argv, plan().then_type.is_none()), (expected, takes_it), "{version}");
+    }
+    world.rejoin(["resume", &id(1)]).code(0);
+    let launch = world.launched().expect("a launch");
+    assert_eq!((launch.argv[1..].to_vec(), launch.cwd), (vec!["--resume".to_owned(), id(1)], APP.into()));
+    let refused = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7);
+    assert!(refused.stderr().contains("resume it without --prompt"), "{}", refused.stderr());
+    // A program of that name from another package is not known to take it.
+    world.install_npm("nanocoder", "nanocoder-fork", "9.0.0", "");
+    assert_eq!(plan().argv, ["nanocoder"]);
+}
+
+#[test]
+fn a_title_that_a_person_gave_counts() {
+    let world = World::new();
+    turn(&world, 1);
+    let text = std::fs::read_to_string(path(&world, &id(1))).expect("a file");
+    assert_eq!(listed(&world)[0].title, None, "it is the first prompt");
+    put(&path(&world, &id(1)), text.replace("\"messages\"", "\"titleManuallySet\":true,\"messages\""));
+    assert_eq!(listed(&world)[0].title.as_deref(), Some("look"));
+}
+
+#[test]
 fn it_deletes_by_the_last_resume_and_its_settings() {
     let world = World::new();
     turn(&world, 1);

@@ -211,6 +211,25 @@ fn it_comes_back_with_its_folder_and_the_images_that_it_names() {
 }
 
 #[test]
+fn a_backup_goes_with_its_session() {
+    let world = World::new();
+    let (old, new) = (world.dir("home/old"), world.dir("home/new"));
+    let path = add(&world, "-old", &id(1), &turn(&id(1), old.to_str().expect("a path")));
+    let backup = |path: &Path| path.with_extension("jsonl.7411223344.bak");
+    let other = path.with_file_name("notes.bak");
+    put(&backup(&path), "{}");
+    put(&other, "x");
+    goes_and_comes_back(&world, &id(1));
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    assert!(!backup(&path).exists() && other.exists(), "omp would take it for the session");
+    world.rejoin(["undo"]).code(0);
+    std::fs::remove_dir(&old).expect("a directory that goes");
+    world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
+    let moved = project(&world, "-new").join(path.file_name().expect("a name"));
+    assert!(moved.exists() && backup(&moved).exists() && !backup(&path).exists());
+}
+
+#[test]
 fn it_goes_where_its_directory_went_with_its_folder() {
     let world = World::new();
     let (old, new) = (world.dir("home/old"), world.dir("home/new"));

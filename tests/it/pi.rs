@@ -39,6 +39,21 @@ fn memory_does_not_grow_with_the_number_of_lines() {
 }
 
 #[test]
+fn records_of_pi_1_5_that_are_no_messages_are_passed_over() {
+    let session = Pi::session(id(1))
+        .record("custom", &json!({"customType": "pi.virtual-model-state", "data": {"model": "x"}}))
+        .turn("fix it", "Done.")
+        .record("context_edit", &json!({"edits": [{"type": "remove", "content": "x"}]}))
+        .record("message", &json!({"thinkingLevel": "high", "message": {"role": "user", "content": "more"}}));
+    let session = listed(session);
+    assert_eq!((session.kind, session.prompts, session.replies), (Kind::Main, Some(2), Some(1)));
+    // The file is made at the first prompt.
+    let asked =
+        listed(Pi::session(id(1)).record("message", &json!({"message": {"role": "user", "content": "fix it"}})));
+    assert_eq!((asked.kind, asked.first_prompt.as_deref()), (Kind::Main, Some("fix it")));
+}
+
+#[test]
 fn a_session_is_listed_with_what_its_file_says() {
     let system = json!({"role": "system", "content": "", "sections": {"preamble": "Be brief."}});
     let session = Pi::session(id(1))

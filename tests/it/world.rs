@@ -96,6 +96,10 @@ impl World {
     pub(crate) fn install(&self, name: &str, script: &str) -> PathBuf {
         let recorder = RECORDER.replace("@ROOT@", self.path.to_str().expect("a path in UTF-8"));
         let program = self.path.join("bin").join(name);
+        // A link to a program that is elsewhere would have that one written.
+        if program.is_symlink() {
+            std::fs::remove_file(&program).expect("a link that goes");
+        }
         // Another process writes it: what this one has open for writing, a child that another test starts
         // in this moment would have open too, and a file that is open for writing cannot be run.
         let mut writer = Command::new("sh")
@@ -108,6 +112,31 @@ impl World {
         writer.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("a program");
         assert!(writer.wait().expect("an end").success());
         program
+    }
+
+    /// Installs a program as pip and uv do: a console script that imports a module, with the module's version next to it.
+    pub(crate) fn install_python(&self, name: &str, module: &str, version: &str, script: &str) {
+        let environment = self.dir(&format!("environments/{module}"));
+        let script = format!("{script}\nexit 0\nfrom {module}.__main__ import main\n");
+        self.install_in(&environment.join("bin"), name, name, &script);
+        let packages = environment.join("lib/python3.13/site-packages");
+        std::fs::create_dir_all(packages.join(format!("{module}-{version}.dist-info"))).expect("a directory");
+    }
+
+    /// Installs a program as npm does: a link to the file that a package.json names.
+    pub(crate) fn install_npm(&self, name: &str, package: &str, version: &str, script: &str) {
+        let folder = self.dir(&format!("lib/node_modules/{package}"));
+        self.install_in(&folder.join("dist"), name, "cli.js", script);
+        let manifest = serde_json::json!({"name": package, "version": version, "bin": {name: "dist/cli.js"}});
+        std::fs::write(folder.join("package.json"), manifest.to_string()).expect("a file");
+    }
+
+    /// Moves a program that was put on the path elsewhere, and leaves a link.
+    fn install_in(&self, dir: &Path, name: &str, file: &str, script: &str) {
+        let link = self.install(name, script);
+        std::fs::create_dir_all(dir).expect("a directory");
+        std::fs::rename(&link, dir.join(file)).expect("a move");
+        std::os::unix::fs::symlink(dir.join(file), link).expect("a link");
     }
 
     /// Returns the directory that holds all of it.

@@ -8,10 +8,10 @@ pub(crate) const ABOUT: About = About {
         `~/.factory/sessions/btw/`; the same below `$FACTORY_HOME_OVERRIDE`, which stands in for the home",
     launch_dir: "`lastCwd` of the first record, else its `cwd`",
     elsewhere: "goes on with the session, and goes to its directory by itself; where that is gone it warns and stays",
-    starts: "`droid --resume ID`; with `--prompt` `droid exec --session-id ID TEXT`",
+    starts: "`droid --resume ID` (0.225.2 also has `droid resume`, `--last` and `--fork`); with `--prompt` `droid exec --session-id ID TEXT`",
     in_use: "it keeps no lock while a session is open: what was written to in the last two minutes may be",
     deletes: "nothing but sessions that were never used",
     writes: "nothing",
-    facts: "read in the package of 0.215.0 alone: it needs an account, so neither its sessions nor its resume could be tried \
+    facts: "read in the packages of 0.215.0 and 0.225.2 alone: it needs an account, so neither its sessions nor its resume could be tried \
         offline",
 };

@@ -1,6 +1,6 @@
 //! Factory Droid: `~/.factory/sessions/<project>/<id>.jsonl`, one file a session, and its settings beside it.
 //!
-//! Facts: read in the package of droid 0.215.0; nothing of it was tried.
+//! Facts: read in the packages of droid 0.215.0 and 0.225.2; nothing of it was tried.
 
 mod records;
 

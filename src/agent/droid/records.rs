@@ -1,6 +1,6 @@
 //! The files of a Droid session: a record about itself and then a message a line, and its settings.
 //!
-//! Facts: read in the package of droid 0.215.0.
+//! Facts: read in the packages of droid 0.215.0 and 0.225.2.
 
 use jiff::Timestamp;
 use serde::Deserialize;

@@ -232,7 +232,7 @@ impl Agent for Gemini {
         Ok(Command { argv, last: as_prompt_option(prompt), unset: Vec::new(), then_type: None })
     }
 
-    fn warning(&self, copy: &Copy) -> Option<String> {
+    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
         // Measured on 0.61.0: a resume leaves a second file of the same id, and the next start deletes the real one.
         Some(format!(
             "Gemini CLI may delete this session at a later start if you resume it; to be safe, run `rejoin archive {}` first",

@@ -187,7 +187,7 @@ impl Agent for Hermes {
         }
     }
 
-    fn warning(&self, copy: &Copy) -> Option<String> {
+    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
         let is_archived = copy.kind == SessionKind::Archived;
         is_archived.then(|| "it stays archived, so Hermes goes on leaving it out of its own list".to_owned())
     }

@@ -99,7 +99,7 @@ impl Agent for Kilo {
         Ok(())
     }
 
-    fn warning(&self, copy: &Copy) -> Option<String> {
+    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
         let gone = recorded(copy).filter(|own| reach::exists(own) == Some(false))?;
         Some(format!(
             "Kilo goes on in {}, which is gone, wherever it is started; {}",

@@ -9,9 +9,10 @@ pub(crate) const ABOUT: About = About {
         hashes to the project",
     elsewhere: "it starts a new session of the same id without a word, so one id may have several conversations",
     starts: "`kimi --session ID`, with `--print` and `-p TEXT` for one prompt; nothing where Kimi would start anew, \
-        which also empties a session that `kimi.json` no longer lists",
+        which also empties a session that `kimi.json` no longer lists. Nor if `kimi` is 1.52 or later, which only says that it is no \
+        longer maintained, or Kimi Code, which has the same name: `kimi migrate --run` of Kimi Code imports the sessions",
     in_use: "it keeps no lock: a record of the last two minutes means maybe, unless it ends a turn",
     deletes: "nothing",
     writes: "nothing",
-    facts: "measured on 1.45.0; its session.py (02a40bfe)",
+    facts: "measured on 1.45.0 and 1.52.0; 1.51.0 by its code; its session.py (02a40bfe)",
 };

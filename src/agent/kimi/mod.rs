@@ -2,7 +2,8 @@
 //! of these may be missing; `kimi.json` says which directory a project belongs to.
 //!
 //! An id that Kimi does not find in its current directory is no error for it: it starts a new session of that id, and
-//! empties the context of one that it does not recognise. Facts: measured on 1.45.0; its session.py (02a40bfe).
+//! empties the context of one that it does not recognise. Facts: measured on 1.45.0; its session.py (02a40bfe). 1.52.0
+//! resumes nothing: it prints that it is no longer maintained.
 
 pub(super) mod records;
 
@@ -17,6 +18,9 @@ use std::sync::Arc;
 use md5::{Digest as _, Md5};
 use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
 
+use super::command::Unable;
+use super::installed::Package;
+use super::kimicode::{self, OLDER as PACKAGE, PACKAGE as SUCCESSOR};
 use super::{Agent, Command, Found, ReadContext, StoreNotes, is_there};
 use crate::agent::Depth;
 use crate::agent::relocation::{DirMove, Relocation};
@@ -25,11 +29,11 @@ use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::{each_line, each_message};
-use crate::format::text;
+use crate::format::{shell, text};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
-use crate::system::env::Env;
+use crate::system::env::{Env, Program};
 use crate::system::names;
 use crate::system::reach;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
@@ -121,6 +125,10 @@ impl Agent for Kimi {
         }
         read_state(&mut copy, &files);
         self.decide_launch_dir(&mut copy);
+        if context.depth == Depth::Thorough {
+            let imports = imports_in_words(&copy, context.env);
+            copy.notes.extend(imports);
+        }
         Ok(copy)
     }
 
@@ -257,6 +265,50 @@ impl Agent for Kimi {
         true
     }
 
+    fn warning(&self, copy: &Copy, env: &Env) -> Option<String> {
+        imports_in_words(copy, env)
+    }
+
+    fn check_program(&self, copy: &Copy, env: &Env) -> Result<Option<String>, Unable> {
+        if env.find_program("kimi") == Program::Missing {
+            return Ok(None);
+        }
+        // What Kimi CLI 1.52 does is known by its code.
+        let (why, install) = match Package::of("kimi", env) {
+            Some(package) if package.is(SUCCESSOR.0, SUCCESSOR.1) => {
+                let why = format!(
+                    "`kimi` is Kimi Code {}, which goes on with sessions of Kimi CLI only after it has imported them",
+                    package.version
+                );
+                (why, String::new())
+            }
+            Some(package) if package.is(PACKAGE.0, PACKAGE.1) => match package.is_at_least(1, 52) {
+                Some(false) => return Ok(None),
+                Some(true) => {
+                    let version = package.version;
+                    let why =
+                        format!("Kimi CLI {version} only says that it is no longer maintained, and ends with status 0");
+                    (why, format!("install Kimi Code with `npm install --global {}`, then ", SUCCESSOR.1))
+                }
+                None => return Ok(Some(unsure())),
+            },
+            _ => return Ok(Some(unsure())),
+        };
+        let hint = match &*kimicode::imports_of(&copy.place, env) {
+            [] => {
+                let mut set = copy.place.store.set.clone();
+                if env.foreign_home {
+                    set.insert("HOME", env.home.clone().into_os_string());
+                }
+                let import = ["kimi", "migrate", "--run"].map(str::to_owned);
+                let import = shell::command(&[], &set, &import).unwrap_or_default();
+                format!("{install}import it with `{import}`; `rejoin list --agent kimicode` shows it after that")
+            }
+            [import, ..] => format!("{install}resume the imported session with `{}`", resume_import(import)),
+        };
+        Err(Unable { why, hint })
+    }
+
     fn check_start(&self, copy: &Copy, dir: &Path) -> Result<(), String> {
         let project = copy.place.project.as_deref().unwrap_or_default();
         let dir = reach::canonicalize(dir).map_err(|error| crate::error::reason(&error))?;
@@ -279,6 +331,22 @@ impl Agent for Kimi {
         }
         Ok(())
     }
+}
+
+/// Names the sessions that Kimi Code imported from a copy, which go on without it.
+fn imports_in_words(copy: &Copy, env: &Env) -> Option<String> {
+    let imports = kimicode::imports_of(&copy.place, env);
+    let first = imports.first()?;
+    Some(format!("Kimi Code has imported it as {}; `{}` goes on with that", first.id, resume_import(first)))
+}
+
+fn resume_import(import: &Located) -> String {
+    format!("rejoin resume {}", shell::word(&format!("{}:{}", AgentKind::KimiCode, import.id)))
+}
+
+/// Explains that the files of the installed program do not name its package.
+fn unsure() -> String {
+    "`kimi` may be Kimi Code, or Kimi CLI 1.52 or later, which cannot resume it; its files do not say which program it is".to_owned()
 }
 
 fn place(store: &Arc<Store>, project: &Arc<str>, id: &str, path: PathBuf) -> Located {

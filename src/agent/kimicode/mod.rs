@@ -1,7 +1,8 @@
-//! Kimi Code: `~/.kimi-code/sessions/<project>/session_<uuid>/`, with `state.json` and a log of each of its agents.
+//! Kimi Code: `~/.kimi-code/sessions/<project>/session_<uuid>/`, with `state.json` and a log of each of its agents; sessions
+//! that `kimi migrate` imported from Kimi CLI are `ses_<old id>`.
 //!
 //! It goes on with a session only in the directory that `state.json` names; nothing else decides, not even its own index.
-//! Facts: Kimi Code 2.1.0, measured.
+//! Facts: Kimi Code 2.1.0, measured. An import keeps the times of the old files; all its records have one time.
 
 mod records;
 
@@ -11,6 +12,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::command::Unable;
+use super::installed::{Package, Registry};
 use super::{Agent, Command, Found, ReadContext, is_there, stores};
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, small};
 use crate::agent::unknown_format::is_one_of;
@@ -22,12 +25,16 @@ use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKin
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
-use records::{Record, State, is_id};
+use records::{IMPORTED, Record, State, is_id};
 
 /// Leads it to another home.
 const VARIABLE: &str = "KIMI_CODE_HOME";
 /// `state.json` names the agents of a session.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
+
+/// Its package, and that of Kimi CLI, whose program has the same name.
+pub(super) const PACKAGE: (Registry, &str) = (Registry::Npm, "@moonshot-ai/kimi-code");
+pub(super) const OLDER: (Registry, &str) = (Registry::PyPi, "kimi_cli");
 
 /// The agent.
 pub(super) struct KimiCode;
@@ -60,7 +67,8 @@ impl Agent for KimiCode {
             match line.and_then(Record::parse) {
                 Some(record) => {
                     prompts += u64::from(record.prompt().is_some());
-                    // What is said in one step is one reply, in however many parts it comes.
+                    replies += u64::from(record.is_whole_reply());
+                    // All parts of one step are one reply.
                     let step = record.reply();
                     replies += u64::from(step.is_some() && step != last);
                     last = step.or(last.take());
@@ -95,7 +103,7 @@ impl Agent for KimiCode {
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        each_message(&log(&copy.place.path), see, |line| Record::parse(line).map(|record| record.message()))
+        each_message(&log(&copy.place.path), see, |line| Record::parse(line).map(|record| record.messages()))
     }
 
     fn relocation<'a>(
@@ -133,12 +141,23 @@ impl Agent for KimiCode {
         }
     }
 
-    fn warning(&self, copy: &Copy) -> Option<String> {
-        let older = copy.place.store.root.with_file_name(".kimi");
-        is_there(&older).then(|| {
-            "Kimi CLI, whose sessions are here too, is started by the same name; it would begin a new session of that id"
-                .to_owned()
-        })
+    fn check_program(&self, copy: &Copy, env: &Env) -> Result<Option<String>, Unable> {
+        match Package::of("kimi", env) {
+            Some(package) if package.is(PACKAGE.0, PACKAGE.1) => Ok(None),
+            Some(package) if package.is(OLDER.0, OLDER.1) => Err(Unable {
+                why: format!("`kimi` is Kimi CLI {}, which does not know it", package.version),
+                hint: "install Kimi Code with `npm install --global @moonshot-ai/kimi-code`, and put its directory before that \
+                       of Kimi CLI in PATH"
+                    .to_owned(),
+            }),
+            _ => {
+                let older = copy.place.store.root.with_file_name(".kimi");
+                Ok(is_there(&older).then(|| {
+                    "Kimi CLI, whose sessions are here too, is started by the same name; it would begin a new session of that id"
+                        .to_owned()
+                }))
+            }
+        }
     }
 
     fn is_state(&self, name: &str) -> bool {
@@ -162,6 +181,19 @@ fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found 
     })
 }
 
+/// Finds the sessions that Kimi Code imported from a copy of Kimi CLI's.
+pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
+    let id = format!("{IMPORTED}{}", older.id);
+    let stores = KimiCode.stores(env).into_iter().map(Arc::new);
+    let places = stores.flat_map(|store| locate(&store, |name| name == id).places);
+    let is_of = |place: &Located| {
+        let bytes = fsio::read_if_present(&place.path.join("state.json"), MAX_STATE).ok().flatten().unwrap_or_default();
+        let state: State<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+        state.import().is_some_and(|import| import.is_of(older))
+    };
+    places.filter(is_of).collect()
+}
+
 /// Returns the log of the session itself; its sub-agents have theirs beside it.
 fn log(dir: &Path) -> PathBuf {
     dir.join("agents/main/wire.jsonl")
@@ -180,7 +212,7 @@ fn read_log(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError>
     let is_whole = file.lines_forward(|line| {
         if let Some(record) = Record::parse(line) {
             prompt = record.prompt();
-            has_reply |= record.reply().is_some();
+            has_reply |= record.reply().is_some() || record.is_whole_reply();
         }
         prompt.is_some()
     })?;
@@ -220,6 +252,11 @@ fn read_state(copy: &mut Copy) {
     copy.set_dir(state.cwd.get(), "state.json");
     copy.title = state.title.filled().map(|title| Fact::new(title.to_owned(), "state"));
     copy.created_at = state.created_at().map(|at| Fact::new(at, "state"));
+    if let Some(import) = state.import() {
+        let when = import.at.map(|at| format!(" at {at}")).unwrap_or_default();
+        copy.notes
+            .push(format!("it was imported from Kimi CLI's session {}{when}; its times are the old ones", import.id));
+    }
     let updated = state.updated_at().map(|at| Fact::new(at, "state"));
     copy.active_at = copy.active_at.take().or(updated);
     if state.archived.0 && copy.kind != SessionKind::Empty {

@@ -1,14 +1,17 @@
-//! The files of a Kimi Code session: `state.json`, and the log of what was said.
+//! The files of a Kimi Code session: `state.json`, and the log of the conversation.
 //!
-//! Facts: Kimi Code 2.1.0, measured; the log's types by its code too.
+//! Facts: Kimi Code 2.1.0, measured; the log's types by its code too. The messages of an imported session have no origin: they
+//! are those of Kimi CLI's context.jsonl, with the role that each had there.
+
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::format::content::{call, plain_text};
-use crate::format::json::{Flag, Text, epoch, member, members, record, text_in};
-use crate::session::{Message, Role};
+use crate::format::content::{call, plain_text, tool_calls};
+use crate::format::json::{Flag, Text, epoch, inner, member, members, record, text_in, texts_in};
+use crate::session::{Located, Message, Role};
 
 /// What `state.json` says.
 #[derive(Debug, Default, Deserialize)]
@@ -21,6 +24,33 @@ pub(super) struct State<'a> {
     created_at: Option<&'a RawValue>,
     #[serde(borrow)]
     updated_at: Option<&'a RawValue>,
+    #[serde(borrow)]
+    custom: Option<&'a RawValue>,
+}
+
+/// Start of the id of an imported session; the id that it had in Kimi CLI follows.
+pub(super) const IMPORTED: &str = "ses_";
+
+/// Origin of an imported session.
+#[derive(Debug)]
+pub(super) struct Import {
+    /// The id that it has in Kimi CLI.
+    pub(super) id: String,
+    /// Where it was read from.
+    source: PathBuf,
+    /// When it was imported.
+    pub(super) at: Option<Timestamp>,
+}
+
+impl Import {
+    /// Returns whether it was imported from this copy. The home may have moved since, so only the end of the path counts.
+    pub(super) fn is_of(&self, older: &Located) -> bool {
+        let name = self.source.file_name().and_then(|name| name.to_str());
+        let project = self.source.parent().and_then(|dir| dir.file_name()).and_then(|name| name.to_str());
+        let is_named =
+            name.is_some_and(|name| name.strip_suffix(".jsonl").unwrap_or(name) == older.id || name == older.id);
+        self.id == older.id && is_named && project == older.project.as_deref()
+    }
 }
 
 impl State<'_> {
@@ -30,6 +60,14 @@ impl State<'_> {
 
     pub(super) fn updated_at(&self) -> Option<Timestamp> {
         epoch(self.updated_at, 1000)
+    }
+
+    /// Returns the origin of an imported session.
+    pub(super) fn import(&self) -> Option<Import> {
+        let [is_imported] = members(self.custom, ["imported_from_kimi_cli"]);
+        let [id, source, at] = texts_in(self.custom, ["kimi_cli_session_id", "kimi_cli_source_path", "imported_at"]);
+        inner::<Flag>(is_imported).0.then_some(())?;
+        Some(Import { id: id.filled()?.to_owned(), source: source.filled()?.into(), at: at.instant() })
     }
 }
 
@@ -63,34 +101,63 @@ impl<'a> Record<'a> {
         matches!(self.kind.get(), Some("turn.ended" | "prompt.completed"))
     }
 
-    /// Returns what a person typed.
+    /// Returns the text that a person typed.
     pub(super) fn prompt(&self) -> Option<String> {
-        self.message().filter(|message| message.role == Role::User).map(|message| message.text)
+        let mut messages = self.messages().into_iter();
+        messages.find(|message| message.role == Role::User).map(|message| message.text)
     }
 
-    /// Returns the step in which the model says something.
+    /// Returns the step of the model that a text is part of.
     pub(super) fn reply(&self) -> Option<String> {
-        let said = self.message().filter(|message| message.role == Role::Assistant)?;
+        self.kind.get().filter(|kind| *kind == "context.append_loop_event")?;
+        let (_, text) = self.step().filter(|(role, text)| *role == Role::Assistant && !text.trim().is_empty())?;
         let step = text_in(self.event, "stepUuid").into_inner();
-        Some(step.map_or(said.text, |step| step.into_owned()))
+        Some(step.map_or(text, |step| step.into_owned()))
     }
 
-    /// Puts the record in words.
-    pub(super) fn message(&self) -> Option<Message> {
-        let (role, text) = match self.kind.get()? {
-            "context.append_message" => {
+    /// Returns whether it is a whole message of the model, as in an imported session.
+    pub(super) fn is_whole_reply(&self) -> bool {
+        let said = self.imported().unwrap_or_default();
+        text_in(self.message, "role").get() == Some("assistant") && said.iter().any(|(_, text)| !text.trim().is_empty())
+    }
+
+    /// Formats the record for people.
+    pub(super) fn messages(&self) -> Vec<Message> {
+        let said = match self.kind.get() {
+            Some("context.append_message") => self.imported().unwrap_or_else(|| {
                 let [content, origin] = members(self.message, ["content", "origin"]);
                 let is_typed = text_in(origin, "kind").get() == Some("user");
                 let is_users = text_in(self.message, "role").get() == Some("user");
-                (if is_typed && is_users { Role::User } else { Role::System }, plain_text(content))
-            }
-            "context.append_loop_event" => self.step()?,
-            _ => return None,
+                vec![(if is_typed && is_users { Role::User } else { Role::System }, plain_text(content))]
+            }),
+            Some("context.append_loop_event") => self.step().into_iter().collect(),
+            _ => Vec::new(),
         };
-        Some(Message { role, text, at: self.at() }).filter(|message| !message.text.trim().is_empty())
+        let said = said.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        said.map(|(role, text)| Message { role, text, at: self.at() }).collect()
     }
 
-    /// Returns what happens in a step of the model.
+    /// Returns the parts of a message without an origin: one that was imported from Kimi CLI.
+    fn imported(&self) -> Option<Vec<(Role, String)>> {
+        self.kind.get().filter(|kind| *kind == "context.append_message")?;
+        let [content, origin, calls] = members(self.message, ["content", "origin", "toolCalls"]);
+        if origin.is_some() {
+            return None;
+        }
+        let text = plain_text(content);
+        let said = match text_in(self.message, "role").get() {
+            // Kimi CLI marks the texts like this that it adds for the model.
+            Some("user") if text.starts_with("<system") => (Role::System, text),
+            Some("user") => (Role::User, text),
+            Some("assistant") => (Role::Assistant, text),
+            Some("tool") => (Role::Tool, format!("→ {text}")),
+            _ => return None,
+        };
+        let calls = tool_calls(calls).into_iter().map(|call| (Role::Tool, call));
+        Some(std::iter::once(said).chain(calls).collect())
+    }
+
+    /// Returns an event in a step of the model.
     fn step(&self) -> Option<(Role, String)> {
         let [part, args, result] = members(self.event, ["part", "args", "result"]);
         match text_in(self.event, "type").get()? {
@@ -107,8 +174,11 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Returns whether a name can be an id.
+/// Returns whether a name can be an id. An imported session has that of Kimi CLI, which takes any name of a directory.
 pub(super) fn is_id(name: &str) -> bool {
+    if let Some(older) = name.strip_prefix(IMPORTED) {
+        return !older.is_empty() && !older.contains('/') && !older.chars().any(char::is_control);
+    }
     let rest = name.strip_prefix("session_").unwrap_or_default();
     !rest.is_empty() && rest.len() <= 128 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
@@ -118,7 +188,8 @@ mod tests {
     use super::*;
 
     fn message(line: &str) -> Option<(Role, String)> {
-        Record::parse(line.as_bytes()).and_then(|record| record.message()).map(|message| (message.role, message.text))
+        let messages = Record::parse(line.as_bytes()).map(|record| record.messages()).unwrap_or_default();
+        messages.into_iter().next().map(|message| (message.role, message.text))
     }
 
     #[test]
@@ -145,7 +216,30 @@ mod tests {
     }
 
     #[test]
+    fn a_message_without_an_origin_was_imported() {
+        let record = |message: &str| format!(r#"{{"type":"context.append_message","message":{message}}}"#);
+        let texts = |message: &str| {
+            let text = record(message);
+            let messages = Record::parse(text.as_bytes()).expect("a record").messages();
+            messages.into_iter().map(|message| (message.role, message.text)).collect::<Vec<_>>()
+        };
+        let said = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
+        let typed = format!(r#"{{"role":"user","content":{},"toolCalls":[]}}"#, said("a"));
+        assert_eq!(texts(&typed), [(Role::User, "a".to_owned())]);
+        assert_eq!(texts(&typed.replace("\"a\"", "\"<system>x\"")), [(Role::System, "<system>x".to_owned())]);
+        let call = r#"{"id":"c","function":{"name":"Shell","arguments":"{}"}}"#;
+        let reply = format!(r#"{{"role":"assistant","content":{},"toolCalls":[{call}]}}"#, said("b"));
+        assert_eq!(texts(&reply), [(Role::Assistant, "b".to_owned()), (Role::Tool, "Shell {}".to_owned())]);
+        assert!(Record::parse(record(&reply).as_bytes()).is_some_and(|record| record.is_whole_reply()));
+        assert!(!Record::parse(record(&typed).as_bytes()).is_some_and(|record| record.is_whole_reply()));
+        let answer = format!(r#"{{"role":"tool","content":{},"toolCallId":"c"}}"#, said("x"));
+        assert_eq!(texts(&answer), [(Role::Tool, "→ x".to_owned())]);
+    }
+
+    #[test]
     fn only_its_own_names_are_ids() {
+        assert!(is_id("ses_nosuch") && is_id("ses_two words"));
+        assert!(!is_id("ses_") && !is_id("ses_a\u{1b}b"));
         assert!(is_id("session_4d25cf93-d87f-4fe7-bd0d-4c890ea87bdd"));
         for other in ["", "session_", "x", "session_..", "session_a/b", "session_a b", "-session_a"] {
             assert!(!is_id(other), "{other}");

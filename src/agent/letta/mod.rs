@@ -1,7 +1,9 @@
 //! Letta Code, as far as its local backend goes: `<backend>/conversations/<id in base64>/` with messages.jsonl,
 //! conversation.json and manifest.json. Each conversation belongs to an agent, which all directories share.
 //!
-//! Facts: measured on 0.25.9. It numbers conversations in each home anew, and invents the times in its records.
+//! Facts: measured on 0.25.9 (schema 1) and 0.32.18 (schema 2). It numbers conversations per home. The times in schema 1 are
+//! invented. A migration to schema 2 writes its own directory into every header, and keeps the old file as
+//! `messages.jsonl.pre-pi-backup-<time>` in the folder of the conversation.
 
 pub(super) mod about;
 mod records;
@@ -12,20 +14,24 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
 
 use super::{Agent, Command, Found, ReadContext, is_there};
 use crate::agent::pi::records::is_session_id;
+use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::HalfLine;
 use crate::error::PathError;
 use crate::format::json::record;
-use crate::format::jsonl::{Jsonl, each_line, each_message};
+use crate::format::jsonl::{Jsonl, each_line, too_long};
 use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
-use records::{Conversation, DIRECTORY, Line, Manifest, Start};
+use records::{Conversation, DIRECTORY, Line, Manifest, Start, replaced};
 
 const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
+/// Names the format of the messages, and says whether they were migrated.
+const MANIFEST: &str = "manifest.json";
 /// It lists the ids of all messages.
 const MAX_META: u64 = 16 * 1024 * 1024;
 /// How far back the last start is searched for.
@@ -68,6 +74,8 @@ impl Agent for Letta {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
         let mut copy = Copy::new(place);
+        let manifest = beside(&mut copy, MANIFEST).unwrap_or_default();
+        let manifest: Manifest<'_> = record(&manifest).unwrap_or_default();
         let mut ends = Ends::default();
         let mut modified = None;
         if let Some(file) = Jsonl::open_if_present(&messages_path(&copy.place))? {
@@ -80,16 +88,21 @@ impl Agent for Letta {
             ends.is_whole = true;
         }
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
-        copy.set_active_by_file(modified);
         let why = |age| format!("it was written {age} s ago, and Letta Code keeps no lock");
         copy.judge_by_age(modified, context.env.now, why);
-        ends.fill(&mut copy);
-        if let Some(bytes) = beside(&mut copy, "manifest.json") {
-            let manifest: Manifest<'_> = record(&bytes).unwrap_or_default();
-            copy.created_at = manifest.created_at.instant().map(|at| Fact::new(at, "manifest"));
+        copy.active_at = ends.newest.map(|at| Fact::new(at, "transcript"));
+        copy.set_active_by_file(modified);
+        copy.created_at = manifest.created_at().map(|at| Fact::new(at, "manifest"));
+        let unknown = manifest.unknown_format();
+        ends.fill(&mut copy, manifest.is_migrated(), unknown.is_some());
+        if let Some(format) = unknown {
+            copy.health.insert(Health::UnsupportedVersion);
+            copy.notes.push(format!("{}, so parts of it may not be shown", unknown_format(&format)));
         }
         if let Some(bytes) = beside(&mut copy, "conversation.json") {
             let conversation: Conversation<'_> = record(&bytes).unwrap_or_default();
+            let began = conversation.created_at().map(|at| Fact::new(at, "conversation"));
+            copy.created_at = copy.created_at.take().or(began);
             copy.title = conversation.summary.filled().map(|title| Fact::new(title.to_owned(), "conversation"));
             if conversation.archived.0 {
                 copy.kind = SessionKind::Archived;
@@ -100,15 +113,23 @@ impl Agent for Letta {
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        let (mut prompts, mut replies, mut has_bad_lines) = (0_u64, 0_u64, false);
-        each_line(&messages_path(&copy.place), &mut |line| {
+        // Some messages of an unknown format may look like known ones; a number would claim to be that of all.
+        if copy.health.contains(&Health::UnsupportedVersion) {
+            return Ok(());
+        }
+        let path = messages_path(&copy.place);
+        let replaced = replaced(&path)?;
+        let (mut prompts, mut replies, mut has_bad_lines, mut at) = (0_u64, 0_u64, false, 0);
+        each_line(&path, &mut |line| {
             match line.and_then(Line::parse) {
-                Some(line) => {
+                Some(line) if !replaced.contains(&at) => {
                     prompts += u64::from(line.prompt().is_some());
                     replies += u64::from(line.is_reply());
                 }
+                Some(_) => {}
                 None => has_bad_lines = true,
             }
+            at += 1;
             ControlFlow::Continue(())
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
@@ -120,7 +141,12 @@ impl Agent for Letta {
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(messages_path(place))
+        // Lines of an unknown format are neither checked nor repaired.
+        unknown_format_of(place).is_none().then(|| messages_path(place))
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![messages_path(place)]
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
@@ -128,12 +154,29 @@ impl Agent for Letta {
         agent_path(place).ok().flatten().into_iter().filter(|path| is_there(path)).collect()
     }
 
+    fn is_silent(&self, record: &[u8]) -> bool {
+        is_one_of(record, "/type", &["session"])
+    }
+
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        each_message(&messages_path(&copy.place), see, |line| Line::parse(line).map(|line| line.messages()))
+        let path = messages_path(&copy.place);
+        let replaced = replaced(&path)?;
+        let mut at = 0;
+        each_line(&path, &mut |line| {
+            let is_shown = !replaced.contains(&at);
+            at += 1;
+            let Some(line) = line else { return see(too_long()) };
+            let line = Line::parse(line).filter(|_| is_shown);
+            line.into_iter().flat_map(|line| line.messages()).try_for_each(&mut *see)
+        })?;
+        unknown_format_of(&copy.place).map_or(Ok(()), |format| {
+            let why = format!("{}, so messages may be missing", unknown_format(&format));
+            Err(PathError::new("read", &path, std::io::Error::other(why)))
+        })
     }
 
     fn decide_launch_dir(&self, copy: &mut Copy) {
-        evidence::decide(copy, |_| true);
+        evidence::decide(copy, |evidence| evidence.counts);
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
@@ -169,10 +212,13 @@ impl Agent for Letta {
     }
 }
 
-/// What the two ends of messages.jsonl tell.
+/// Facts from the two ends of messages.jsonl.
 #[derive(Default)]
 struct Ends {
     is_whole: bool,
+    header_dir: Option<PathBuf>,
+    newest: Option<Timestamp>,
+    has_older: bool,
     prompt: Option<String>,
     has_reply: bool,
     first: Option<Start>,
@@ -186,6 +232,8 @@ impl Ends {
         let mut file = file.with_tail(TAIL);
         self.is_whole = file.lines_forward(|line| {
             let Some(line) = Line::parse(line) else { return false };
+            self.header_dir = self.header_dir.take().or_else(|| line.header_dir());
+            self.has_older |= line.is_older();
             self.first = self.first.take().or_else(|| line.start());
             self.prompt = self.prompt.take().or_else(|| line.prompt());
             self.has_reply |= line.is_reply();
@@ -196,6 +244,7 @@ impl Ends {
             bytes += line.len();
             match Line::parse(line) {
                 Some(line) => {
+                    self.newest = self.newest.max(line.at());
                     self.last = self.last.take().or_else(|| line.start());
                     self.model = self.model.take().or_else(|| line.model().map(str::to_owned));
                     self.has_reply |= line.is_reply();
@@ -211,10 +260,20 @@ impl Ends {
         Ok(())
     }
 
-    fn fill(self, copy: &mut Copy) {
-        let is_empty = self.is_whole && self.prompt.is_none() && !self.has_reply;
+    fn fill(self, copy: &mut Copy, is_migrated: bool, is_unknown: bool) {
+        if self.has_older {
+            copy.health.insert(Health::InvalidContent);
+            copy.notes.push(
+                "its messages are in a form that Letta Code no longer reads; `letta local-backend migrate-transcripts` \
+                 converts them"
+                    .to_owned(),
+            );
+        }
+        let says_nothing = self.is_whole && self.prompt.is_none() && !self.has_reply;
+        let is_empty = says_nothing && !is_unknown && !self.has_older;
         copy.mark_if(is_empty, Health::EmptySession);
-        copy.mark_if(self.is_torn, Health::TornTranscript);
+        // Lines of an unknown format may end otherwise.
+        copy.mark_if(self.is_torn && !is_unknown, Health::TornTranscript);
         if is_empty {
             copy.kind = SessionKind::Empty;
         }
@@ -223,7 +282,16 @@ impl Ends {
         let first = self.first.or_else(|| self.last.clone());
         let last = self.last.or_else(|| first.clone());
         copy.start_dir = first.map(|start| Fact::new(start.dir, "transcript"));
-        let Some(last) = last else { return };
+        let Some(last) = last else {
+            // A migration puts its own directory into the header.
+            if let Some(dir) = self.header_dir {
+                let counts = !is_migrated;
+                copy.start_dir = counts.then(|| Fact::new(dir.clone(), "header"));
+                copy.last_dir = copy.start_dir.clone();
+                copy.evidence.push(Evidence { dir, source: "header", detail: "its header".into(), counts });
+            }
+            return;
+        };
         copy.git_branch = last.branch.map(|branch| Fact::new(branch, "transcript"));
         copy.last_dir = Some(Fact::new(last.dir.clone(), "transcript"));
         let detail = "the text before its last prompts".into();
@@ -231,7 +299,18 @@ impl Ends {
     }
 }
 
-/// Reads a small file of a session. What cannot be read is said, and hides nothing else of it.
+/// Returns the format of a session's messages if it is not understood.
+fn unknown_format_of(place: &Located) -> Option<String> {
+    let bytes = fsio::read_if_present(&place.path.join(MANIFEST), MAX_META).ok()??;
+    record::<Manifest<'_>>(&bytes)?.unknown_format()
+}
+
+/// Explains that the messages are in an unknown format.
+fn unknown_format(format: &str) -> String {
+    format!("its {MANIFEST} names a format that rejoin does not know ({format})")
+}
+
+/// Reads a small file of a session. An error becomes a note.
 fn beside(copy: &mut Copy, name: &str) -> Option<Vec<u8>> {
     match fsio::read_if_present(&copy.place.path.join(name), MAX_META) {
         Ok(bytes) => bytes,
@@ -260,7 +339,7 @@ fn is_torn(place: &Located) -> bool {
             true
         });
     }
-    is_torn
+    is_torn && unknown_format_of(place).is_none()
 }
 
 fn messages_path(place: &Located) -> PathBuf {

@@ -1,46 +1,107 @@
-//! The messages of a conversation, and the few facts in the files beside them.
+//! Parses the lines of messages.jsonl in both of its formats, and the small files in the same folder.
 //!
-//! Facts: measured on Letta Code 0.25.9. The times in its records are invented: a counter of seconds from the beginning of
-//! 2026. So none of them is read.
+//! Facts: schema 1 (one message per line) measured on Letta Code 0.25.9, schema 2 (Pi's session entries, with the message in a
+//! member) on 0.32.18. Times in schema 1 are invented, a counter of seconds from the beginning of 2026, and `migrate-transcripts`
+//! keeps them. Only the provider's own time of a reply is true there. By the code of 0.32.18: every time on 2026-01-01 is an
+//! invented one, an entry with the id of an earlier message replaces that message, and no entry branches off.
 
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agent::pi::records::Record;
+use crate::error::PathError;
 use crate::format::content::{Block, blocks};
-use crate::format::json::{Flag, Text, record};
+use crate::format::json::{Flag, Text, epoch, inner, record};
+use crate::format::jsonl::each_line;
 use crate::session::{Message, Role};
 
-/// How the texts begin that the program puts before a prompt.
+/// Start of the texts that the program puts before a prompt.
 const REMINDER: &str = "<system-reminder>";
-/// What stands before the directory and the branch in one of them.
+/// Text before the directory and the branch in a reminder.
 pub(super) const DIRECTORY: &str = "**Current working directory**: ";
 const REPOSITORY: &str = "**Git repository**: Yes (branch: ";
 
-/// What conversation.json says.
+/// The day of all invented times.
+const INVENTED: Range<Timestamp> = Timestamp::constant(1_767_225_600, 0)..Timestamp::constant(1_767_312_000, 0);
+
+/// Versions and formats of messages.jsonl that are understood.
+const SCHEMAS: [&str; 2] = ["1", "2"];
+const FORMATS: [&str; 2] = ["pi-ai-message-jsonl", "pi-session-entry-jsonl"];
+const STACK: &str = "pi-ai";
+
+/// Members of conversation.json.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Conversation<'a> {
     pub agent_id: Text<'a>,
     pub archived: Flag,
     pub summary: Text<'a>,
+    created_at: Text<'a>,
 }
 
-/// What manifest.json says; its time is the only one that is true.
+impl Conversation<'_> {
+    /// Returns when the conversation began, if a clock said so.
+    pub(super) fn created_at(&self) -> Option<Timestamp> {
+        real(self.created_at.instant())
+    }
+}
+
+/// Members of manifest.json.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Manifest<'a> {
-    pub created_at: Text<'a>,
+    schema_version: Option<&'a RawValue>,
+    message_format: Text<'a>,
+    provider_stack: Text<'a>,
+    created_at: Text<'a>,
+    migrated_from: Text<'a>,
 }
 
-/// A line of messages.jsonl.
+impl Manifest<'_> {
+    /// Returns the format that it names if that is not understood; a member that is missing contradicts nothing.
+    pub(super) fn unknown_format(&self) -> Option<String> {
+        let schema = self.schema_version.map(RawValue::get).filter(|schema| !SCHEMAS.contains(schema));
+        let format = self.message_format.filled().filter(|format| !FORMATS.contains(format));
+        let stack = self.provider_stack.filled().filter(|stack| *stack != STACK);
+        let named = [schema.map(|schema| format!("schema {schema}")), format.or(stack).map(str::to_owned)];
+        let named: Vec<String> = named.into_iter().flatten().collect();
+        (!named.is_empty()).then(|| named.join(", "))
+    }
+
+    /// Returns when the conversation began. A migration writes its own time in its place.
+    pub(super) fn created_at(&self) -> Option<Timestamp> {
+        self.created_at.instant().filter(|_| !self.is_migrated())
+    }
+
+    /// Returns whether the messages were converted from an older format.
+    pub(super) fn is_migrated(&self) -> bool {
+        self.migrated_from.filled().is_some()
+    }
+}
+
+/// A line of messages.jsonl: a message, or an entry of Pi's that holds one.
+#[derive(Default)]
+pub(super) struct Line<'a> {
+    entry: Record<'a>,
+    message: Said<'a>,
+}
+
+/// A message.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Line<'a> {
+struct Said<'a> {
+    id: Text<'a>,
     role: Text<'a>,
     model: Text<'a>,
+    timestamp: Option<&'a RawValue>,
     content: Option<&'a RawValue>,
+    parts: Option<&'a RawValue>,
 }
 
 /// Where a process was started.
@@ -51,30 +112,55 @@ pub(super) struct Start {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line; `None` when it is no object.
+    /// Parses a line; `None` if it is not an object.
     pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
-        record(line)
+        let entry = Record::parse(line)?;
+        let message = match entry.kind.get() {
+            // A message of schema 1 has no type.
+            None => record(line)?,
+            Some(_) => inner(entry.raw_message()),
+        };
+        Some(Self { entry, message })
     }
 
-    /// Returns what was typed: the last text, the others are put before it.
+    /// Returns the directory in the header of a file of schema 2.
+    pub(super) fn header_dir(&self) -> Option<PathBuf> {
+        let dir = self.entry.cwd.filled().filter(|_| self.entry.is_header()).map(PathBuf::from)?;
+        dir.is_absolute().then_some(dir)
+    }
+
+    /// Returns when it was written, if a clock said so. A reply has the provider's time, too.
+    pub(super) fn at(&self) -> Option<Timestamp> {
+        self.entry.raw_message()?;
+        let by_provider =
+            || epoch(self.message.timestamp, 1000).filter(|_| self.message.role.get() == Some("assistant"));
+        real(self.entry.at()).or_else(|| real(by_provider()))
+    }
+
+    /// Returns whether it is a message in the form before schema 1, which is not read.
+    pub(super) fn is_older(&self) -> bool {
+        self.message.role.get().is_some() && self.message.content.is_none() && self.message.parts.is_some()
+    }
+
+    /// Returns the text that was typed: the last one; the program puts the others before it.
     pub(super) fn prompt(&self) -> Option<String> {
-        let texts = self.role.get().filter(|role| *role == "user").map(|_| self.texts())?;
+        let texts = self.message.role.get().filter(|role| *role == "user").map(|_| self.texts())?;
         texts.last().filter(|text| !is_reminder(text)).cloned()
     }
 
     /// Returns whether it says or calls something.
     pub(super) fn is_reply(&self) -> bool {
-        self.role.get() == Some("assistant") && blocks(self.content).iter().any(Block::says_something)
+        self.message.role.get() == Some("assistant") && blocks(self.message.content).iter().any(Block::says_something)
     }
 
     /// Returns the model that answered.
     pub(super) fn model(&self) -> Option<&str> {
-        self.model.filled().filter(|_| self.role.get() == Some("assistant"))
+        self.message.model.filled().filter(|_| self.message.role.get() == Some("assistant"))
     }
 
     /// Returns where the process was started that wrote this, if it says so.
     pub(super) fn start(&self) -> Option<Start> {
-        if self.role.get() != Some("user") {
+        if self.message.role.get() != Some("user") {
             return None;
         }
         let texts = self.texts();
@@ -86,18 +172,26 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Puts the line in words, without what the program put in.
+    /// Formats the line for people, without reminders. A compaction is formatted as Pi's.
     pub(super) fn messages(&self) -> Vec<Message> {
-        let role = match self.role.get() {
+        let at = self.at();
+        let say = |role, text| Message { role, text, at };
+        let role = match self.message.role.get() {
             Some("user") => return self.prompt().into_iter().map(|text| say(Role::User, text)).collect(),
             Some("assistant") => Role::Assistant,
             Some("toolResult") => {
                 return self.texts().into_iter().map(|text| say(Role::Tool, format!("→ {text}"))).collect();
             }
-            _ => return Vec::new(),
+            Some(_) => return Vec::new(),
+            None => return self.summary(),
         };
-        let said = blocks(self.content).into_iter().filter(Block::says_something);
-        said.filter_map(|block| block.message(role, None)).collect()
+        let said = blocks(self.message.content).into_iter().filter(Block::says_something);
+        said.filter_map(|block| block.message(role, at)).collect()
+    }
+
+    fn summary(&self) -> Vec<Message> {
+        let messages = self.entry.messages().into_iter();
+        messages.map(|message| Message { at: real(message.at), ..message }).collect()
     }
 
     fn texts(&self) -> Vec<String> {
@@ -105,12 +199,28 @@ impl<'a> Line<'a> {
             Block::Text(text) => Some(text.into_owned()),
             _ => None,
         };
-        blocks(self.content).into_iter().filter_map(text).collect()
+        blocks(self.message.content).into_iter().filter_map(text).collect()
     }
 }
 
-fn say(role: Role, text: String) -> Message {
-    Message { role, text, at: None }
+/// Drops a time that is invented.
+fn real(at: Option<Timestamp>) -> Option<Timestamp> {
+    at.filter(|at| !INVENTED.contains(at))
+}
+
+/// Returns the numbers of the lines whose message a later line replaces, counted from 0.
+pub(super) fn replaced(path: &Path) -> Result<HashSet<usize>, PathError> {
+    let (mut last, mut replaced, mut at): (HashMap<u64, usize>, _, _) = (HashMap::new(), HashSet::new(), 0);
+    each_line(path, &mut |line| {
+        if let Some(id) = line.and_then(Line::parse).as_ref().and_then(|line| line.message.id.filled()) {
+            let mut hasher = DefaultHasher::new();
+            id.hash(&mut hasher);
+            replaced.extend(last.insert(hasher.finish(), at));
+        }
+        at += 1;
+        ControlFlow::Continue(())
+    })?;
+    Ok(replaced)
 }
 
 fn is_reminder(text: &str) -> bool {
@@ -136,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_is_told_by_a_reminder_alone() {
+    fn only_a_reminder_names_the_start() {
         let start = |texts: &[&str]| Line::parse(user(texts).as_bytes()).and_then(|line| line.start());
         let told =
             "<system-reminder>\n- **Current working directory**: /w/a b\n- **Git repository**: Yes (branch: main)\n";
@@ -145,6 +255,56 @@ mod tests {
         assert_eq!(start(&[plain, "go"]), Some(Start { dir: "/w/a".into(), branch: None }));
         assert_eq!(start(&["- **Current working directory**: /etc", "go"]), None, "anybody can type that");
         assert_eq!(start(&["<system-reminder>- **Current working directory**: etc"]), None, "relative to what?");
+    }
+
+    #[test]
+    fn an_entry_of_pi_holds_the_same_message() {
+        let entry = |message: &str| {
+            format!(
+                r#"{{"type":"message","id":"a","parentId":null,"timestamp":"2026-11-25T10:00:00Z","message":{message}}}"#
+            )
+        };
+        let typed = entry(&user(&["<system-reminder>\n- **Current working directory**: /w/a\n", "go"]));
+        let line = Line::parse(typed.as_bytes()).expect("an entry");
+        assert_eq!((line.prompt().as_deref(), line.start().map(|start| start.dir)), (Some("go"), Some("/w/a".into())));
+        let header = Line::parse(br#"{"type":"session","version":3,"id":"x","cwd":"/w/h"}"#).expect("a header");
+        assert_eq!((header.header_dir(), header.prompt(), header.start()), (Some("/w/h".into()), None, None));
+        assert_eq!(line.header_dir(), None);
+        let summary =
+            Line::parse(br#"{"type":"compaction","summary":"so far","message":{"role":"user","content":"x"}}"#);
+        let summary = summary.expect("an entry");
+        assert_eq!((summary.prompt(), summary.messages()[0].text.as_str()), (None, "so far"));
+    }
+
+    #[test]
+    fn an_invented_time_is_not_a_time() {
+        let at = |written: &str, role: &str, millis: u64| {
+            let text = format!(
+                r#"{{"type":"message","timestamp":"{written}","message":{{"role":"{role}","timestamp":{millis},"content":[]}}}}"#
+            );
+            Line::parse(text.as_bytes()).and_then(|line| line.at()).map(|at| at.to_string())
+        };
+        let (invented, real) = ("2026-01-01T00:00:24Z", "2026-11-25T09:30:00Z");
+        assert_eq!(at(real, "user", 1_767_225_624_000).as_deref(), Some(real));
+        assert_eq!(at(invented, "user", 1_795_353_445_218), None);
+        assert_eq!(at(invented, "assistant", 1_795_353_445_218).as_deref(), Some("2026-11-22T13:17:25.218Z"));
+        assert_eq!(at(invented, "assistant", 1_767_225_624_000), None, "the provider said none");
+    }
+
+    #[test]
+    fn a_manifest_names_a_known_format_or_none() {
+        let unknown =
+            |text: &str| record::<Manifest<'_>>(text.as_bytes()).and_then(|manifest| manifest.unknown_format());
+        for known in [
+            "{}",
+            r#"{"schema_version":1}"#,
+            r#"{"schema_version":2,"message_format":"pi-session-entry-jsonl","provider_stack":"pi-ai"}"#,
+        ] {
+            assert_eq!(unknown(known), None, "{known}");
+        }
+        assert_eq!(unknown(r#"{"schema_version":3,"message_format":"x"}"#).as_deref(), Some("schema 3, x"));
+        assert_eq!(unknown(r#"{"schema_version":2,"message_format":"x"}"#).as_deref(), Some("x"));
+        assert_eq!(unknown(r#"{"schema_version":"2"}"#).as_deref(), Some(r#"schema "2""#));
     }
 
     #[test]

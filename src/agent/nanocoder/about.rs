@@ -5,15 +5,15 @@ use crate::agent::about::About;
 pub(crate) const ABOUT: About = About {
     title: "Nanocoder",
     sessions: "`~/.local/share/nanocoder/sessions/<id>.json` (macOS: `~/Library/Application Support/nanocoder`); the same below \
-        `$NANOCODER_DATA_DIR` or `$XDG_DATA_HOME/nanocoder`; most conversations are there twice, once with the first prompt alone",
+        `$NANOCODER_DATA_DIR` or `$XDG_DATA_HOME/nanocoder`; 1.25 wrote most conversations twice, once with the first prompt alone",
     launch_dir: "`workingDirectory`",
-    elsewhere: "`/resume ID`, typed in it, goes on with the session in the directory that it was started in",
-    starts: "`nanocoder` in the session's directory, and says what to type there: `/resume ID`; it has no command line for that, so \
-        not with `--prompt`",
+    elsewhere: "it goes on with the session in the directory that it was started in",
+    starts: "`nanocoder --resume ID` if its package is 1.29 or later; else `nanocoder` in the session's directory, and says what to type \
+        there: `/resume ID`. It answers no prompt in a session, so not with `--prompt`",
     in_use: "it keeps no lock: a change of the last two minutes means maybe",
-    deletes: "at each start, what was not resumed for 30 days (`nanocoder.sessions.retentionDays` in \
+    deletes: "at each start, what was not resumed for 30 days, since 1.30 not written to either (`nanocoder.sessions.retentionDays` in \
         `~/.config/nanocoder/nanocoder-preferences.json`), and at each new session all but the newest 100",
     writes: "nothing; the entry in `sessions.json` stays when a session goes, so its own list goes on showing it for as long as it \
         would have kept it, and says `Session not found`",
-    facts: "measured on 1.25.2; the settings by its code",
+    facts: "measured on 1.25.2 and 1.30.0; the settings by its code",
 };

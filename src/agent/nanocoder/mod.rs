@@ -1,6 +1,6 @@
 //! Nanocoder: `<data>/sessions/<id>.json`, one document a session, and an index that it makes anew by itself.
 //!
-//! Facts: measured on 1.25.2; settings by its code.
+//! Facts: measured on 1.25.2 and 1.30.0; settings by its code.
 
 pub(super) mod about;
 mod records;
@@ -13,11 +13,14 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::claude::is_session_id;
+use super::installed::{Package, Registry};
 use super::{Agent, Command, Found, ReadContext};
+use crate::agent::document::Sum;
 use crate::agent::unknown_format::is_one_of;
 use crate::agent::upkeep::Retention;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
+use crate::format::json::{Flag, inner};
 use crate::session::evidence;
 use crate::session::{AgentKind, Comparison, Copy, Fact, Located, Message, Store};
 use crate::system::env::Env;
@@ -25,6 +28,7 @@ use crate::system::fsio;
 use records::DOCUMENT;
 
 const DATA_DIR: &str = "NANOCODER_DATA_DIR";
+const PACKAGE: &str = "@nanocollective/nanocoder";
 const STANDARD: &str = "XDG_DATA_HOME";
 /// Where the number of days is set that it keeps sessions for, and how many there are by default.
 const DAYS: &str = "nanocoder.sessions.retentionDays";
@@ -87,13 +91,10 @@ impl Agent for Nanocoder {
         let mut copy = Copy::new(place);
         copy.size_bytes = sum.bytes;
         sum.fill(&mut copy);
-        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
-        // It is the beginning of the last prompt, and says something where that is not the first.
-        let title = sum.text("title").filled().filter(|title| !is_beginning_of(title, prompt)).map(str::to_owned);
-        copy.title = title.map(|title| Fact::new(title, "session"));
+        set_title(&mut copy, &sum);
         copy.model = sum.text("model").filled().map(|model| Fact::new(model.to_owned(), "session"));
         copy.created_at = sum.text("createdAt").instant().map(|at| Fact::new(at, "session"));
-        // It deletes by the last resume, which a later save does not change.
+        // It deletes by this time: the last resume, and since 1.30.0 (by its code) the last save.
         copy.modified_at = sum.text("lastAccessedAt").instant();
         copy.set_active_by_file(sum.modified);
         let why = |age| format!("it was written {age} s ago, and Nanocoder keeps no lock");
@@ -104,7 +105,10 @@ impl Agent for Nanocoder {
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        DOCUMENT.whole(&copy.place.path)?.fill_counts(copy);
+        let sum = DOCUMENT.whole(&copy.place.path)?;
+        sum.fill_counts(copy);
+        // In a long document the mark of a given title may come after the messages.
+        set_title(copy, &sum);
         Ok(())
     }
 
@@ -134,10 +138,28 @@ impl Agent for Nanocoder {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         if prompt.is_some() {
-            return Err("Nanocoder resumes only by what is typed in it; resume it without --prompt".to_owned());
+            return Err(
+                "Nanocoder answers no prompt in a session that it resumes; resume it without --prompt".to_owned()
+            );
         }
         let then_type = Some(format!("/resume {}", copy.place.id));
         Ok(Command { argv: vec!["nanocoder".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
+    }
+
+    fn command_of(
+        &self,
+        copy: &Copy,
+        prompt: Option<&str>,
+        find: &dyn Fn(&str) -> Option<Package>,
+    ) -> Result<Command, String> {
+        let mut command = self.command(copy, prompt)?;
+        // 1.28.1 does not know the option.
+        let package = find("nanocoder").filter(|package| package.is(Registry::Npm, PACKAGE));
+        if package.and_then(|package| package.is_at_least(1, 29)) == Some(true) {
+            command.argv.extend(["--resume".to_owned(), copy.place.id.clone()]);
+            command.then_type = None;
+        }
+        Ok(command)
     }
 
     fn still_lists(&self) -> Option<&'static str> {
@@ -151,6 +173,15 @@ impl Agent for Nanocoder {
         // A store that it is not led to by itself is not swept either.
         store.is_default.then(|| retention(env))
     }
+}
+
+/// Takes the title. Unless a person gave it, it is the beginning of the last prompt, and only says more if that is not the first.
+fn set_title(copy: &mut Copy, sum: &Sum) {
+    let prompt = copy.first_prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+    let is_given = inner::<Flag>(sum.member("titleManuallySet")).0;
+    let says_more = |title: &&str| is_given || !is_beginning_of(title, prompt);
+    let title = sum.text("title").filled().filter(says_more).map(str::to_owned);
+    copy.title = title.map(|title| Fact::new(title, "session"));
 }
 
 /// Reads for how many days it keeps a session. A file of the same name in the directory that it is started in goes before.

@@ -1,6 +1,6 @@
 //! A session's file: what is known of it, then its messages, which have no times.
 //!
-//! Facts: measured on Nanocoder 1.25.2; calls of tools by its code.
+//! Facts: measured on Nanocoder 1.25.2 and 1.30.0; calls of tools, and `titleManuallySet`, by its code.
 
 use serde_json::value::RawValue;
 
@@ -11,7 +11,7 @@ use crate::format::json::{Text, inner, list, member, members};
 use crate::format::turn::Turn;
 use crate::session::Role;
 
-const MEMBERS: &[&str] = &["title", "createdAt", "lastAccessedAt", "model", "workingDirectory"];
+const MEMBERS: &[&str] = &["title", "titleManuallySet", "createdAt", "lastAccessedAt", "model", "workingDirectory"];
 
 /// The conversation of a session.
 pub(super) const DOCUMENT: Document =

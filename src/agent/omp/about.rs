@@ -4,7 +4,7 @@ use crate::agent::about::About;
 
 pub(crate) const ABOUT: About = About {
     title: "oh-my-pi",
-    sessions: "`~/.omp/agent/sessions/<project>/<time>_<id>.jsonl`, sub-agents in the folder of the same name, archived ones \
+    sessions: "`~/.omp/agent/sessions/<project>/<time>_<id>.jsonl`, sub-agents in the folder of the same name, backups as `<name>.jsonl.<number>.bak`, archived ones \
         as `.jsonl.gz` in `~/.omp/agent/archive/sessions`; the same below `$PI_CODING_AGENT_DIR`, `~/$PI_CONFIG_DIR/agent`, \
         `~/.omp/profiles/<name>/agent` and `$XDG_DATA_HOME/omp`",
     launch_dir: "that of the file's header; `a-b` and `a/b` share a project, so nothing else counts",
@@ -14,5 +14,5 @@ pub(crate) const ABOUT: About = About {
     in_use: "a process that has the file open, where it is looked at closely; else a record of the last two minutes means maybe",
     deletes: "nothing; `omp gc --apply` archives",
     writes: "nothing, but `move` puts the new directory into the header and the file into that directory's project",
-    facts: "measured on 18.2.3; the variables, and where images lie, by its code",
+    facts: "measured on 18.2.3; the variables, the place of images, and all of 18.3.4, by its code",
 };

@@ -1,7 +1,7 @@
 //! oh-my-pi: `<agent dir>/sessions/<project>/<time>_<id>.jsonl`, Pi's records below a line with the title; sub-agents and
 //! cut outputs in a folder of the same name, archived sessions packed in `<agent dir>/archive/sessions`.
 //!
-//! Facts: measured on 18.2.3; what says so by its code.
+//! Facts: measured on 18.2.3, sources of 18.3.4 compared; facts marked so by its code.
 
 pub(super) mod about;
 mod projects;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::{Agent, Command, Found, ReadContext, is_there, mark_writers};
+use super::{Agent, Command, FindBelongings, Found, Listings, ReadContext, is_there, mark_writers};
 use crate::agent::pi::records::{Record, id_of_file, is_session_id};
 use crate::agent::pi::{Dialect, prompt_words, reader, relocation};
 use crate::agent::relocation::{DirMove, Relocation};
@@ -107,10 +107,12 @@ impl Agent for Omp {
     }
 
     fn belongings(&self, place: &Located) -> Result<Belongings, String> {
-        // What a sub-agent answered lies beside it.
-        let answer = Some(place.path.with_extension("md")).filter(|path| place.is_subagent && is_there(path));
-        let own = std::iter::once(place.path.to_path_buf()).chain(place.side_dir.clone()).chain(answer).collect();
-        Ok(Belongings { own, shared: Vec::new() })
+        Ok(belongings(place, &Listings::default()))
+    }
+
+    fn belongings_in(&self, _roots: &BTreeSet<&Path>) -> FindBelongings<'_> {
+        let listings = Listings::default();
+        Box::new(move |place| Ok(belongings(place, &listings)))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
@@ -149,7 +151,10 @@ impl Agent for Omp {
         env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
         // Without it the program asks whether to move the session, and without a terminal it fails.
-        Ok(relocation::relocation(|dir| project_of(dir, &env.home, &env.temp_dir())))
+        Ok(relocation::relocation(
+            |dir| project_of(dir, &env.home, &env.temp_dir()),
+            |path| backups(path, &Listings::default()),
+        ))
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
@@ -189,6 +194,31 @@ impl Agent for Omp {
     fn link<'l>(&self, line: &'l [u8]) -> Option<Link<'l>> {
         upkeep::node(line)
     }
+}
+
+/// Finds the files that belong to a copy. A sub-agent's answer has the name of its file.
+fn belongings(place: &Located, listings: &Listings) -> Belongings {
+    let answer = Some(place.path.with_extension("md")).filter(|path| place.is_subagent && is_there(path));
+    let own = std::iter::once(place.path.to_path_buf()).chain(place.side_dir.clone()).chain(answer);
+    Belongings { own: own.chain(backups(&place.path, listings)).collect(), shared: Vec::new() }
+}
+
+/// Finds the backups of a session's file, `<name>.jsonl.<number>.bak`: a rewrite whose rename failed leaves them. If the file
+/// is gone, omp's next listing renames the newest of them back to it (its code at 18.3.4).
+fn backups(path: &Path, listings: &Listings) -> Vec<PathBuf> {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Vec::new();
+    };
+    if !name.ends_with(".jsonl") {
+        return Vec::new();
+    }
+    let beginning = format!("{name}.");
+    let is_backup = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let number = name.strip_prefix(&beginning).and_then(|rest| rest.strip_suffix(".bak"));
+        number.is_some_and(|number| !number.is_empty() && !number.contains('.'))
+    };
+    listings.of(dir).with(&beginning).filter(is_backup).collect()
 }
 
 /// Finds the files of sessions whose id is wanted, with their sub-agents.

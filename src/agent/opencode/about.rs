@@ -14,5 +14,5 @@ pub(crate) const ABOUT: About = About {
     in_use: "it keeps no lock: a record of the last two minutes means maybe",
     deletes: "nothing",
     writes: "nothing; its databases are only read, and `opencode session delete ID` removes a session",
-    facts: "measured on 1.18.33; anomalyco/opencode 063e8306",
+    facts: "measured on 1.18.34; anomalyco/opencode 063e8306",
 };

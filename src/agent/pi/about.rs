@@ -7,11 +7,12 @@ pub(crate) const ABOUT: About = About {
     sessions: "`~/.pi/agent/sessions/<project>/<time>_<id>.jsonl`; the same below `$PI_CODING_AGENT_DIR`; without \
         projects in `$PI_CODING_AGENT_SESSION_DIR` or the `sessionDir` of its settings",
     launch_dir: "that of the file's header; `a-b` and `a/b` share a project, so nothing else counts",
-    elsewhere: "it asks whether to fork; without a terminal it does nothing and returns 0; the beginning of an id may \
+    elsewhere: "it asks whether to fork; without a terminal it does nothing and returns 0; if its own directory is gone, 1.5.2 \
+        asks whether to continue, to fork or to cancel, and without a terminal ends with an error; the beginning of an id may \
         resume another session",
     starts: "`pi --session ID`, with `-p TEXT` for one prompt; not a file without a header, which Pi would empty",
     in_use: "it keeps no lock: a record of the last two minutes means maybe",
     deletes: "nothing",
     writes: "nothing",
-    facts: "measured on 0.87.1; earendil-works/pi 005aeb97",
+    facts: "measured on 1.5.2 and 0.87.1; earendil-works/pi 005aeb97",
 };

@@ -1,6 +1,6 @@
 //! Pi: `<agent dir>/sessions/<project>/<time>_<id>.jsonl`, a header and a tree of records.
 //!
-//! Facts: measured on 0.87.1; the variables and settings from earendil-works/pi 005aeb97.
+//! Facts: measured on 0.87.1 and 1.5.2, which makes the file at the first prompt; the variables and settings from earendil-works/pi 005aeb97.
 
 pub(super) mod records;
 
@@ -104,7 +104,7 @@ impl Agent for Pi {
         _mapping: &'a Mapping,
         _env: &'a Env,
     ) -> Result<Relocation<'a>, String> {
-        Ok(relocation::relocation(slug))
+        Ok(relocation::relocation(slug, |_| Vec::new()))
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {

@@ -1,6 +1,6 @@
 //! The records of Pi's sessions: a header, then a tree. One branch of the tree is the current one.
 //!
-//! Facts: measured on Pi 0.87.1; branches, older versions and compaction from session-manager.ts of
+//! Facts: measured on Pi 0.87.1 and 1.5.2, whose `context_edit` and `pi.virtual-model-state` are no messages; branches, older versions and compaction from session-manager.ts of
 //! badlogic/pi-mono 0507789f.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -58,6 +58,11 @@ impl<'a> Record<'a> {
     /// Reads a line; `None` when it is not a record. A list would be taken for the fields in their order.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         record(line)
+    }
+
+    /// Returns the message that a record of the kind `message` holds, unparsed; Letta Code's messages have further members.
+    pub(crate) fn raw_message(&self) -> Option<&'a RawValue> {
+        self.message.filter(|_| self.kind.get() == Some("message"))
     }
 }
 
@@ -136,7 +141,7 @@ impl Record<'_> {
     }
 
     fn body(&self) -> Option<Body<'_>> {
-        self.message.filter(|_| self.kind.get() == Some("message")).and_then(|raw| serde_json::from_str(raw.get()).ok())
+        self.raw_message().and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
     /// Returns its own id, as a hash, and what it follows.

@@ -1,10 +1,10 @@
 //! What Pi needs to find a session from another directory: the directory in its header, and the file in that directory's
 //! project.
 //!
-//! Measured on 0.87.1: the header decides, and from any other directory Pi asks to fork. What a fork says of the file that
+//! Measured on 0.87.1 and 1.5.2: the header decides, and from any other directory Pi asks to fork. What a fork says of the file that
 //! it came from is left as it is; Pi only draws it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::agent::pi::records::Record;
 use crate::agent::relocation::{Act, Moved, Relocation, text};
@@ -12,8 +12,12 @@ use crate::error::PathError;
 use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;
 
-/// Says what is done for each session; `project_of` names the project of a directory.
-pub(in crate::agent) fn relocation<'a>(project_of: impl Fn(&str) -> String + Sync + 'a) -> Relocation<'a> {
+/// Plans the move of each session; `project_of` names the project of a directory, `along` the files that keep the name of a
+/// session's file.
+pub(in crate::agent) fn relocation<'a>(
+    project_of: impl Fn(&str) -> String + Sync + 'a,
+    along: fn(&Path) -> Vec<PathBuf>,
+) -> Relocation<'a> {
     Relocation::of_each(move |copy, to| {
         let (place, to) = (&copy.place, text(to)?);
         let edit = header_edit(&place.path, to).map_err(|error| error.to_string())?;
@@ -27,8 +31,13 @@ pub(in crate::agent) fn relocation<'a>(project_of: impl Fn(&str) -> String + Syn
         // What lies beside it is found by its name.
         let side_dir = place.side_dir.clone().filter(|_| target != *place.path);
         let beside = side_dir.map(|from| Act::Move { to: target.with_extension(""), from });
+        let along = if target == *place.path { Vec::new() } else { along(&place.path) };
+        let along = along
+            .into_iter()
+            .map(|from| Act::Move { to: target.with_file_name(from.file_name().unwrap_or_default()), from });
+        let along: Vec<Act> = along.collect();
         let edit = Act::Edit { from: place.path.to_path_buf(), to: target, edits: vec![edit] };
-        Ok(Moved::by(beside.into_iter().chain([edit]).collect()))
+        Ok(Moved::by(beside.into_iter().chain(along).chain([edit]).collect()))
     })
 }
 
