@@ -813,7 +813,7 @@ fn what_real_clients_left_gives_no_false_error() {
         let Some(folder) = corpus(&name) else { continue };
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
-        let answer = world.with("REJOIN_NOW", "2026-11-23T00:00:00Z").rejoin(["doctor", "--deep", "--json"]);
+        let answer = world.with("REJOIN_NOW", "2026-11-26T00:00:00Z").rejoin(["doctor", "--deep", "--json"]);
         let report: DoctorReport = answer.json();
         for finding in report.findings.iter().filter(|finding| finding.severity != Severity::Info) {
             let is_true = match finding.severity {
