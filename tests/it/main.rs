@@ -43,6 +43,7 @@ mod faults;
 mod filters;
 mod fix;
 mod fleet;
+mod foreign_paths;
 mod fuzz;
 mod gemini;
 #[cfg(feature = "sqlite")]

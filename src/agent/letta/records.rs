@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::format::content::{Block, blocks};
 use crate::format::json::{Flag, Text, record};
+use crate::session::recorded;
 use crate::session::{Message, Role};
 
 /// How the texts begin that the program puts before a prompt.
@@ -80,9 +81,9 @@ impl<'a> Line<'a> {
         let texts = self.texts();
         let after = |text: &str, mark: &str| Some(text.split_once(mark)?.1.lines().next()?.to_owned());
         texts.iter().filter(|text| is_reminder(text)).find_map(|text| {
-            let dir = PathBuf::from(after(text, DIRECTORY)?);
+            let dir = recorded::dir(&after(text, DIRECTORY)?)?;
             let branch = after(text, REPOSITORY).and_then(|rest| Some(rest.split_once(')')?.0.to_owned()));
-            dir.is_absolute().then_some(Start { dir, branch })
+            Some(Start { dir, branch })
         })
     }
 
