@@ -1,5 +1,6 @@
 //! `rejoin move`
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use crate::launch::log;
 use crate::scan::moved::{self, Checkouts};
 use crate::scan::{self, Wanted};
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
@@ -120,16 +122,16 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     );
     // A log that cannot be read leaves the other evidence.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
-    let mut gone: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
+    let mut gone: BTreeMap<Cow<'_, Path>, (&Path, Vec<&Session>)> = BTreeMap::new();
     for session in scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(false)) {
         let is_meant = args.agents.agent.is_empty() || args.agents.agent.contains(&session.agent);
         let is_main = !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty);
         if let Some(dir) = session.launch_dir().filter(|_| is_meant && is_main) {
-            gone.entry(dir).or_default().push(session);
+            gone.entry(recorded::one_spelling(dir)).or_insert_with(|| (dir, Vec::new())).1.push(session);
         }
     }
     let mut proposals: Vec<Proposal> = Vec::new();
-    for (dir, sessions) in gone {
+    for (dir, sessions) in gone.into_values() {
         // What goes with a directory above needs no line of its own.
         let above = proposals.iter_mut().find(|above| {
             let there = above.to.as_ref().and_then(|to| Some(to.join(dir.strip_prefix(&above.from).ok()?)));

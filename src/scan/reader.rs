@@ -112,6 +112,9 @@ impl Reader<'_> {
             if wanted.counts && copy.transcript_bytes <= wanted.longest_counted {
                 agent::count(agent, &mut copy)?;
             }
+            if copy.drop_relative_dirs() {
+                agent.decide_launch_dir(&mut copy);
+            }
             notes.relocated.apply(&mut copy);
             Ok(copy)
         });

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::session::recorded;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, Liveness, Located, SessionKind};
 
 /// A session that was written to this lately may be in use.
@@ -100,9 +101,9 @@ impl Copy {
         }
     }
 
-    /// Notes the only directory that the session records; what is no absolute path would mean another one to every caller.
+    /// Notes the only directory that the session records.
     pub(crate) fn set_dir(&mut self, dir: Option<&str>, detail: &'static str) {
-        let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_absolute()) else { return };
+        let Some(dir) = dir.and_then(recorded::dir) else { return };
         self.start_dir = Some(Fact::new(dir.clone(), "session"));
         self.last_dir = self.start_dir.clone();
         self.evidence.push(Evidence { dir, source: "session", detail: detail.into(), counts: true });

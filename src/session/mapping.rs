@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::session::recorded;
+
 /// Directories that have moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mapping {
@@ -18,7 +20,7 @@ impl Mapping {
                 ordered.push((from, to));
             }
         }
-        ordered.sort_by_key(|(from, _)| std::cmp::Reverse(from.components().count()));
+        ordered.sort_by_key(|(from, _)| std::cmp::Reverse(recorded::depth(from)));
         Self { pairs: ordered }
     }
 
@@ -31,7 +33,10 @@ impl Mapping {
     ///
     /// What lies in the new place already stays there, though that may be inside the old one.
     pub(crate) fn to(&self, dir: &Path) -> Option<PathBuf> {
-        let (from, to) = self.pairs.iter().find(|(from, _)| dir.starts_with(from))?;
+        let (from, to) = self.pairs.iter().find(|(from, _)| recorded::starts_with(dir, from))?;
+        if let Some(rest) = recorded::below(dir, from) {
+            return below_foreign(dir, &rest, to);
+        }
         if to.starts_with(from) && dir.starts_with(to) {
             return None;
         }
@@ -42,9 +47,23 @@ impl Mapping {
 
     /// Does the same with a path as a text; only an absolute one is a directory in particular.
     pub(crate) fn text_to(&self, dir: &str) -> Option<String> {
-        let dir = Path::new(dir).is_absolute().then(|| self.to(Path::new(dir)))??;
+        let dir = recorded::is_absolute(Path::new(dir)).then(|| self.to(Path::new(dir)))??;
         dir.into_os_string().into_string().ok()
     }
+}
+
+/// Joins what is below a directory of Windows to where that has gone, with the separators there.
+fn below_foreign(dir: &Path, rest: &[&str], to: &Path) -> Option<PathBuf> {
+    let (mut joined, separator) = (to.to_str()?.to_owned(), if recorded::is_foreign(to) { '\\' } else { '/' });
+    for name in rest {
+        if !joined.ends_with(['/', '\\']) {
+            joined.push(separator);
+        }
+        joined.push_str(name);
+    }
+    // What lies in the new place already stays there.
+    let is_there = recorded::is_foreign(to) && recorded::starts_with(dir, to);
+    (!is_there).then(|| PathBuf::from(joined))
 }
 
 #[cfg(test)]
@@ -74,6 +93,24 @@ mod tests {
         let pairs = [("/w", "/v"), ("/w/app", "/apps/one"), ("/w/app", "/apps/two")];
         assert_eq!(to(&pairs, "/w/app/src").as_deref(), Some("/apps/one/src"));
         assert_eq!(to(&pairs, "/w/other").as_deref(), Some("/v/other"));
+    }
+
+    #[test]
+    fn windows_directories_go_with_what_is_below_them() {
+        let home = [(r"C:\Users\ana", "/mnt/c/Users/ana")];
+        for (dir, expected) in [
+            (r"C:\Users\ana", Some("/mnt/c/Users/ana")),
+            (r"c:\users\Ana\Shop\src", Some("/mnt/c/Users/ana/Shop/src")),
+            ("C:/Users/ana/shop", Some("/mnt/c/Users/ana/shop")),
+            (r"C:\Users\anabel", None),
+            ("/mnt/c/Users/ana", None),
+        ] {
+            assert_eq!(to(&home, dir).as_deref(), expected, "{dir}");
+        }
+        let deeper = [(r"C:\", "/mnt/c"), (r"C:\Users\ana", "/home/ana"), (r"D:\w", r"E:\w")];
+        assert_eq!(to(&deeper, r"c:\users\ana\x").as_deref(), Some("/home/ana/x"));
+        assert_eq!(to(&deeper, r"c:\x").as_deref(), Some("/mnt/c/x"));
+        assert_eq!(to(&deeper, "d:/W/x").as_deref(), Some(r"E:\w\x"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(crate) mod matching;
 mod message;
 pub(crate) mod packed;
 mod place;
+pub(crate) mod recorded;
 pub(crate) mod repository;
 pub(crate) mod select;
 pub(crate) mod stats;

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::config::Config;
 use crate::error::{Exit, Refusal};
+use crate::session::recorded;
 use crate::system::reach;
 
 /// Names the width of a screen that the answer is for although it goes through a pipe, as `--host` has it go.
@@ -168,11 +169,11 @@ impl Env {
 
     /// Makes a path absolute: `~` is the home that is looked at, the rest starts at the caller's directory.
     ///
-    /// Nothing is resolved on disk, so that a path which does not exist keeps its form.
+    /// Nothing is resolved on disk, so that a path which does not exist keeps its form. One that is absolute on Windows stays.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         let path = self.expand(path);
         match &self.cwd {
-            Some(cwd) if path.is_relative() => cwd.join(path),
+            Some(cwd) if !recorded::is_absolute(&path) => cwd.join(path),
             _ => path,
         }
     }
@@ -188,6 +189,9 @@ impl Env {
     /// Resolves a path as Amplifier does: `~` expanded, absolute, links followed as far as the path exists,
     /// `.` and `..` taken out of the rest.
     pub(crate) fn resolve(&self, path: &Path) -> PathBuf {
+        if recorded::is_foreign(path) {
+            return path.to_owned();
+        }
         let mut resolved = PathBuf::from("/");
         let mut exists = true;
         for component in self.absolute(path).components() {

@@ -45,6 +45,7 @@ mod field;
 mod filters;
 mod fix;
 mod fleet;
+mod foreign_paths;
 mod fuzz;
 mod gemini;
 #[cfg(feature = "sqlite")]

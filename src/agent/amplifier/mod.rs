@@ -27,6 +27,7 @@ use crate::error::PathError;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -285,10 +286,9 @@ fn transcript_path(dir: &Path) -> Option<PathBuf> {
 /// Returns whether a directory encodes to a project by one of the four rules that writers have used.
 fn is_filed_under(project: &str, dir: &Path) -> bool {
     let Some(text) = dir.to_str() else { return false };
-    let encodes = |text: &str| {
-        // The client and hooks-logging; the servers of both distros replace the slashes only.
-        slug(text) == project || text.replace('/', "-") == project
-    };
+    // The client and hooks-logging; the servers of both distros replace the slashes only.
+    let rule = |project: &str, text: &str| slug(text) == project || text.replace('/', "-") == project;
+    let encodes = |text: &str| recorded::encodes(project, text, rule);
     if encodes(text) {
         return true;
     }

@@ -10,6 +10,7 @@ use crate::agent::amplifier::session_info;
 use crate::agent::relocation::{Act, Moved, Relocation, small, text};
 use crate::format::edit::{self, json_string};
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::{Copy, SessionKind, Store};
 
 pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocation<'a> {
@@ -20,7 +21,9 @@ pub(super) fn relocation<'a>(store: &'a Store, mapping: &'a Mapping) -> Relocati
         if let Some(project) = &place.project {
             // One of its writers files under the last component alone.
             let name = to.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let project = if project.starts_with('-') { slug(text) } else { name.to_owned() };
+            let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir));
+            let is_slug = project.starts_with('-') || foreign.any(|dir| super::is_filed_under(project, dir));
+            let project = if is_slug { slug(text) } else { name.to_owned() };
             dir = store.root.join("projects").join(project).join("sessions").join(&place.id);
             acts.push(Act::Move { from: place.path.to_path_buf(), to: dir.clone() });
         }

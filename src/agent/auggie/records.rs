@@ -13,6 +13,7 @@ use crate::format::document::Shape;
 use crate::format::json::{Text, inner, list, member, members, text_in, texts_in};
 use crate::format::turn::Turn;
 use crate::session::Role;
+use crate::session::recorded;
 
 const MEMBERS: &[&str] = &["created", "modified", "title", "customTitle", "parentConversationId"];
 
@@ -46,7 +47,7 @@ pub(super) fn workspace(raw: &RawValue) -> Option<PathBuf> {
     let folder = |node: &RawValue| {
         let folders = member(member(Some(node), "ide_state_node"), "workspace_folders");
         let [root, folder] = texts_in(list(folders).first().copied(), ["repository_root", "folder_root"]);
-        root.filled().or(folder.filled()).map(PathBuf::from)
+        root.filled().or(folder.filled()).and_then(recorded::dir)
     };
     nodes.into_iter().find_map(folder)
 }

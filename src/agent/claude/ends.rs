@@ -1,6 +1,5 @@
 //! What the two ends of a transcript tell, which is what a list needs.
 
-use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
@@ -12,6 +11,7 @@ use super::places;
 use super::trailer::Trailer;
 use crate::agent::claude::records::Record;
 use crate::format::skim::{self, Raw};
+use crate::session::recorded;
 use crate::session::{Copy, Fact, Health, SessionKind};
 
 /// How far from the end titles are searched for. The client's own picker reads as far (SDK: 64 KiB).
@@ -262,9 +262,9 @@ impl Ends {
         copy.title = titles.into_title();
         copy.first_prompt =
             self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
-        copy.start_dir = self.first_cwd.map(|dir| Fact::new(PathBuf::from(dir), "transcript"));
-        copy.last_dir =
-            self.last_cwd.map(|dir| Fact::new(PathBuf::from(dir), "transcript")).or_else(|| copy.start_dir.clone());
+        let from_transcript = |dir: String| Some(Fact::new(recorded::dir(&dir)?, "transcript"));
+        copy.start_dir = self.first_cwd.and_then(from_transcript);
+        copy.last_dir = self.last_cwd.and_then(from_transcript).or_else(|| copy.start_dir.clone());
         copy.created_at = self.created_at.map(|at| Fact::new(at, "transcript"));
         copy.active_at = self.newest.at.map(|at| Fact::new(at, "transcript"));
         copy.git_branch = self.branch.filter(|branch| branch != "HEAD").map(|branch| Fact::new(branch, "transcript"));

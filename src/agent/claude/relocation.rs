@@ -14,6 +14,7 @@ use crate::agent::relocation::{Act, DirMove, Moved, Relocation, added_line, smal
 use crate::format::edit::{Edit, json_string, json_value};
 use crate::format::json_text::members;
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::{Copy, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -27,7 +28,12 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a M
     let each = move |copy: &Copy, to: &Path| {
         let (place, to) = (&copy.place, text(to)?);
         // A project that a person named stays what it is called.
-        let named = place.project.as_deref().filter(|project| !project.starts_with('-'));
+        let is_of_windows = |project: &str| {
+            let encodes = |dir: &str| recorded::encodes(project, dir, |project, dir| project_of(dir) == project);
+            let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir)).filter_map(Path::to_str);
+            foreign.any(encodes)
+        };
+        let named = place.project.as_deref().filter(|project| !project.starts_with('-') && !is_of_windows(project));
         let project = store.root.join("projects").join(named.map_or_else(|| project_of(to), str::to_owned));
         let old = place.path.parent().unwrap_or(&place.path);
         let name = place.path.file_name().unwrap_or_default();

@@ -19,6 +19,7 @@ use crate::format::content::is_beginning_of;
 use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::evidence;
+use crate::session::recorded;
 use crate::session::{
     AgentKind, Comparison, Copy, Evidence, Fact, Health, Liveness, Located, Message, Role, SessionKind, Store,
 };
@@ -226,7 +227,7 @@ fn fill(copy: &mut Copy, meta: &Meta<'_>) {
         copy.git_branch = meta.branch().map(of_session);
         copy.model = meta.model.filled().map(str::to_owned).map(of_session);
     }
-    if let Some(dir) = meta.cwd.filled().map(PathBuf::from).filter(|dir| dir.is_absolute()) {
+    if let Some(dir) = meta.cwd.filled().and_then(recorded::dir) {
         copy.start_dir = Some(Fact::new(dir.clone(), "session"));
         let detail = "cwd of its file".into();
         copy.evidence.push(Evidence { dir, source: "session", detail, counts: true });

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::threads::THREADS;
 use crate::agent::codex::meta::{Meta, Source};
 use crate::agent::codex::records::{Prompt, Record, Turn};
+use crate::session::recorded;
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
 /// How many records near the end are read even after every field was found: times are not in order.
@@ -139,13 +140,13 @@ impl Ends {
             copy.notes.push(format!("its first record says that its id is {other}"));
             copy.health.insert(Health::InvalidContent);
         }
-        let dir = |dir: String, source| Fact::new(PathBuf::from(dir), source);
+        let dir = |dir: String, source| Some(Fact::new(recorded::dir(&dir)?, source));
         let first_prompt = prompt.filter(|prompt| !prompt.is_empty());
         copy.first_prompt = first_prompt.map(|prompt| Fact::new(prompt, "transcript"));
-        copy.start_dir = meta.cwd.or(self.told_cwd).map(|cwd| dir(cwd, "transcript"));
+        copy.start_dir = meta.cwd.or(self.told_cwd).and_then(|cwd| dir(cwd, "transcript"));
         let row = self.row_dir.map(|dir| Fact::new(dir, THREADS));
-        let last = self.late_turn.cwd.map(|cwd| dir(cwd, "last-turn")).or(row);
-        let last = last.or_else(|| self.early_turn.cwd.map(|cwd| dir(cwd, "last-turn")));
+        let last = self.late_turn.cwd.and_then(|cwd| dir(cwd, "last-turn")).or(row);
+        let last = last.or_else(|| self.early_turn.cwd.and_then(|cwd| dir(cwd, "last-turn")));
         copy.last_dir = last.or_else(|| copy.start_dir.clone());
         copy.created_at = meta.created_at.map(|at| Fact::new(at, "transcript"));
         copy.active_at = self.newest.map(|at| Fact::new(at, "transcript"));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::{Found, StoreNotes};
 use crate::format::sqlite::{self, Db, QueryError};
 use crate::format::toml::Settings;
+use crate::session::recorded;
 use crate::session::{Evidence, Fact, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -31,9 +32,9 @@ pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreN
                 if let Some(name) = name {
                     notes.names.insert(id.clone(), Fact::new(name.trim().to_owned(), THREADS));
                 }
-                if let Some(cwd) = cwd {
+                if let Some(dir) = cwd.and_then(|cwd| recorded::dir(&cwd)) {
                     let detail = "its row in Codex's database".into();
-                    let evidence = Evidence { dir: PathBuf::from(cwd), source: THREADS, detail, counts: true };
+                    let evidence = Evidence { dir, source: THREADS, detail, counts: true };
                     notes.dirs.insert(id, vec![evidence]);
                 }
             }

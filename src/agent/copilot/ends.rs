@@ -8,6 +8,7 @@ use super::recorded;
 use crate::agent::copilot::flat_yaml;
 use crate::agent::copilot::records::{Context, Event, may_have_context};
 use crate::format::json::instant;
+use crate::session::recorded;
 use crate::session::{Copy, Fact, Health, SessionKind};
 use crate::system::fsio;
 
@@ -42,7 +43,7 @@ impl Workspace {
             updated_at: at(values.get("updated_at")),
             is_named_by_user: values.get("user_named").is_some_and(|value| value == "true"),
             // What is no absolute path would mean another directory to every caller.
-            cwd: values.remove("cwd").map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
+            cwd: values.remove("cwd").and_then(|cwd| recorded::dir(&cwd)),
             branch: values.remove("branch"),
             name: values.remove("name"),
         }

@@ -18,6 +18,7 @@ use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -209,7 +210,7 @@ fn read_ends(copy: &mut Copy, context: &ReadContext<'_>) -> Result<(), PathError
 
 /// Notes what the first record says of the session.
 fn describe(copy: &mut Copy, start: &Record<'_>) {
-    let last = start.last_cwd.filled().map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let last = start.last_cwd.filled().and_then(recorded::dir);
     if let Some(dir) = last.clone() {
         let detail = "lastCwd of session_start".into();
         copy.evidence.push(Evidence { dir, source: "last-directory", detail, counts: true });

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::agent::{Found, StoreNotes};
 use crate::format::json::Text;
 use crate::format::text;
+use crate::session::recorded;
 use crate::session::{Evidence, Problem};
 use crate::system::fsio;
 
@@ -43,7 +44,7 @@ pub(super) fn registry(root: &Path) -> StoreNotes {
             let bytes = fsio::read_if_present(&entry.path().join(".project_root"), MAX_MARKER).ok().flatten();
             let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
             let dir = Path::new(text.trim());
-            if !dir.is_absolute() {
+            if !recorded::is_absolute(dir) {
                 continue;
             }
             // The client refuses a project whose two markers differ; the sessions lie in the first.
@@ -61,7 +62,7 @@ pub(super) fn registry(root: &Path) -> StoreNotes {
     // A broken registry is started afresh by the client, so it is no problem to tell of.
     let registry = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<Registry<'_>>(bytes).ok());
     for (dir, project) in registry.into_iter().flat_map(|registry| registry.projects) {
-        if !Path::new(&dir).is_absolute() {
+        if !recorded::is_absolute(Path::new(&dir)) {
             continue;
         }
         note(hash(&dir), Path::new(&dir), "registry", "the hash of a directory in projects.json".to_owned(), true);

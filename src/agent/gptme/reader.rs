@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::gptme::records::{Config, Record, parent};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
+use crate::session::recorded;
 use crate::session::{Copy, Evidence, Fact, Health, Message, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -73,7 +74,7 @@ fn read_config(copy: &mut Copy, env: &Env) {
 /// Returns the directory that the settings mean. gptme writes `~` for the home, which in a copy of it is another one; the
 /// link beside the settings then tells what it was.
 fn workspace(written: &Path, dir: &Path, env: &Env) -> Option<Fact<PathBuf>> {
-    let here = Some(env.expand(written)).filter(|dir| dir.is_absolute())?;
+    let here = Some(env.expand(written)).filter(|dir| recorded::is_absolute(dir))?;
     let below = written.strip_prefix("~").ok().filter(|_| reach::is_dir(&here) == Some(false));
     let there = below.and_then(|below| link(&dir.join("workspace")).filter(|target| target.ends_with(below)));
     Some(there.map_or_else(|| Fact::new(here, "config"), |there| Fact::new(there, "workspace")))

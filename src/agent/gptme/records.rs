@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::format::json::{Flag, Text, local_instant, record};
 use crate::format::toml::Settings;
+use crate::session::recorded;
 use crate::session::{Message, Role};
 
 /// What stands before the directory in a message that the program begins with.
@@ -62,7 +63,7 @@ impl<'a> Record<'a> {
     pub(super) fn dir(&self) -> Option<PathBuf> {
         let text = self.said_by("system")?;
         let dir = text.lines().find_map(|line| line.strip_prefix(DIRECTORY))?;
-        Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute())
+        recorded::dir(dir)
     }
 
     /// Puts the record in words; what the program begins with is hidden.

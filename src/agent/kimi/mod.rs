@@ -32,6 +32,7 @@ use crate::format::jsonl::{each_line, each_message};
 use crate::format::{shell, text};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
 use crate::system::env::{Env, Program};
 use crate::system::names;
@@ -114,7 +115,7 @@ impl Agent for Kimi {
         let needs_dir = context.depth == Depth::Thorough || !copy.evidence.iter().any(|evidence| evidence.counts);
         if needs_dir || !has_prompt || copy.active_at.is_none() {
             let dir = read_context(&mut copy, &files.context, has_prompt)?;
-            if let Some(dir) = dir.map(PathBuf::from).filter(|_| needs_dir) {
+            if let Some(dir) = dir.and_then(|dir| recorded::dir(&dir)).filter(|_| needs_dir) {
                 let counts = self.is_filed_under(&project, &dir);
                 let detail = "context.jsonl".into();
                 copy.evidence.push(Evidence { dir, source: "system-prompt", detail, counts });

@@ -18,6 +18,7 @@ use crate::error::PathError;
 use crate::format::edit::{Edit, json_string};
 use crate::format::json::{Text, local_instant, text_in};
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::{AgentKind, Pointer};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -149,7 +150,7 @@ fn read(path: &Path, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError
         written_at: raw.timestamp.get().and_then(|text| local_instant(text, &env.zone)),
         dir,
         // Only `rejoin save leo` records it; a relative one names nothing in particular.
-        cwd: raw.cwd.filled().map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
+        cwd: raw.cwd.filled().and_then(recorded::dir),
     }))
 }
 

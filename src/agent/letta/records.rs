@@ -19,6 +19,7 @@ use crate::error::PathError;
 use crate::format::content::{Block, blocks};
 use crate::format::json::{Flag, Text, epoch, inner, record};
 use crate::format::jsonl::each_line;
+use crate::session::recorded;
 use crate::session::{Message, Role};
 
 /// Start of the texts that the program puts before a prompt.
@@ -126,7 +127,7 @@ impl<'a> Line<'a> {
     /// Returns the directory in the header of a file of schema 2.
     pub(super) fn header_dir(&self) -> Option<PathBuf> {
         let dir = self.entry.cwd.filled().filter(|_| self.entry.is_header()).map(PathBuf::from)?;
-        dir.is_absolute().then_some(dir)
+        recorded::is_absolute(&dir).then_some(dir)
     }
 
     /// Returns when it was written, if a clock said so. A reply has the provider's time, too.
@@ -166,9 +167,9 @@ impl<'a> Line<'a> {
         let texts = self.texts();
         let after = |text: &str, mark: &str| Some(text.split_once(mark)?.1.lines().next()?.to_owned());
         texts.iter().filter(|text| is_reminder(text)).find_map(|text| {
-            let dir = PathBuf::from(after(text, DIRECTORY)?);
+            let dir = recorded::dir(&after(text, DIRECTORY)?)?;
             let branch = after(text, REPOSITORY).and_then(|rest| Some(rest.split_once(')')?.0.to_owned()));
-            dir.is_absolute().then_some(Start { dir, branch })
+            Some(Start { dir, branch })
         })
     }
 

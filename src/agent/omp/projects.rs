@@ -5,6 +5,7 @@
 use std::path::{Component, Path};
 
 use crate::agent::pi::records::is_slug_of as is_slug_of_pi;
+use crate::session::recorded;
 
 /// Returns whether the sessions of a directory can be filed under a project.
 ///
@@ -14,7 +15,9 @@ pub(super) fn is_filed_under(project: &str, dir: &Path) -> bool {
     let Some(dir_text) = dir.to_str() else { return false };
     // Versions 17.2.5 to 17.2.8 ended a name with a hash.
     let is_hashed = |end: &str| end.len() == 64 && end.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_slug_of_pi(project, dir_text) || project.rsplit_once('-').is_some_and(|(_, end)| is_hashed(end)) {
+    if recorded::encodes(project, dir_text, is_slug_of_pi)
+        || project.rsplit_once('-').is_some_and(|(_, end)| is_hashed(end))
+    {
         return true;
     }
     let Some(name) = project.strip_prefix('-') else { return false };

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::format::content::{call, plain_text};
 use crate::format::json::{Text, member, text_in, texts_in};
+use crate::session::recorded;
 use crate::session::{Message, Role};
 
 /// What stands before the directory in the system prompt, on a line of its own.
@@ -119,7 +120,7 @@ pub(super) fn is_id(name: &str) -> bool {
 }
 
 fn absolute(dir: Option<&str>) -> Option<PathBuf> {
-    dir.map(PathBuf::from).filter(|dir| dir.is_absolute())
+    dir.and_then(recorded::dir)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use memchr::memmem;
 
 use crate::agent::pi::records::{Record, id_of_file, is_session_id};
+use crate::session::recorded;
 use crate::session::{Copy, Evidence, Fact, Health, SessionKind};
 
 /// How far from the end the name is searched for, and how much of the end is read at once.
@@ -80,8 +81,7 @@ impl Ends {
         if is_first && record.is_header() {
             self.header = Some(Header {
                 id: record.id.get().unwrap_or_default().to_owned(),
-                // What is no absolute path would mean another directory to every caller.
-                cwd: record.cwd.filled().map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
+                cwd: record.cwd.filled().and_then(recorded::dir),
                 created_at: record.at(),
                 forked_from: record.parent_session.filled().map(str::to_owned),
             });

@@ -23,6 +23,7 @@ use crate::error::PathError;
 use crate::format::json::text_in;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Copy, Health, Located, Message, Store};
 use crate::system::env::Env;
@@ -108,7 +109,7 @@ impl Agent for Pi {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
         // It names the directory as the system does. Only a path that exists can be asked for.
         encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
     }

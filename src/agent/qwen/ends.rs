@@ -1,11 +1,10 @@
 //! What the two ends of a transcript of Qwen Code tell.
 
-use std::path::PathBuf;
-
 use jiff::Timestamp;
 
 use super::is_archived;
 use crate::agent::qwen::records::record;
+use crate::session::recorded;
 use crate::session::{Copy, Fact, Health, SessionKind};
 
 /// What the two ends of a transcript tell.
@@ -106,12 +105,12 @@ impl Ends {
                 "Qwen Code keeps the newer part of it in a log of its own, and rejoin does not read that".to_owned(),
             );
         }
-        let from_transcript = |dir: String| Fact::new(PathBuf::from(dir), "transcript");
+        let from_transcript = |dir: String| Some(Fact::new(recorded::dir(&dir)?, "transcript"));
         copy.title = self.title.or(self.early_title).map(|title| Fact::new(title, "custom-title"));
         copy.first_prompt =
             self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
-        copy.start_dir = self.first_cwd.map(from_transcript);
-        copy.last_dir = self.last_cwd.map(from_transcript).or_else(|| copy.start_dir.clone());
+        copy.start_dir = self.first_cwd.and_then(from_transcript);
+        copy.last_dir = self.last_cwd.and_then(from_transcript).or_else(|| copy.start_dir.clone());
         copy.created_at = self.created_at.map(|at| Fact::new(at, "transcript"));
         copy.active_at = self.newest.map(|at| Fact::new(at, "transcript"));
         copy.git_branch = self.branch.filter(|branch| branch != "HEAD").map(|branch| Fact::new(branch, "transcript"));

@@ -28,6 +28,7 @@ use crate::format::json::{member, text_in};
 use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
+use crate::session::recorded;
 use crate::session::usage::Tokens;
 use crate::session::{
     AgentKind, Belongings, Copy, Evidence, Fact, Health, Liveness, Located, Message, SessionKind, Store,
@@ -274,7 +275,7 @@ impl Agent for Qwen {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| recorded::encodes(project, dir, is_slug_of));
         // It names the directory as the system does. Only a path that exists can be asked for.
         encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
     }
@@ -403,9 +404,9 @@ fn add_evidence(copy: &mut Copy, runtime: Option<&Runtime<'_>>) {
     // What a client did in a worktree of its own is filed under the repository (sessionService.ts).
     let repository = start.as_ref().and_then(|dir| dir.to_str()).and_then(|dir| {
         let (repository, _) = dir.rsplit_once("/.qwen/worktrees/")?;
-        Some(PathBuf::from(repository)).filter(|dir| dir.is_absolute())
+        recorded::dir(repository)
     });
-    let work_dir = runtime.and_then(|runtime| runtime.work_dir.filled()).map(PathBuf::from);
+    let work_dir = runtime.and_then(|runtime| runtime.work_dir.filled()).and_then(recorded::dir);
     let last = copy.last_dir.as_ref().map(|fact| fact.value.clone());
     let project = copy.place.project.clone().unwrap_or_default();
     let sources = [

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::session::recorded;
+
 /// A directory that is gone, and where its sessions could go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proposal {
@@ -29,7 +31,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(PathBuf, PathBuf)>, String> {
             continue;
         }
         let pair = pair(line).ok_or_else(|| format!("line {number} is not \"OLD\" -> \"NEW\": {line}"))?;
-        if let Some(dir) = [&pair.0, &pair.1].into_iter().find(|dir| !dir.is_absolute()) {
+        if let Some(dir) = [&pair.0, &pair.1].into_iter().find(|dir| !recorded::is_absolute(dir)) {
             return Err(format!("line {number} names {}, which is not an absolute directory", dir.display()));
         }
         pairs.push(pair);

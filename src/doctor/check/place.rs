@@ -1,5 +1,6 @@
 //! Where sessions lie, and where they belong: projects and directories.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{Gone, Survey};
 use crate::format::text::count;
 use crate::scan::moved;
+use crate::session::recorded;
 use crate::session::{AgentKind, Evidence, Health, Session, SessionKind};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -106,13 +108,13 @@ fn unknown(session: &Session) -> Option<Finding> {
 
 /// Reports each launch directory that is gone once, with all its sessions.
 fn missing(survey: &Survey) -> Vec<Finding> {
-    let mut by_dir: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
+    let mut by_dir: BTreeMap<Cow<'_, Path>, (&Path, Vec<&Session>)> = BTreeMap::new();
     for session in survey.scan.sessions.iter().filter(|session| is_launched(session)) {
         if let Some(dir) = session.launch_dir().filter(|_| session.launch_dir_exists == Some(false)) {
-            by_dir.entry(dir).or_default().push(session);
+            by_dir.entry(recorded::one_spelling(dir)).or_insert_with(|| (dir, Vec::new())).1.push(session);
         }
     }
-    by_dir.into_iter().filter_map(|(dir, sessions)| missing_dir(dir, &sessions, survey.gone.get(dir)?)).collect()
+    by_dir.into_values().filter_map(|(dir, sessions)| missing_dir(dir, &sessions, survey.gone.get(dir)?)).collect()
 }
 
 fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding> {
@@ -123,7 +125,11 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         count(sessions.len(), "session"),
         if sessions.len() == 1 { "s" } else { "" },
         dir.display(),
-        if gone.is_no_directory { "is not a directory" } else { "does not exist here" }
+        match () {
+            () if gone.is_no_directory => "is not a directory",
+            () if recorded::is_foreign(dir) => "is a directory of Windows and does not exist here",
+            () => "does not exist here",
+        }
     );
     if let Some(point) = &gone.unmounted {
         evidence.push_str(&format!(" Nothing is mounted at {}, where it would be.", point.display()));
@@ -169,7 +175,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
             "resumes the newest of its sessions in the directory that you are in",
         ),
     };
-    let finding = match gone.is_no_directory || gone.unmounted.is_some() {
+    let finding = match gone.is_no_directory || gone.unmounted.is_some() || recorded::is_foreign(dir) {
         true => finding,
         false => finding.remedy(format!("mkdir -p {}", word(dir)), "makes it anew, empty"),
     };

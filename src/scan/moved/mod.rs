@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent;
 use crate::session::Session;
+use crate::session::recorded;
 use crate::session::repository::Repository;
 use crate::system::reach;
 
@@ -89,7 +90,7 @@ pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<
 /// one. Of several clones it is the one that is called as before. Where more is gone than one name, it may have been a
 /// directory inside of the checkout, so that only the same name will do.
 pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
-    let name = gone.file_name();
+    let name = recorded::file_name(gone);
     let only = |fits: &dyn Fn(&Instead) -> bool| {
         let mut fitting = found.iter().filter(|instead| fits(instead));
         fitting.next().filter(|_| fitting.next().is_none()).map(|instead| instead.dir.clone())

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::session::recorded;
 use crate::session::{AgentKind, Copy, Kin, Session};
 
 /// Which sessions a listing shows.
@@ -64,7 +65,7 @@ impl Filter {
     /// Returns whether a path is at or below one of the directories.
     pub(crate) fn is_below(&self, path: &Path) -> bool {
         let is_respelled = |dir| self.is_respelled.is_some_and(|is_respelled| is_respelled(path, dir));
-        self.dirs.iter().any(|dir| path.starts_with(dir) || is_respelled(dir))
+        self.dirs.iter().any(|dir| recorded::starts_with(path, dir) || is_respelled(dir))
     }
 
     /// Returns what the directory of a session is to those that were asked for, where it is at or below none of them.
@@ -72,7 +73,7 @@ impl Filter {
         if self.kin.is_empty() || session.copies.iter().any(|copy| self.is_in_dirs(copy)) {
             return None;
         }
-        let of = |path: &Path| self.kin.iter().find(|(dir, _)| path.starts_with(dir)).map(|(_, kin)| *kin);
+        let of = |path: &Path| self.kin.iter().find(|(dir, _)| recorded::starts_with(path, dir)).map(|(_, kin)| *kin);
         session.copies.iter().flat_map(Copy::directories).find_map(of)
     }
 

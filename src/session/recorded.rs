@@ -1,0 +1,142 @@
+//! Recorded directories: absolute here, absolute on Windows, or none at all.
+//!
+//! A home of Windows may be looked at from WSL or from a copy. Its directories are absolute, but not on this system: they are
+//! never looked for here, and compare as Windows compares them.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::session::Copy;
+
+/// Parses a recorded directory; a relative one is none, because it would mean another directory to every caller.
+pub(crate) fn dir(text: &str) -> Option<PathBuf> {
+    Some(PathBuf::from(text)).filter(|dir| is_absolute(dir))
+}
+
+/// Returns whether a path is absolute, on this system or on Windows.
+pub(crate) fn is_absolute(path: &Path) -> bool {
+    path.is_absolute() || is_foreign(path)
+}
+
+/// Returns whether a path is absolute on Windows only: `C:\x`, `C:/x`, `\\server\share` or `\\?\C:\x`.
+pub(crate) fn is_foreign(path: &Path) -> bool {
+    match path.as_os_str().as_encoded_bytes() {
+        [letter, b':', b'\\' | b'/', ..] => letter.is_ascii_alphabetic(),
+        [b'\\', b'\\', name, ..] => !matches!(name, b'\\' | b'/'),
+        _ => false,
+    }
+}
+
+/// Returns whether a path is at or below a directory, compared as the system of both compares.
+pub(crate) fn starts_with(path: &Path, dir: &Path) -> bool {
+    path.starts_with(dir) || below(path, dir).is_some()
+}
+
+/// Returns what is below a directory of Windows in a path, as parts; `None` if the path is not at or below it.
+pub(crate) fn below<'p>(path: &'p Path, dir: &Path) -> Option<Vec<&'p str>> {
+    if !is_foreign(path) || !is_foreign(dir) {
+        return None;
+    }
+    let (path, dir) = (parts(path)?, parts(dir)?);
+    let is_below = dir.len() <= path.len() && dir.iter().zip(&path).all(|(one, other)| folded(one) == folded(other));
+    is_below.then(|| path[dir.len()..].to_vec())
+}
+
+/// Returns the number of names in a path, by the separators of its system.
+pub(crate) fn depth(path: &Path) -> usize {
+    match parts(path).filter(|_| is_foreign(path)) {
+        Some(parts) => parts.len(),
+        None => path.components().count(),
+    }
+}
+
+/// Returns the last name of a path, by the separators of its system.
+pub(crate) fn file_name(path: &Path) -> Option<&OsStr> {
+    match parts(path).filter(|_| is_foreign(path)) {
+        Some(parts) => parts.last().copied().map(OsStr::new),
+        None => path.file_name(),
+    }
+}
+
+/// Returns one spelling for all those of a directory of Windows; any other path stays as it is.
+pub(crate) fn one_spelling(path: &Path) -> Cow<'_, Path> {
+    match parts(path).filter(|_| is_foreign(path)) {
+        Some(parts) => Cow::Owned(PathBuf::from(folded(&parts.join("\\")))),
+        None => Cow::Borrowed(path),
+    }
+}
+
+/// Returns whether a project's name encodes a directory by an agent's rule; for Windows in any case, as directories compare there.
+pub(crate) fn encodes(project: &str, dir: &str, rule: impl Fn(&str, &str) -> bool) -> bool {
+    rule(project, dir) || (is_foreign(Path::new(dir)) && rule(&folded(project), &folded(dir)))
+}
+
+/// Splits a path of Windows: the drive, or the server after two backslashes, then each name.
+fn parts(path: &Path) -> Option<Vec<&str>> {
+    let text = path.to_str()?;
+    let plain = text.strip_prefix(r"\\?\UNC\").or_else(|| text.strip_prefix(r"\\?\")).unwrap_or(text);
+    let is_drive = plain.as_bytes().get(1) == Some(&b':');
+    let names = plain.split(['\\', '/']).filter(|name| !name.is_empty() && *name != ".");
+    Some(if is_drive { names.collect() } else { std::iter::once(r"\\").chain(names).collect() })
+}
+
+fn folded(name: &str) -> String {
+    name.to_lowercase()
+}
+
+impl Copy {
+    /// Drops recorded directories that are relative, and so are no evidence; returns whether there was one.
+    pub(crate) fn drop_relative_dirs(&mut self) -> bool {
+        let before = self.evidence.len();
+        self.evidence.retain(|evidence| is_absolute(&evidence.dir));
+        let mut is_changed = self.evidence.len() < before;
+        for dir in [&mut self.start_dir, &mut self.last_dir, &mut self.launch_dir] {
+            is_changed |= dir.take_if(|dir| !is_absolute(&dir.value)).is_some();
+        }
+        is_changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_absolute_directories_are_recorded() {
+        for absolute in ["/w", r"C:\w", "c:/w", r"\\server\share", r"\\?\C:\w", r"\\?\UNC\server\share", r"C:\"] {
+            assert!(dir(absolute).is_some(), "{absolute}");
+            assert_eq!(is_foreign(Path::new(absolute)), absolute != "/w", "{absolute}");
+        }
+        for relative in ["", ".", "w", "w/x", "C:", "C:w", r"\w", r"\\", r"\\\w", "1:/w", "~"] {
+            assert_eq!(dir(relative), None, "{relative}");
+        }
+    }
+
+    #[test]
+    fn windows_paths_compare_without_case_and_with_either_slash() {
+        let is_in = |path: &str, dir: &str| starts_with(Path::new(path), Path::new(dir));
+        for (path, dir) in [
+            (r"c:\Users\Ana\shop", r"C:\users\ana"),
+            ("C:/Users/ana/shop", r"C:\Users\ana\shop\"),
+            (r"\\?\C:\Users\ana", r"C:\Users"),
+            (r"\\Server\share\x", r"\\server\Share"),
+            (r"\\?\UNC\server\share\x", r"\\server\share"),
+            ("/w/app/src", "/w/app"),
+        ] {
+            assert!(is_in(path, dir), "{path} {dir}");
+        }
+        for (path, dir) in [
+            (r"C:\Users\anabel", r"C:\Users\ana"),
+            (r"D:\Users", r"C:\"),
+            ("/w/App", "/w/app"),
+            (r"\\server\share", r"\\other\share"),
+            (r"C:\w", "/"),
+            ("/w", r"C:\"),
+        ] {
+            assert!(!is_in(path, dir), "{path} {dir}");
+        }
+        assert_eq!(one_spelling(Path::new("C:/Users/Ana/")), one_spelling(Path::new(r"c:\users\ana")));
+        assert_eq!(file_name(Path::new(r"C:\Users\ana\")), Some(OsStr::new("ana")));
+    }
+}

@@ -1,0 +1,126 @@
+//! Directories of Windows, seen from here: absolute, never looked for below the caller's directory, and compared as there.
+
+use std::path::Path;
+
+use crate::agents::NEEDS_SQLITE;
+use crate::contract::{DoctorReport, names};
+use crate::fixtures::{Claude, id, ordinary, put};
+use crate::world::World;
+
+/// Agents whose files lie in the directory that they are about, so that it cannot be one of Windows here.
+const IN_PROJECTS: [&str; 2] = ["aider", "crush"];
+const FOREIGN: [&str; 3] = [r"C:\Users\ana\shop", "C:/Users/ana/shop", r"\\server\share\shop"];
+
+/// Runs over every agent with a directory that its session records.
+fn each_agent(dir: &str, look: impl Fn(&str, &World)) {
+    for agent in names().iter().filter(|agent| !IN_PROJECTS.contains(agent)) {
+        if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(agent) {
+            continue;
+        }
+        let world = World::with_agents();
+        assert!(ordinary::write_in(agent, &world, dir), "{agent}");
+        // What a look below the caller's directory would find.
+        std::fs::create_dir_all(world.dir("elsewhere").join(dir.trim_start_matches('\\'))).expect("a directory");
+        std::fs::create_dir_all(world.dir("elsewhere").join(dir)).expect("a directory");
+        look(agent, &world);
+    }
+}
+
+#[test]
+fn a_windows_directory_is_gone_wherever_the_caller_is() {
+    for dir in FOREIGN {
+        each_agent(dir, |agent, world| {
+            let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
+            let sessions = list.code(0).sessions();
+            let [session] = sessions.as_slice() else { panic!("{agent}: {} sessions", sessions.len()) };
+            assert_eq!(session.launch_path(), Some(dir), "{agent}");
+            assert_eq!(session.launch_dir.as_ref().and_then(|dir| dir.exists), Some(false), "{agent} {dir}");
+            assert!(session.health.contains(&"missing-directory".to_owned()), "{agent}: {:?}", session.health);
+            let resume = world.from(world.dir("elsewhere")).rejoin(["resume", &session.id, "--print"]);
+            assert_eq!(resume.exit(), Some(7), "{agent}: {}{}", resume.stdout(), resume.stderr());
+            let here = world.from(world.dir("elsewhere"));
+            let report: DoctorReport = here.rejoin(["doctor", "--all-findings", "--json"]).json();
+            for finding in &report.findings {
+                let text = format!("{:?}", finding.remedies.iter().map(|remedy| &remedy.command).collect::<Vec<_>>());
+                assert!(!text.contains("mkdir"), "{agent}: {text}");
+            }
+            for same in [dir.to_owned(), dir.to_lowercase(), dir.replace('\\', "/").replacen("//", r"\\", 1)] {
+                let listed = world.rejoin(["list", "--agent", agent, "--all", "--dir", &same, "--json"]).sessions();
+                assert_eq!(listed.len(), 1, "{agent} {same}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_relative_directory_is_no_evidence() {
+    for dir in ["shop", "./shop", r"C:shop", r"\shop"] {
+        each_agent(dir, |agent, world| {
+            let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
+            for session in list.code(0).sessions() {
+                let recorded = session.launch_path().filter(|recorded| !Path::new(recorded).is_absolute());
+                assert_eq!(recorded, None, "{agent}");
+                assert_ne!(session.launch_dir.as_ref().and_then(|dir| dir.exists), Some(true), "{agent} {dir}");
+            }
+        });
+    }
+}
+
+/// A world with sessions of one directory in two spellings, and of one below it.
+fn windows() -> World {
+    let world = World::with_agents();
+    world.add(Claude::session(id(1)).in_dir(r"C:\Users\ana\shop").turn("one", "Yes."));
+    world.add(Claude::session(id(2)).in_dir(r"c:\Users\ana\shop").turn("two", "Yes."));
+    world.add(Claude::session(id(3)).in_dir(r"D:\other").turn("three", "Yes."));
+    world
+}
+
+#[test]
+fn a_windows_directory_is_mapped_with_what_is_below_it() {
+    let world = windows();
+    let new = world.dir("ana");
+    std::fs::create_dir(new.join("shop")).expect("a directory");
+    let map = format!(r"C:\Users\ana={}", new.display());
+    world.rejoin(["move", "--map", &map, "--yes"]).code(0);
+    for session in world.rejoin(["list", "--all", "--json"]).code(0).sessions() {
+        let expected =
+            if session.id == id(3) { r"D:\other".to_owned() } else { new.join("shop").display().to_string() };
+        assert_eq!(session.launch_path(), Some(&*expected), "{}", session.id);
+    }
+    world.rejoin(["resume", &id(2), "--print"]).code(0);
+    world.rejoin(["undo"]).code(0);
+    let listed = world.rejoin(["list", "--dir", r"c:\users\ANA", "--json"]).code(0).sessions();
+    assert_eq!(listed.len(), 2);
+}
+
+#[test]
+fn the_sessions_of_every_agent_follow_a_windows_directory() {
+    each_agent(FOREIGN[0], |agent, world| {
+        let new = world.dir("ana");
+        std::fs::create_dir(new.join("shop")).expect("a directory");
+        let map = format!(r"c:\users\ana={}", new.display());
+        let moved = world.rejoin(["move", "--map", &map, "--yes"]).code_is_one_of(&[0, 3]);
+        let session = world.rejoin(["list", "--agent", agent, "--all", "--json"]).code(0).sessions().remove(0);
+        if moved.exit() == Some(0) {
+            assert_eq!(session.launch_path(), new.join("shop").to_str(), "{agent}: {}", moved.stdout());
+            assert!(!session.health.contains(&"misfiled-session".to_owned()), "{agent}: {}", moved.stdout());
+            let project = session.project.clone().unwrap_or_default();
+            assert!(!project.contains("Users"), "{agent} stays in {project}: {}", moved.stdout());
+        }
+    });
+}
+
+#[test]
+fn the_plan_that_move_detects_is_accepted() {
+    let world = windows();
+    let plan = world.rejoin(["move", "--detect"]).code(0).stdout();
+    assert!(plan.contains("# 2 sessions") && plan.matches(r#""C:\\Users"#).count() == 1, "{plan}");
+    assert!(!plan.contains(r#""c:\\Users"#), "{plan}");
+    let new = world.dir("shop");
+    let reviewed = plan.replace("# \"C:", "\"C:").replace("NEW_DIR", new.to_str().expect("a path"));
+    let file = world.root().join("moves");
+    put(&file, reviewed);
+    world.rejoin(["move", "--apply", file.to_str().expect("a path")]).code(0);
+    let listed = world.rejoin(["list", "--dir", new.to_str().expect("a path"), "--json"]).code(0).sessions();
+    assert_eq!(listed.len(), 2);
+}
