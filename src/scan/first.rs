@@ -238,8 +238,7 @@ mod tests {
             // Only the others of its project tell its directory.
             1 => String::new(),
             2 => r#","cwd":"/w/elsewhere""#.to_owned(),
-            // A project with a name that a person chose may be of any directory.
-            _ if !project.starts_with('-') => r#","cwd":"/w/other""#.to_owned(),
+            _ if project == "other" => r#","cwd":"/w/other""#.to_owned(),
             _ => format!(r#","cwd":"{}""#, project.replace('-', "/")),
         };
         let said = if *sort == 3 { "assistant" } else { "user" };

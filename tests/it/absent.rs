@@ -44,6 +44,10 @@ fn assert_cheap(world: &World, sessions: usize) {
     let mut calls: BTreeMap<PathBuf, Vec<&str>> = BTreeMap::new();
     for line in log.lines() {
         let Some((_, rest)) = line.split_once(&home) else { continue };
+        // Links are only asked for while something remote is mounted, as by another test at this moment.
+        if line.contains("readlink") {
+            continue;
+        }
         let path = Path::new(rest.split('"').next().unwrap_or_default());
         // What several agents have in common is the directory above theirs.
         let depth = if path.starts_with(".local") { 3 } else { 1 };

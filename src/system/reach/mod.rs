@@ -42,6 +42,8 @@ struct Reach {
     mounts: Mounts,
     /// Directories without links in their paths, and not below a remote mount.
     plain: RwLock<HashSet<OsString>>,
+    /// Paths at which there was nothing, or nothing that may be seen.
+    absent: RwLock<HashSet<OsString>>,
     helpers: Mutex<HashMap<PathBuf, Arc<Mutex<Helper>>>>,
     /// Paths that have been looked at.
     answered: RwLock<HashSet<OsString>>,
@@ -305,6 +307,7 @@ impl Reach {
         Self {
             mounts,
             plain: RwLock::default(),
+            absent: RwLock::default(),
             helpers: Mutex::default(),
             answered: RwLock::default(),
             wasted: AtomicU64::new(0),
@@ -337,6 +340,11 @@ impl Reach {
             });
             rest.extend(names);
         };
+        let is_absent =
+            |path: &Path| self.absent.read().unwrap_or_else(PoisonError::into_inner).contains(path.as_os_str());
+        if is_absent(path) || path.parent().is_some_and(is_absent) {
+            return None;
+        }
         match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) if self.is_plain(parent.as_os_str()) => {
                 real = parent.as_os_str().to_owned();
@@ -390,8 +398,10 @@ impl Reach {
                 Err(rustix::io::Errno::INVAL) => {
                     self.plain.write().unwrap_or_else(PoisonError::into_inner).insert(real.clone());
                 }
-                // There is nothing, or nothing that may be seen.
-                Err(_) => return None,
+                Err(_) => {
+                    self.absent.write().unwrap_or_else(PoisonError::into_inner).insert(real);
+                    return None;
+                }
             }
         }
         None
