@@ -97,6 +97,10 @@ fn codex_list_is_where_its_configuration_says() {
     let listed = world.with("CODEX_SQLITE_HOME", &elsewhere).rejoin(["list", "--json"]).code(0).sessions();
     assert_eq!(listed[0].title.as_deref(), Some("Named in the app"), "the configuration comes first");
     assert!(!all(&world)[0].health.contains(&"unlisted".to_owned()));
+    let config = std::fs::read_to_string(root.join("config.toml")).expect("a file");
+    put(&root.join("config.toml"), format!("sqlite_home = \"{}\"\n", world.dir("no list yet").display()));
+    assert_eq!(title(&world), None, "the list in the store is not in use");
+    put(&root.join("config.toml"), config);
     // The advice for a damaged list is about that list.
     put(&root.join("lists/state_5.sqlite"), "SQLite format 3\0 is what this says");
     let told = world.rejoin(["doctor", "--check", "unreadable"]).code(4).stdout();

@@ -138,7 +138,11 @@ fn configured(root: &Path) -> Option<PathBuf> {
         let rest = dir.ancestors().find(|dir| dir.file_name() == root.file_name())?;
         dir.strip_prefix(rest).ok().map(|below| root.join(below))
     };
-    Some(dir.clone()).filter(|dir| dir.is_absolute() && newest_in(dir).is_some()).or_else(here)
+    if !dir.is_absolute() || newest_in(&dir).is_some() {
+        return Some(dir).filter(|dir| dir.is_absolute());
+    }
+    // Without a list in either place there is none; the one in the store is not in use.
+    Some(here().filter(|here| newest_in(here).is_some()).unwrap_or(dir))
 }
 
 /// Returns the database in a directory, if there is one.
