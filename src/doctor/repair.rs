@@ -158,15 +158,21 @@ fn at_the_end(path: &Path, edit: impl FnOnce(u64) -> Result<Edit, String>) -> Re
 
 /// Returns how long the last line of a file is, which has no end; what is a record by now is no half of one.
 fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
-    let mut length = None;
+    let mut half = None;
     let last = Jsonl::open(path).and_then(|file| {
         file.lines_backward(|line, is_ended| {
-            length = (!is_ended && !is_object(line)).then_some(line.len() as u64);
+            half = (!is_ended && !is_object(line)).then(|| line.to_owned());
             true
         })
     });
     last.map_err(|error| error.to_string())?;
-    length.ok_or_else(|| "its last line is whole now".to_owned())
+    let half = half.ok_or_else(|| "its last line is whole now".to_owned())?;
+    // Lines are read without the NUL bytes around them, so the half record need not be the end of the file.
+    let end = Jsonl::open(path).and_then(|file| file.again(file.len().saturating_sub(half.len() as u64), half.len()));
+    match end.map_err(|error| error.to_string())? == half {
+        true => Ok(half.len() as u64),
+        false => Err("NUL bytes follow its last line".to_owned()),
+    }
 }
 
 fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
@@ -213,6 +219,7 @@ mod tests {
         let path = dir.path().join("messages.jsonl");
         for (text, expected) in [
             ("{\"a\":1}\n{\"b\"", Ok(4)),
+            ("{\"a\":1}\n{\"b\"\0\0", Err("NUL bytes follow its last line".to_owned())),
             ("{\"b\"", Ok(4)),
             ("{\"a\":1}\n{\"b\":2}", Err("its last line is whole now".to_owned())),
             ("{\"a\":1}\n", Err("its last line is whole now".to_owned())),
