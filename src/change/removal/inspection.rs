@@ -11,7 +11,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::agent::{self, FindBelongings};
 use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
-use crate::change::removal::summary::Summary;
+use crate::error::PathError;
 use crate::format::times;
 use crate::session::{Liveness, Located};
 use crate::system::fsio::{Kind, Look};
@@ -110,7 +110,12 @@ impl Summaries {
         }
         let copies = self.copies(at).iter().map(|copy| (&*copy.place.path, &copy.place.path));
         let copies: HashMap<&Path, &Arc<Path>> = copies.collect();
-        let (mut steps, mut obstacle) = (Vec::with_capacity(paths.len()), None);
+        // A file that cannot be read may hold a newer time.
+        let (newest_record, mut obstacle) = match self.newest_record(at) {
+            Ok(newest) => (newest, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let mut steps = Vec::with_capacity(paths.len());
         for path in paths {
             let see = &mut |name: &Path, look: &Look| see(&|| path.join(name), look);
             let dir = path.parent().and_then(|dir| self.resolved(dir));
@@ -135,19 +140,20 @@ impl Summaries {
         let blocker = is_hindered.then(|| Box::new(Blocker { liveness, its_agents: None, obstacle }));
         let modified_at = modified_at
             .and_then(|(seconds, nanoseconds)| Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok());
-        let modified_at = modified_at.max(self.newest_record(at));
+        let modified_at = modified_at.max(newest_record);
         Inspection { modified_at, steps: steps.into(), blocker }
     }
 
     /// Returns the newest time that any record of a session names: records need not be in the order of their times.
-    fn newest_record(&self, at: usize) -> Option<Timestamp> {
-        let newest_in = |copy: &Summary| {
-            let agent = agent::by_kind(copy.place.agent())?;
-            let files = agent.conversation_files(&copy.place).into_iter();
-            // A file that cannot be read is an obstacle to the removal itself.
-            files.filter_map(|path| times::newest_in(&path, self.now).ok().flatten()).max()
-        };
-        self.copies(at).iter().filter_map(|copy| newest_in(copy)).max()
+    fn newest_record(&self, at: usize) -> Result<Option<Timestamp>, PathError> {
+        let mut newest = None;
+        for copy in self.copies(at) {
+            let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
+            for path in agent.conversation_files(&copy.place) {
+                newest = newest.max(times::newest_in(&path, self.now)?);
+            }
+        }
+        Ok(newest)
     }
 
     /// Returns whether a directory really lies in the store of a copy.
