@@ -244,11 +244,12 @@ mod tests {
                 last = *at;
             }
             prop_assert_eq!(quotes.next(), None);
-            // A backslash before a blank is no escape.
+            // A backslash before a blank, or at the end of the text, escapes nothing.
             let mut sound = Quotes::new(bytes, Texts::Sound);
             let shown: Vec<usize> = std::iter::from_fn(|| sound.next()).collect();
             prop_assert!(expected.starts_with(&shown));
-            prop_assert!(shown.len() == expected.len() || text.replace(r"\\", "").contains(r"\ "));
+            let is_unsound = (text.clone() + " ").replace(r"\\", "").contains(r"\ ");
+            prop_assert!(shown.len() == expected.len() || is_unsound);
             let mut back = QuotesBack::new(bytes);
             let shown: Vec<usize> = std::iter::from_fn(|| back.next()).collect();
             prop_assert!(shown.iter().rev().eq(&all));
