@@ -31,13 +31,14 @@ const WEST: i64 = 12;
 ///
 /// The file cannot be read.
 pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timestamp>, PathError> {
-    let mut file = match fsio::open_regular(path) {
-        Ok((file, _)) => file,
+    let (mut file, metadata) = match fsio::open_regular(path) {
+        Ok(opened) => opened,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     // A time that the end of a chunk may cut is read with the next chunk, with the byte before it.
-    let (mut newest, mut bytes, mut kept) = (None, vec![b' '; CHUNK + LONGEST + 1], 1);
+    let at_once = usize::try_from(metadata.len()).map_or(CHUNK, |length| length.min(CHUNK));
+    let (mut newest, mut bytes, mut kept) = (None, vec![b' '; at_once + LONGEST + 1], 1);
     loop {
         let read = file.read(&mut bytes[kept..]).map_err(|error| PathError::new("read", path, error))?;
         let seen = kept + read;
@@ -72,16 +73,30 @@ pub(crate) fn newest_value_near_end(path: &Path, latest: Timestamp) -> Result<Op
 
 /// Returns the newest time, not after `latest`, that begins after the first byte and before byte `last`.
 fn newest_of(bytes: &[u8], last: usize, latest: Timestamp) -> Option<Timestamp> {
-    let mut newest = None;
-    for at in memchr2_iter(b'1', b'2', &bytes[1..last]).map(|at| at + 1) {
+    let (mut newest, mut newest_second): (_, &[u8]) = (None, &[]);
+    // Most logs end with their newest time, and the text of an older time in UTC needs no parsing.
+    for at in memchr2_iter(b'1', b'2', &bytes[1..last]).rev().map(|at| at + 1) {
         if bytes[at - 1].is_ascii_alphanumeric() {
             continue;
         }
         let rest = &bytes[at..(at + LONGEST).min(bytes.len())];
+        let second = utc_second(rest);
+        if second.is_some_and(|second| second < newest_second) {
+            continue;
+        }
         let time = if rest[0] == b'2' { written(rest) } else { counted(rest) };
-        newest = newest.max(time.filter(|time| *time <= latest));
+        let Some(time) = time.filter(|time| *time <= latest && newest.is_none_or(|newest| newest < *time)) else { continue };
+        newest = Some(time);
+        newest_second = second.unwrap_or(newest_second);
     }
     newest
+}
+
+/// Returns `2026-02-01T10:00:00` of a time in UTC; such texts are in the order of their times.
+fn utc_second(text: &[u8]) -> Option<&[u8]> {
+    let (second, rest) = text.split_at_checked(SHORTEST)?;
+    let zone = rest.iter().find(|byte| !matches!(byte, b'0'..=b'9' | b'.'))?;
+    (*zone == b'Z' && second[10] == b'T').then_some(second)
 }
 
 /// Reads a time that is written out.
