@@ -10,6 +10,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::error::reason;
 use crate::session::{Located, Problem};
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::reach;
 
 /// How many projects are walked before what was found is put together. Tests have few.
@@ -22,6 +23,8 @@ pub(crate) struct Found {
     pub places: Vec<Located>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// Whether some of it lies behind a link, so that it may be there twice.
+    pub follows_links: bool,
 }
 
 impl Found {
@@ -29,6 +32,7 @@ impl Found {
     pub(crate) fn extend(&mut self, other: Self) {
         self.places.extend(other.places);
         self.problems.extend(other.problems);
+        self.follows_links |= other.follows_links;
     }
 
     /// Notes what could not be read.
@@ -36,7 +40,8 @@ impl Found {
         self.problems.push(Problem { path: path.to_owned(), reason: why.into() });
     }
 
-    /// Lists a directory with the types of its entries; a missing one is empty, links are left out.
+    /// Lists a directory with the types of its entries, which is that of what a link leads to; a link that is not followed
+    /// is a problem, and a missing directory is empty.
     pub(crate) fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
         let listing = match reach::read_dir(dir) {
             Ok(listing) => listing,
@@ -52,7 +57,13 @@ impl Found {
         let mut entries = Vec::new();
         for entry in listing {
             match entry.and_then(|entry| entry.file_type().map(|kind| (entry, kind))) {
-                Ok((_, kind)) if kind.is_symlink() => {}
+                Ok((entry, kind)) if kind.is_symlink() => match links::follow(&entry.path()) {
+                    Ok((_, there)) => {
+                        self.follows_links = true;
+                        entries.push((entry, there.file_type()));
+                    }
+                    Err(error) => self.problem(&entry.path(), reason(&error)),
+                },
                 Ok(pair) => entries.push(pair),
                 Err(error) => self.problem(dir, reason(&error)),
             }

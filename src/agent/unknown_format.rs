@@ -17,6 +17,7 @@ use crate::format::jsonl::each_line;
 use crate::format::text::count;
 use crate::session::{Copy, Health, SessionKind};
 use crate::system::fsio;
+use crate::system::links;
 
 /// The largest JSON document that is taken apart; a larger one counts as one record.
 const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
@@ -98,7 +99,7 @@ impl Seen {
                     ControlFlow::Continue(())
                 })?;
                 // Nothing but bytes that were never written.
-                let has_bytes = || path.symlink_metadata().is_ok_and(|metadata| metadata.len() > 0);
+                let has_bytes = || links::metadata(path).is_ok_and(|metadata| metadata.len() > 0);
                 self.damaged += u64::from(!has_line && has_bytes());
                 Ok(())
             }

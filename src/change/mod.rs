@@ -2,6 +2,7 @@
 //! (`relocation`), what stays for good (`pins`), and the only code that carries it out (`apply`).
 
 pub(crate) mod apply;
+pub(crate) mod hindrance;
 pub(crate) mod pins;
 pub(crate) mod plan;
 pub(crate) mod relocation;

@@ -1,7 +1,7 @@
 //! A session under another title: what is written so that its agent shows it.
 
 use crate::agent;
-use crate::change::apply::run::in_use;
+use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{Change, Contents, Item, Seen, Step};
 use crate::session::Session;
 use crate::system::stamp;
@@ -9,7 +9,7 @@ use crate::system::stamp;
 /// Plans to give a session a title; fails with the reason where its agent would not read one again, or is using it.
 pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, String> {
     let copy = session.copy();
-    if let Some(why) = in_use(copy) {
+    if let Some(why) = left_alone(copy) {
         return Err(why);
     }
     let agent = agent::by_kind(session.agent).ok_or_else(|| "no agent knows it".to_owned())?;

@@ -15,7 +15,8 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = Filter::of_agents(&args.agents.agent);
     let showing = ui.watch("Reading");
-    let places = scan::locate_many(env, &args.agents.agent).watched(showing.watcher());
+    let mut places = scan::locate_many(env, &args.agents.agent).watched(showing.watcher());
+    let shared = std::mem::take(&mut places.shared);
     let shelf = places.shelve(env, &filter, Wanted::GLANCE, true, |_| ());
     drop(showing);
     super::warn_of_problems(ui, &shelf.problems);
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let sessions = shelf.cards().iter().map(|card| shelf.get(card)).inspect(|session| {
         session.pointers.iter().for_each(|pointer| *tied.entry(pointer.agent).or_default() += 1);
     });
-    let stores = stores::facts(sessions, &owners, env);
+    let stores = stores::facts(sessions, &shared, &owners, env);
     let pointers = agent::pointer_writers().iter().map(|writer| {
         let kind = writer.kind();
         let tied = tied.get(&kind).copied().unwrap_or_default();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::agent;
 use crate::change::apply::backfill as apply;
 use crate::change::apply::backfill::BackfillResult;
+use crate::change::hindrance::out_of_store;
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::cli::BackfillArgs;
 use crate::commands::find::{self, Target};
@@ -39,7 +40,12 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
                 let project = session.copy().place.project.as_deref();
                 agent.zip(project).is_some_and(|(agent, project)| agent.is_filed_under(project, dir))
             };
-            (session, backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir)))))
+            let mut item = backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir))));
+            let hindrance = out_of_store(&session.copy().place);
+            if let (Action::Write { .. }, Some(why)) = (&item.action, hindrance) {
+                (item.action, item.reason) = (Action::Refuse { wants_dir: false }, why);
+            }
+            (session, item)
         })
         .collect();
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::agent;
 use crate::agent::upkeep::{Fold, is_object};
 use crate::change::apply::backfill;
+use crate::change::hindrance::{left_alone, out_of_store};
 use crate::change::plan::backfill as plan;
 use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step, Unplanned};
 use crate::doctor::check::{Finding, Repair};
@@ -109,6 +110,9 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
         steps: Vec::new(),
         needs: None,
     };
+    if let Some(why) = item.seen.iter().find_map(|seen| out_of_store(&seen.place)) {
+        return Err(why);
+    }
     match repair {
         Repair::Backfill { .. } => {
             let session = session.ok_or_else(|| "the session is gone".to_owned())?;
@@ -193,6 +197,9 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, String> {
         if copy.health.contains(&Health::UnknownFormat) {
             let path = copy.place.path.display();
             return Err(format!("the records of {path} are in an unknown format; `rejoin archive` keeps them first"));
+        }
+        if let Some(why) = [kept, copy].into_iter().find_map(left_alone) {
+            return Err(why);
         }
         Ok(Item {
             about: session.into(),

@@ -157,7 +157,7 @@ fn depends_on_others(env: &Env, filter: &Filter) -> bool {
     let lies_elsewhere = |agent: &dyn Agent| {
         let found = || agent.locate_in(&asked, &HashSet::new(), env);
         agent.lies_anywhere(env)
-            || matches!(found(), Found { places, problems } if !(places.is_empty() && problems.is_empty()))
+            || matches!(found(), Found { places, problems, .. } if !(places.is_empty() && problems.is_empty()))
     };
     !filter.dirs.is_empty()
         || !filter.kin.is_empty()

@@ -1,7 +1,10 @@
 //! Places of a listing of all: where they are very many, they are packed while they are found.
 
+use std::collections::BTreeSet;
+
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
+use super::aliases::{Shared, are_several, drop_aliases};
 use super::shelf::{MOST_TOGETHER, key};
 use super::{Places, in_stores};
 use crate::session::packed::{Packed, Packer};
@@ -21,6 +24,8 @@ pub(crate) struct ManyPlaces {
     pub(super) packed: Vec<Packed>,
     /// What tells the ids of those that are packed, in no order.
     pub(super) keys: Vec<u64>,
+    /// Stores whose links lead to sessions of others.
+    pub shared: BTreeSet<Shared>,
 }
 
 /// Finds every copy of the given agents, or of all when none is given.
@@ -30,11 +35,16 @@ pub(crate) fn locate_many(env: &Env, agents: &[AgentKind]) -> ManyPlaces {
         let found = agent.locate_sparing(store, &mut |places| many.pack_if_many(places));
         (many, found)
     });
-    let mut all = ManyPlaces::default();
+    let (mut all, mut follows_links) = (ManyPlaces::default(), false);
     for (mut many, found) in found {
+        follows_links |= found.follows_links;
         all.packed.append(&mut many.packed);
         all.keys.append(&mut many.keys);
         all.few.add(found);
+    }
+    let of_few = all.few.places.iter().map(|place| &*place.store);
+    if follows_links || are_several(of_few.chain(all.packed.iter().flat_map(Packed::stores))) {
+        all.drop_aliases();
     }
     all
 }
@@ -54,6 +64,16 @@ impl ManyPlaces {
     /// Returns how many there are.
     pub(super) fn len(&self) -> usize {
         self.few.places.len() + self.keys.len()
+    }
+
+    /// Leaves one place of each file, as [`drop_aliases`] does.
+    fn drop_aliases(&mut self) {
+        let mut places = std::mem::take(&mut self.few.places);
+        places.extend(std::mem::take(&mut self.packed).iter().flat_map(Packed::places));
+        self.keys.clear();
+        self.shared = drop_aliases(&mut places);
+        self.pack_if_many(&mut places);
+        self.few.places = places;
     }
 
     /// Takes places as soon as they are many, and then a few at a time.

@@ -1,6 +1,7 @@
 //! All agents at once: finds the copies by name, reads those that are wanted in parallel, and puts
 //! the copies of one id together.
 
+pub(crate) mod aliases;
 mod commits;
 mod first;
 pub(crate) mod git;
@@ -107,8 +108,14 @@ pub(crate) fn locate_id(env: &Env, agents: &[AgentKind], id: &str) -> Places {
 }
 
 fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> Found + Sync) -> Places {
-    let mut places = Places::default();
-    in_stores(env, agents, look).into_iter().for_each(|found| places.add(found));
+    let (mut places, mut follows_links) = (Places::default(), false);
+    for found in in_stores(env, agents, look) {
+        follows_links |= found.follows_links;
+        places.add(found);
+    }
+    if follows_links || aliases::are_several(places.places.iter().map(|place| &*place.store)) {
+        aliases::drop_aliases(&mut places.places);
+    }
     places
 }
 

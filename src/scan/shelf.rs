@@ -96,7 +96,7 @@ impl ManyPlaces {
         say: impl Fn(&Session) -> T + Sync,
     ) -> Shelf<T> {
         self.few.watcher.begin(self.len());
-        let Self { few, packed, keys } = self;
+        let Self { few, packed, keys, .. } = self;
         let (mut places, mut problems, watcher) = (few.places, few.problems, few.watcher);
         let stores = packed.iter().flat_map(Packed::stores);
         let mut notes = Notes::of(env, &places, stores, wanted.counts, &mut problems);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::agent::{self, Agent, version};
+use crate::scan::aliases::Shared;
 use crate::session::{AgentKind, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -35,6 +36,8 @@ pub(crate) struct StoreFacts {
     pub active_at: Option<Timestamp>,
     /// The version of the agent that wrote the newest of them, where its records say so.
     pub version: Option<String>,
+    /// The roots of other stores in which links of this one lead to sessions, which count there.
+    pub shared_with: Vec<PathBuf>,
     /// The newest version of the agent that this program was tested with, where it has versions.
     pub tested_version: Option<&'static str>,
 }
@@ -62,10 +65,19 @@ struct Sum {
 const ASKED: usize = 3;
 
 /// Says of each store of these agents, or of all where none is named, which of the sessions it holds.
-pub(crate) fn facts(sessions: impl Iterator<Item = Session>, agents: &[AgentKind], env: &Env) -> Vec<StoreFacts> {
+pub(crate) fn facts(
+    sessions: impl Iterator<Item = Session>,
+    shared: &BTreeSet<Shared>,
+    agents: &[AgentKind],
+    env: &Env,
+) -> Vec<StoreFacts> {
     let asked = agent::all().iter().filter(|agent| agents.is_empty() || agents.contains(&agent.kind()));
     let stores = asked.flat_map(|agent| agent.stores(env).into_iter().map(move |store| (*agent, store)));
     let mut sums: Vec<Sum> = stores.map(|(agent, store)| Sum::of(agent, &store)).collect();
+    for Sum { facts, .. } in &mut sums {
+        let others = shared.iter().filter(|(root, _)| *root == facts.root).map(|(_, other)| other.clone());
+        facts.shared_with = others.collect();
+    }
     for session in sessions {
         let root = &session.copy().place.store.root;
         let sum = sums.iter_mut().find(|sum| sum.facts.agent == session.agent && sum.facts.root == *root);
@@ -88,6 +100,7 @@ impl Sum {
             size_bytes: 0,
             active_at: None,
             version: None,
+            shared_with: Vec::new(),
             tested_version: agent::about(by.kind()).newest_version(),
             root: store.root.clone(),
         };

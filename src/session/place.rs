@@ -14,7 +14,7 @@ pub(crate) struct Store {
     pub agent: AgentKind,
     /// The machine that it lies on; `None` for this one.
     pub host: Option<Arc<str>>,
-    /// The directory; it may be a link, nothing below it is followed.
+    /// The directory; it may be a link, as what lies below it.
     pub root: PathBuf,
     /// Whether the agent uses it when nobody tells it otherwise.
     pub is_default: bool,

@@ -4,6 +4,7 @@ pub(crate) mod disk;
 pub(crate) mod env;
 pub(crate) mod fsio;
 pub(crate) mod in_order;
+pub(crate) mod links;
 pub(crate) mod names;
 pub(crate) mod own_file;
 pub(crate) mod process;

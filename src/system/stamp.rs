@@ -99,7 +99,7 @@ fn of(
     let mut stamp =
         Stamp { parent, device, inode, is_dir: false, size: look.size, modified: look.modified, tree: None };
     match look.kind {
-        Kind::Symlink => Err(io::Error::other("it is a symbolic link, which is not followed")),
+        Kind::Symlink => Err(io::Error::other("it is a symbolic link, which is read but not changed")),
         Kind::Fifo | Kind::Other => Err(io::Error::other("it is neither a file nor a directory")),
         Kind::File => {
             see(Path::new(""), &look);

@@ -296,6 +296,7 @@ pub(crate) struct Store {
     pub(crate) active_at: Option<String>,
     #[serde(deserialize_with = "nullable")]
     pub(crate) version: Option<String>,
+    pub(crate) shared_with: Vec<PathOf>,
     #[serde(deserialize_with = "nullable")]
     pub(crate) tested_version: Option<String>,
 }

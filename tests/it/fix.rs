@@ -357,8 +357,10 @@ fn a_session_that_an_agent_goes_on_with_is_left_alone() {
     let fix: DoctorFix = world.rejoin(["doctor", "--fix", "--json"]).code_is_one_of(&[3, 4]).json();
     assert!(fix.items.iter().all(|item| item.id.as_deref() != Some(&id(4))), "{:#?}", fix.items);
     assert!(copy.exists());
-    let refused = world.rejoin(["dedupe", &id(4), "--keep", "1", "--json"]).code(3);
-    assert!(refused.json::<Change>().items[0].error.as_deref().is_some_and(|why| why.contains("in use")));
+    for more in [&["--dry-run"][..], &[]] {
+        let refused = world.rejoin([&["dedupe", &id(4), "--keep", "1"], more].concat()).code(7).stderr();
+        assert!(refused.contains("it is in use by process"), "{refused}");
+    }
     assert!(copy.exists());
 }
 

@@ -69,6 +69,7 @@ mod kimicode;
 mod launches;
 mod letta;
 mod letter;
+mod links;
 mod list;
 mod listing;
 #[cfg(target_os = "linux")]

@@ -267,7 +267,10 @@ fn in_project(dir: &Path, found: &mut Found) {
         return found.problem(&path, "its path is not UTF-8, so it cannot be an id");
     };
     if !metadata.is_file() {
-        return found.problem(&path, "it is not a regular file");
+        // A link may have come with the directory, and lead to a file of the user's.
+        let is_link = metadata.is_symlink();
+        let why = if is_link { "it is a link in a project, which is not followed" } else { "it is not a regular file" };
+        return found.problem(&path, why);
     }
     let store = Store { unset: ELSEWHERE.to_vec(), ..Store::usual(AgentKind::Aider, dir) };
     found.places.push(Located::new(&Arc::new(store), id, path));

@@ -31,6 +31,7 @@ use crate::session::recorded;
 use crate::session::{AgentKind, Copy, Evidence, Located, Message, Problem, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::names;
 use crate::system::reach;
 use records::{Entry, Event, PointerRecord};
@@ -76,7 +77,7 @@ impl Agent for Amplifier {
         if Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
             return Found::default();
         }
-        let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let is_dir = |path: &Path| links::is_dir(path);
         let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
             let sessions = dir.join("sessions");
             let (path, direct) = (sessions.join(id), dir.join(id));

@@ -14,6 +14,7 @@ use crate::error::PathError;
 use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Evidence, Fact, Health, Located, SessionKind};
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::reach;
 
 /// Collects what the files of one session directory say.
@@ -36,7 +37,7 @@ impl<'a> Reader<'a> {
             let kind = entry.file_type().map_err(fail)?;
             if kind.is_dir() {
                 size_bytes += context.tree_size(Some(&entry.path()));
-            } else if kind.is_file() {
+            } else if kind.is_file() || (kind.is_symlink() && links::is_file(&entry.path())) {
                 match entry.file_name().into_string() {
                     Ok(name) => drop(files.insert(name, None)),
                     Err(_) if context.sizes => size_bytes += entry.metadata().map_or(0, |metadata| metadata.len()),
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
         let name = session_info::FILE_NAME;
         let read = match self.copy.place.path.join(name) {
             path if self.files.contains_key(name) => fsio::read_if_present(&path, session_info::MAX_BYTES),
-            // There is a link or a FIFO of that name, which is not read.
+            // What is of that name is no file, or a link that is not followed.
             path if path.symlink_metadata().is_ok() => fsio::read_bounded(&path, 0).map(Some),
             _ => Ok(None),
         };
@@ -262,7 +263,7 @@ impl<'a> Reader<'a> {
             if has_time && !self.context.sizes {
                 continue;
             }
-            let Ok(metadata) = copy.place.path.join(name).symlink_metadata() else { continue };
+            let Ok(metadata) = links::metadata(&copy.place.path.join(name)) else { continue };
             copy.size_bytes += metadata.len();
             let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
             if !has_time && modified > copy.active_at.as_ref().map(|at| at.value) {

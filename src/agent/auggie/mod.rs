@@ -22,6 +22,7 @@ use crate::format::jsonl::Jsonl;
 use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use records::{DOCUMENT, Names, member_of_names, workspace};
 
 /// Where in the file the first workspace is looked for.
@@ -52,8 +53,8 @@ impl Agent for Auggie {
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         let name = format!("{id}.json");
         let path = store.root.join("sessions").join(&name);
-        let is_one = id_of_file(&name).is_some() && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-        Found { places: is_one.then(|| Located::new(store, id, path)).into_iter().collect(), problems: Vec::new() }
+        let is_one = id_of_file(&name).is_some() && links::is_file(&path);
+        Found { places: is_one.then(|| Located::new(store, id, path)).into_iter().collect(), ..Found::default() }
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {

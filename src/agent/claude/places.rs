@@ -9,6 +9,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use crate::agent::Found;
 use crate::session::{AgentKind, Located, Store};
 use crate::system::env::Env;
+use crate::system::links;
 use crate::system::reach;
 
 /// The digits of the lead's id in the name of a team.
@@ -23,12 +24,15 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
         roots.push(default.clone());
     }
     // One person may keep a root for each account, named after the default one.
-    let siblings = Found::default().entries(&env.home);
-    let mut others: Vec<PathBuf> = siblings
+    // Other links of the home are not looked at: one may lead to a mount that does not answer.
+    let mut others: Vec<PathBuf> = reach::read_dir(&env.home)
         .into_iter()
-        .filter(|(entry, kind)| kind.is_dir() && entry.file_name().as_encoded_bytes().starts_with(b".claude-"))
-        .map(|(entry, _)| entry.path())
+        .flatten()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b".claude-"))
+        .map(|entry| entry.path())
         .filter(|root| reach::is_dir(&root.join("projects")) != Some(false) && !roots.contains(root))
+        .filter(|root| links::is_dir(root))
         .collect();
     others.sort();
     roots.append(&mut others);
@@ -99,7 +103,7 @@ pub(super) fn locate_id(store: &Arc<Store>, id: &str) -> Found {
     }
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         let path = dir.join(format!("{id}.jsonl"));
-        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        if links::is_file(&path) {
             let side_dir = Some(dir.join(id)).filter(|side_dir| reach::is_dir(side_dir) == Some(true));
             found.places.push(Located {
                 project: Some(Arc::clone(project)),

@@ -25,6 +25,7 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::process;
 use crate::system::reach;
 use records::{LEAD, Meta, SUBAGENT};
@@ -75,7 +76,7 @@ impl Agent for Cline {
         let parent = id.split_once("__").map_or(id, |(parent, _)| parent);
         for folder in [id, parent].into_iter().filter(|id| is_session_id(id)) {
             let path = store.root.join("sessions").join(folder);
-            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            if links::is_dir(&path) {
                 in_folder(store, folder, &path, &mut found);
             }
         }

@@ -36,6 +36,7 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::process::{self, Lock, Locks, Presence, StartTime};
 use meta::Meta;
 use records::{Daemon, Prompt, Record, named};
@@ -101,7 +102,7 @@ impl Agent for Codex {
         // Names change nothing, and to list all rows and locks for each of many sessions would take for ever.
         threads::add(&place.store, Some(&place.id), env, &mut notes);
         let lock = place.store.root.join(LOCKS).join(format!("{}.lock", place.id));
-        let is_there = lock.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        let is_there = links::is_file(&lock);
         let used = is_there.then(|| writer(&lock, &Locks::read())).flatten();
         notes.locked.extend(used.map(|used| (place.id.clone(), used)));
         notes

@@ -21,6 +21,7 @@ use crate::session::evidence;
 use crate::session::{AgentKind, Comparison, Copy, Fact, Health, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use records::{DOCUMENT, made_at, title};
 
 const INDEX: &str = "sessions.json";
@@ -51,9 +52,9 @@ impl Agent for Continue {
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         let path = store.root.join(format!("{id}.json"));
-        let is_file = is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        let is_file = is_session_id(id) && links::is_file(&path);
         let places = is_file.then(|| Located::new(store, id, path)).into_iter().collect();
-        Found { places, problems: Vec::new() }
+        Found { places, ..Found::default() }
     }
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
@@ -175,7 +176,7 @@ impl Agent for Continue {
 }
 
 fn changed_at(path: &Path) -> Option<SystemTime> {
-    path.symlink_metadata().and_then(|metadata| metadata.modified()).ok()
+    links::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
 /// Returns the id that a file is named after; a copy under another name is in no list of the program.

@@ -27,6 +27,7 @@ use crate::format::jsonl::{Jsonl, each_line, each_message, last_messages};
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
+use crate::system::links;
 use crate::system::process;
 use crate::system::reach;
 use records::Event;
@@ -56,7 +57,7 @@ impl Agent for Copilot {
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         let mut found = Found::default();
         let path = store.root.join("session-state").join(id);
-        if is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        if is_session_id(id) && links::is_dir(&path) {
             found.places.push(Located::new(store, id.to_owned(), path));
         }
         found

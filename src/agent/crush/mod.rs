@@ -140,6 +140,12 @@ impl Agent for Crush {
             dirs.extend(dir.ancestors().skip(1).take_while(|dir| dir.starts_with(&env.home) && **dir != env.home));
         }
         for dir in dirs {
+            let database = dir.join(".crush").join(DATABASE);
+            if reach::symlink_metadata(&database).is_ok_and(|metadata| metadata.is_symlink()) {
+                // It may have come with the directory, and lead to a file of the user's.
+                found.problem(&database, "it is a link in a project, which is not followed");
+                continue;
+            }
             in_project(&store, &Project { dir: dir.to_owned(), data_dir: dir.join(".crush") }, None, &mut found);
         }
         found

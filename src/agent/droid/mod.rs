@@ -22,6 +22,7 @@ use crate::session::recorded;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::reach;
 use records::{Record, Settings};
 
@@ -53,7 +54,7 @@ impl Agent for Droid {
         let mut copy = Copy::new(place);
         read_ends(&mut copy, context)?;
         let settings = settings(&copy.place.path);
-        let beside = settings.symlink_metadata().map_or(0, |metadata| metadata.len());
+        let beside = links::metadata(&settings).map_or(0, |metadata| metadata.len());
         copy.size_bytes = copy.transcript_bytes + if context.sizes { beside } else { 0 };
         match fsio::read_if_present(&settings, MAX_SETTINGS) {
             Ok(bytes) => judge_kind(&mut copy, &bytes.unwrap_or_default()),

@@ -23,6 +23,7 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Liveness, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::process::{self, Lock, Locks};
 use crate::system::reach;
 use records::is_id;
@@ -74,7 +75,7 @@ impl Agent for Gptme {
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let is_dir = |path: &Path| links::is_dir(path);
         let found = Some(id).filter(|id| is_id(id) && is_dir(&store.root.join(id)));
         Found { places: found.and_then(|id| place(store, id)).into_iter().collect(), ..Found::default() }
     }

@@ -29,6 +29,7 @@ use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, Role, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use records::{JidoRole, JidoSession, LoadError, MAX_FILE_BYTES};
 use signature::{APP_SALTS, Key, SignatureCheck, check, derive_key};
 
@@ -73,7 +74,7 @@ impl Agent for Jido {
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         let mut found = Found::default();
         let path = file_of(&store.root, id);
-        if records::is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        if records::is_session_id(id) && links::is_file(&path) {
             found.places.push(Located::new(store, id, path));
         }
         found

@@ -35,6 +35,7 @@ use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::{AgentKind, Belongings, Copy, Evidence, Located, Message, SessionKind, Store};
 use crate::system::env::{Env, Program};
+use crate::system::links;
 use crate::system::names;
 use crate::system::reach;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
@@ -77,7 +78,7 @@ impl Agent for Kimi {
         }
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
             let (path, legacy) = (dir.join(id), dir.join(format!("{id}.jsonl")));
-            if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            if links::is_dir(&path) {
                 found.places.push(place(store, project, id, path));
             } else if is_file(&legacy) {
                 found.places.push(place(store, project, id, legacy));

@@ -12,6 +12,7 @@ use crate::format::edit::{Edit, json_string};
 use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Fact, Health, Located, Problem, SessionKind};
 use crate::system::fsio;
+use crate::system::links;
 
 /// `kimi.json` holds some 150 bytes for each directory.
 pub(super) const MAX_MAP: u64 = 16 * 1024 * 1024;
@@ -49,7 +50,7 @@ pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), S
 }
 
 pub(super) fn is_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+    links::is_file(path)
 }
 
 /// Reads which directories Kimi knows; none where there is no `kimi.json`.

@@ -27,6 +27,7 @@ use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Evidence, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use records::{Conversation, DIRECTORY, Line, Manifest, Start, replaced};
 
 const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
@@ -67,9 +68,9 @@ impl Agent for Letta {
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         let path = store.root.join("conversations").join(encoded("conversation", id));
-        let is_dir = is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let is_dir = is_session_id(id) && links::is_dir(&path);
         let places = is_dir.then(|| Located::new(store, id, path)).into_iter().collect();
-        Found { places, problems: Vec::new() }
+        Found { places, ..Found::default() }
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {

@@ -25,6 +25,7 @@ use crate::session::evidence;
 use crate::session::{AgentKind, Comparison, Copy, Fact, Located, Message, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use records::DOCUMENT;
 
 const DATA_DIR: &str = "NANOCODER_DATA_DIR";
@@ -81,9 +82,9 @@ impl Agent for Nanocoder {
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         let path = store.root.join("sessions").join(format!("{id}.json"));
-        let is_file = is_session_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        let is_file = is_session_id(id) && links::is_file(&path);
         let places = is_file.then(|| Located::new(store, id, path)).into_iter().collect();
-        Found { places, problems: Vec::new() }
+        Found { places, ..Found::default() }
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {

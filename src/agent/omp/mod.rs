@@ -26,6 +26,7 @@ use crate::session::usage::Tokens;
 use crate::session::{AgentKind, Belongings, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use projects::{is_filed_under, project_of};
 
 /// The variables that lead the program elsewhere, by its code.
@@ -265,7 +266,7 @@ fn archived(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Foun
             let id = name.to_str().and_then(|name| id_of_file(name.strip_suffix(PACKED)?));
             if let Some(id) = id.filter(|id| kind.is_file() && is_wanted(id)) {
                 let folder = path.with_extension("").with_extension("");
-                let side_dir = Some(folder).filter(|folder| folder.symlink_metadata().is_ok_and(|it| it.is_dir()));
+                let side_dir = Some(folder).filter(|folder| links::is_dir(folder));
                 found.places.push(Located { side_dir, ..place(store, project, id, path) });
             }
         }

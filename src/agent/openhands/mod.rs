@@ -21,6 +21,7 @@ use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::session::{AgentKind, Comparison, Copy, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
+use crate::system::links;
 use records::is_id;
 
 /// Each leads it to other conversations; the first that is set counts.
@@ -62,7 +63,7 @@ impl Agent for OpenHands {
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         let mut found = Found::default();
         let path = store.root.join(id);
-        if is_id(id) && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        if is_id(id) && links::is_dir(&path) {
             found.places.push(Located::new(store, id, path));
         }
         found
@@ -88,10 +89,7 @@ impl Agent for OpenHands {
         // An event's file has a name of its own and never changes; one that was cut off has another length.
         let files = |copy: &Copy| -> Option<Vec<(OsString, u64)>> {
             let events = reader::events(&copy.place.path).ok()?;
-            events
-                .iter()
-                .map(|path| Some((path.file_name()?.to_owned(), path.symlink_metadata().ok()?.len())))
-                .collect()
+            events.iter().map(|path| Some((path.file_name()?.to_owned(), links::metadata(path).ok()?.len()))).collect()
         };
         Some(compare_lists(&files(a)?, &files(b)?))
     }

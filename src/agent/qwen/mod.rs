@@ -35,6 +35,7 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::names;
 use crate::system::process::{self, StartTime};
 use crate::system::reach;
@@ -123,8 +124,8 @@ impl Agent for Qwen {
         Found::in_projects(&store.root.join("projects"), |dir, project, found| {
             for chats in [dir.join("chats"), archive(dir)] {
                 let path = chats.join(format!("{id}.jsonl"));
-                let is_real_dir = chats.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-                if is_real_dir && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+                let is_real_dir = links::is_dir(&chats);
+                if is_real_dir && links::is_file(&path) {
                     let side_dir =
                         Some(dir.join("subagents").join(id)).filter(|side_dir| reach::is_dir(side_dir) == Some(true));
                     found.places.push(place(store, project, id.to_owned(), path, side_dir));
@@ -310,7 +311,7 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
     let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
     // Whatever else is kept of one transcript begins with its name: the runtime, the ledger, the worktree.
     let beside = listings.of(chats);
-    let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let is_file = |path: &PathBuf| links::is_file(path);
     own.extend(beside.with(&format!("{}.", place.id)).filter(|path| **path != *place.path && is_file(path)));
     let (root, id) = (&place.store.root, &place.id);
     let mut shared = vec![

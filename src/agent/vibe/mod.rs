@@ -33,6 +33,7 @@ use crate::session::{
 };
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 use crate::system::process::{self, Lock, Locks};
 use records::{Meta, Runtime, id_in_head, save_dir};
 
@@ -87,7 +88,7 @@ impl Agent for Vibe {
             return found;
         }
         let unified = store.root.join("unified").join(id);
-        if unified.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        if links::is_dir(&unified) {
             found.places.push(Located::new(store, id.to_owned(), unified));
         }
         for (entry, kind) in found.entries(&store.root) {

@@ -16,6 +16,7 @@ use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
+use crate::system::links;
 
 /// What a person sees of the session, as the agent keeps it.
 const PROJECTION: &str = "projection-state.json";
@@ -223,7 +224,7 @@ pub(super) fn read(copy: &mut Copy, has_meta: bool, env: &Env) -> Result<Option<
         copy.mark_if(is_torn, Health::TornTranscript);
     }
     let files = parts.chunks.iter().cloned().chain(parts.inline());
-    copy.transcript_bytes += files.filter_map(|path| path.symlink_metadata().ok()).map(|file| file.len()).sum::<u64>();
+    copy.transcript_bytes += files.filter_map(|path| links::metadata(&path).ok()).map(|file| file.len()).sum::<u64>();
     if is_whole && prompt.is_none() && !has_reply && copy.kind != SessionKind::Subagent {
         copy.kind = SessionKind::Empty;
     }

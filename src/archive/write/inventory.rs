@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::Agent;
 use crate::archive::manifest::{CopyAt, Role};
 use crate::session::{Belongings, Copy, Located, Session};
+use crate::system::links;
 use crate::system::stamp::modified;
 
 /// How often a session is copied again because it changed while it was copied.
@@ -173,11 +174,13 @@ fn active_at(copy: &Copy) -> (i64, i64) {
     copy.active_at.as_ref().map_or((0, 0), |at| (at.value.as_second(), at.value.subsec_nanosecond().into()))
 }
 
-/// Walks a file, or a directory and everything in it, without following links.
+/// Walks a file, or a directory and everything in it. Of links only the first path is followed, where reading follows it too.
 fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> Result<(), InventoryError> {
     let refused = |path: &Path, why: &str| InventoryError::Refused(format!("{} {why}", path.display()));
+    let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let start = if is_link { links::follow(path)?.0 } else { path.to_owned() };
     let mut device = None;
-    for found in walkdir::WalkDir::new(path).sort_by_file_name() {
+    for found in walkdir::WalkDir::new(&start).sort_by_file_name() {
         let found = found.map_err(|error| match error.io_error() {
             Some(reason) if reason.kind() == io::ErrorKind::NotFound => InventoryError::Changed,
             _ => InventoryError::Failed(error.to_string()),
@@ -194,15 +197,14 @@ fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> 
             Kind::File
         } else if kind.is_dir() {
             Kind::Dir
-        } else if kind.is_symlink() && found.depth() > 0 {
-            Kind::Link(std::fs::read_link(found.path())?)
         } else if kind.is_symlink() {
-            return Err(refused(found.path(), "is a symbolic link, which is not followed"));
+            Kind::Link(std::fs::read_link(found.path())?)
         } else {
             return Err(refused(found.path(), "is neither a file nor a directory"));
         };
-        let relative = found.path().strip_prefix(root).unwrap_or(found.path()).to_owned();
-        see(relative, kind, State::of(&metadata));
+        let below = found.path().strip_prefix(&start).unwrap_or(found.path());
+        let path = if found.depth() == 0 { path.to_owned() } else { path.join(below) };
+        see(path.strip_prefix(root).map(Path::to_owned).unwrap_or(path), kind, State::of(&metadata));
     }
     Ok(())
 }

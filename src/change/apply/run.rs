@@ -10,9 +10,10 @@ use crate::agent::{self, Agent, Depth, Inspector, ReadContext};
 use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step::{self, StepContext, StepError};
+use crate::change::hindrance::{in_use, out_of_store};
 use crate::change::plan::change::{Change, Item, Seen};
 use crate::error::PathError;
-use crate::session::{Copy, Liveness, Located};
+use crate::session::{Copy, Located};
 use crate::system::disk::Times;
 use crate::system::env::Env;
 use crate::system::reach;
@@ -282,6 +283,9 @@ impl Work<'_> {
 /// Looks at a copy right before it is changed; returns why it must be left alone.
 fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     let agent = agent::by_kind(seen.place.agent())?;
+    if let Some(why) = out_of_store(&seen.place) {
+        return Some(why);
+    }
     let root = reach::canonicalize(&seen.place.store.root).ok();
     let dir = seen.place.path.parent().and_then(|dir| reach::canonicalize(dir).ok());
     if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
@@ -305,13 +309,4 @@ pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Resul
     let inspector = Inspector::default();
     let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };
     agent::read(agent, place.clone(), &context)
-}
-
-/// Says why a copy must be left alone: some process holds it, or may.
-pub(crate) fn in_use(copy: &Copy) -> Option<String> {
-    match &copy.liveness {
-        Liveness::Live { pid } => Some(format!("it is in use by process {pid}")),
-        Liveness::Maybe { why } => Some(format!("it may be in use: {why}")),
-        Liveness::Idle => None,
-    }
 }

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use crate::agent;
 use crate::agent::Agent;
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation};
-use crate::change::apply::run::in_use;
+use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned};
 use crate::scan::relocated::Relocated;
 use crate::session::evidence::FROM_PROJECT;
@@ -157,7 +157,7 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
             selector()
         ));
     }
-    match session.copies.iter().find_map(in_use) {
+    match session.copies.iter().find_map(left_alone) {
         Some(why) => Err(why),
         None => Ok(Some(MovingSession { session, copies })),
     }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::{self, FindBelongings};
+use crate::change::hindrance::behind_link;
 use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
 use crate::error::PathError;
@@ -119,10 +120,13 @@ impl Summaries {
         for path in paths {
             let see = &mut |name: &Path, look: &Look| see(&|| path.join(name), look);
             let dir = path.parent().and_then(|dir| self.resolved(dir));
-            let stamp = dir
-                .filter(|dir| self.copies(at).iter().any(|copy| self.is_in_store(dir, &copy.place)))
-                .ok_or_else(|| format!("{} leads out of the store through a link", path.display()))
-                .and_then(|dir| stamp::take_in(&path, dir.identity, see).map_err(|error| error.to_string()));
+            let in_store = dir.filter(|dir| self.copies(at).iter().any(|copy| self.is_in_store(dir, &copy.place)));
+            let stamp = match in_store {
+                Some(dir) => stamp::take_in(&path, dir.identity, see).map_err(|error| error.to_string()),
+                None => Err(format!("{} leads out of the store", path.display())),
+            };
+            let behind = |_: &String| self.copies(at).iter().find_map(|copy| behind_link(&copy.place.store, &path));
+            let stamp = stamp.map_err(|why| behind(&why).unwrap_or(why));
             match stamp {
                 Ok(stamp) => {
                     let path = copies.get(&*path).map_or_else(|| path.as_path().into(), |path| Arc::clone(path));

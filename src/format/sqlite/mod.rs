@@ -14,7 +14,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::error::PathError;
-use crate::system::fsio;
+use crate::system::{fsio, links};
 use connection::Fresh;
 pub(crate) use connection::{Db, Query, Row};
 
@@ -109,13 +109,20 @@ fn read_opened<T>(
     mut look: impl FnMut(&Db) -> Result<T, QueryError>,
 ) -> Result<T, PathError> {
     let fail = |why: String| PathError::new("read", path, io::Error::other(why));
+    let mut real = None;
     for attempt in 0..TRIES {
         if attempt > TRIES_WITHOUT_PAUSE {
             std::thread::sleep(PAUSE);
         }
         let is_restless = attempt >= TRIES_WITHOUT_LOCKS;
+        let path = real.as_deref().unwrap_or(path);
         let others = LOCKS.read().unwrap_or_else(PoisonError::into_inner);
         let before = Footprint::of(path)?;
+        if real.is_none() && path.is_symlink() {
+            // Its log lies beside the file itself, not beside a link to that.
+            real = Some(links::follow(path).map_err(|error| PathError::new("read", path, error))?.0);
+            continue;
+        }
         let way = before.way(is_restless);
         let (_others, _own) = match way {
             OpenMode::Locked => {

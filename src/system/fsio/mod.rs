@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::reach;
+use super::{links, reach};
 use crate::error::PathError;
 
 pub(crate) use buffer::{BufReader, Buffer, PAGE, PIECE};
@@ -30,28 +30,28 @@ pub(crate) use sync::sync;
 /// The bit of a mode that lets the owner read (`S_IRUSR`, the same everywhere; its type is not).
 const OWNER_READS: u32 = 0o400;
 
-/// Opens a regular file for reading; anything else is refused without blocking or following.
-///
-/// A FIFO would block and a link could lead out of the store, so neither is opened.
+/// Opens a regular file for reading, through a link where [`links::follow`] allows that. Anything else is refused without
+/// blocking, as a FIFO would.
 pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
-    // Asked for the directory, once for all files in it.
-    reach::refuse_silent(path.parent().unwrap_or(path)).map_err(|error| PathError::new("read", path, error))?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
-    let file = opened.map_err(|error| match error.raw_os_error() {
-        Some(code) if code == Errno::LOOP.raw_os_error() => {
-            PathError::new("read", path, io::Error::other("it is a symbolic link, which is not followed"))
-        }
-        Some(code) if code == Errno::NXIO.raw_os_error() => {
-            PathError::new("read", path, io::Error::other("it is not a regular file"))
-        }
-        _ => PathError::new("read", path, error),
-    })?;
+    let opened = open_itself(path).or_else(|error| match error.raw_os_error() {
+        Some(code) if code == Errno::LOOP.raw_os_error() => open_itself(&links::follow(path)?.0),
+        Some(code) if code == Errno::NXIO.raw_os_error() => Err(io::Error::other("it is not a regular file")),
+        _ => Err(error),
+    });
+    let file = opened.map_err(|error| PathError::new("read", path, error))?;
     let metadata = file.metadata().map_err(|error| PathError::new("read", path, error))?;
     if !metadata.is_file() {
         return Err(PathError::new("read", path, io::Error::other("it is not a regular file")));
     }
     Ok((file, metadata))
+}
+
+/// Opens what is at a path, but no link.
+fn open_itself(path: &Path) -> io::Result<File> {
+    // Asked for the directory, once for all files in it.
+    reach::refuse_silent(path.parent().unwrap_or(path))?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    Ok(rustix::fs::open(path, flags, Mode::empty()).map(File::from)?)
 }
 
 /// Returns when a file was last changed: nothing in it can be later. Its change time counts too, which nobody can set back.
@@ -229,13 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_link_nor_a_directory_is_opened_or_replaced() {
+    fn a_link_is_read_but_not_replaced_and_a_directory_is_neither() {
         let dir = tempfile::tempdir().expect("a directory");
         let target = dir.path().join("target");
         std::fs::write(&target, "x").expect("a file");
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&target, &link).expect("a link");
-        assert!(open_regular(&link).expect_err("a refusal").to_string().contains("symbolic link"));
+        assert_eq!(read_bounded(&link, 1).expect("contents"), b"x");
         assert!(open_regular(dir.path()).expect_err("a refusal").to_string().contains("not a regular file"));
         assert!(replace(&link, b"y").is_err());
         assert_eq!(std::fs::read(&target).expect("contents"), b"x");

@@ -137,7 +137,7 @@ fn openers(table: &impl Table, files: &[&Path], only_writers: bool) -> Option<BT
 
 /// Tells files by what they are, because paths may lead over links or into another name space.
 fn identities<'p>(files: &[&'p Path]) -> BTreeMap<(u64, u64), &'p Path> {
-    let metadata = files.iter().filter_map(|path| Some((identity(&reach::symlink_metadata(path).ok()?), *path)));
+    let metadata = files.iter().filter_map(|path| Some((identity(&reach::metadata(path).ok()?), *path)));
     metadata.collect()
 }
 
@@ -177,7 +177,7 @@ fn held_in(table: &impl Table, files: &[&Path]) -> BTreeSet<PathBuf> {
     }
     let open = OpenFiles::of(table);
     let is_held =
-        |path: &&Path| !open.is_known() || path.symlink_metadata().is_ok_and(|metadata| open.has(identity(&metadata)));
+        |path: &&Path| !open.is_known() || reach::metadata(path).is_ok_and(|metadata| open.has(identity(&metadata)));
     files.iter().copied().filter(is_held).map(Path::to_owned).collect()
 }
 

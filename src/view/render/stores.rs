@@ -75,6 +75,8 @@ pub(crate) struct StoreJson<'a> {
     pub active_at: Option<Timestamp>,
     /// The version of the agent that wrote the newest of them; `null` when its records do not say.
     pub version: Option<&'a str>,
+    /// Other stores in which links of this one lead to sessions, which count there.
+    pub shared_with: Vec<PathJson<'a>>,
     /// The newest version of the agent that rejoin was tested with; `null` for one that was read as source code only.
     pub tested_version: Option<&'a str>,
 }
@@ -92,6 +94,7 @@ impl<'a> From<&'a StoreFacts> for StoreJson<'a> {
             size_bytes: store.size_bytes,
             active_at: store.active_at,
             version: store.version.as_deref(),
+            shared_with: store.shared_with.iter().map(|root| PathJson::from(root.as_path())).collect(),
             tested_version: store.tested_version,
         }
     }
@@ -140,6 +143,16 @@ impl Agents {
                 "{name} {} is newer than {tested}, the newest that rejoin was tested with.",
                 text::one_line(version)
             )?;
+        }
+        for store in &there {
+            for other in &store.shared_with {
+                let [root, other] = [&store.root, other].map(|root| shown_dir(root, env));
+                writeln!(
+                    out,
+                    "{} shares sessions in {other} with {root} through links; they are counted once.",
+                    store.agent
+                )?;
+            }
         }
         for Pointers { agent, of, pointers, dangling } in &self.pointers {
             let lost =

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::agent::{self, Agent};
 use crate::change::apply::journal::{ItemRecord, StepRecord};
 use crate::change::apply::run;
+use crate::change::hindrance;
 use crate::session::{AgentKind, Located, Problem};
 use crate::system::env::Env;
 
@@ -76,7 +77,7 @@ impl InUse {
         for place in known.places.get(id).into_iter().flatten() {
             match run::read_again(agent, place, env) {
                 Ok(copy) => {
-                    if let Some(why) = run::in_use(&copy) {
+                    if let Some(why) = hindrance::in_use(&copy) {
                         return Some(Hindrance { why, is_held: true });
                     }
                 }

@@ -1,0 +1,136 @@
+//! Which symbolic links are followed: those that lead to what belongs to the same user, as `SymLinksIfOwnerMatch` of web
+//! servers has it. So a link that somebody else could lay leads nowhere, and nor does one into its own directory.
+
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::reach;
+
+/// Returns the real path to which a link leads, and what is there.
+///
+/// # Errors
+///
+/// The link is not followed: it leads nowhere, to what belongs to another user, or to a directory that it lies in.
+pub(crate) fn follow(link: &Path) -> io::Result<(PathBuf, Metadata)> {
+    let own = reach::symlink_metadata(link)?;
+    let real = reach::canonicalize(link).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let target = std::fs::read_link(link).unwrap_or_default();
+            io::Error::new(error.kind(), format!("it is a link to {}, which does not exist", target.display()))
+        }
+        _ => error,
+    })?;
+    let refused =
+        |why: &str| Err(io::Error::other(format!("it is a link to {}, {why}, so it is not followed", real.display())));
+    let there = reach::symlink_metadata(&real)?;
+    if there.uid() != own.uid() {
+        return refused("which belongs to another user");
+    }
+    let is_loop = |above: &Path| reach::canonicalize(above).is_ok_and(|above| above == real);
+    if there.is_dir() && link.ancestors().skip(1).any(is_loop) {
+        return refused("in which it lies");
+    }
+    Ok((real, there))
+}
+
+/// Returns what is at a path, through a link where that is followed.
+///
+/// # Errors
+///
+/// There is nothing, or a link that is not followed.
+pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
+    let itself = reach::symlink_metadata(path)?;
+    if itself.is_symlink() { Ok(follow(path)?.1) } else { Ok(itself) }
+}
+
+/// Returns whether a file is at a path.
+pub(crate) fn is_file(path: &Path) -> bool {
+    metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Returns whether a directory is at a path.
+pub(crate) fn is_dir(path: &Path) -> bool {
+    metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// Returns the link through which a path below `root` leads out of it, the path itself included; `None` if none does.
+pub(crate) fn out_of(root: &Path, path: &Path) -> Option<PathBuf> {
+    let below = path.strip_prefix(root).ok()?;
+    let real_root = reach::canonicalize(root).ok()?;
+    let mut way = root.to_owned();
+    let leads_out = |part| {
+        way.push(part);
+        let is_link = reach::symlink_metadata(&way).is_ok_and(|metadata| metadata.is_symlink());
+        let stays = || reach::canonicalize(&way).is_ok_and(|real| real.starts_with(&real_root));
+        (is_link && !stays()).then(|| way.clone())
+    };
+    below.iter().find_map(leads_out)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{lchown, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_link_to_a_file_or_a_directory_of_the_same_user_is_followed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("a directory");
+        fs::create_dir_all(root.join("store/project")).expect("a directory");
+        fs::create_dir_all(root.join("shared")).expect("a directory");
+        fs::write(root.join("shared/a.jsonl"), "{}\n").expect("a file");
+        symlink("../shared/a.jsonl", root.join("store/a.jsonl")).expect("a link");
+        symlink(root.join("shared"), root.join("store/b")).expect("a link");
+        assert_eq!(follow(&root.join("store/a.jsonl")).expect("a file").0, root.join("shared/a.jsonl"));
+        assert!(
+            is_file(&root.join("store/a.jsonl"))
+                && is_dir(&root.join("store/b"))
+                && is_file(&root.join("store/b/a.jsonl"))
+        );
+        assert!(is_dir(&root.join("store/project")) && !is_dir(&root.join("store/none")));
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_or_into_its_own_directory_is_not_followed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("a directory");
+        fs::create_dir_all(root.join("a")).expect("a directory");
+        fs::create_dir_all(root.join("b")).expect("a directory");
+        for (link, target, why) in [
+            ("gone", "/nowhere/at/all", "which does not exist"),
+            ("a/itself", ".", "in which it lies"),
+            ("a/above", "..", "in which it lies"),
+            ("a/to-root", "/", "so it is not followed"),
+        ] {
+            symlink(target, root.join(link)).expect("a link");
+            let error = follow(&root.join(link)).expect_err("a refusal").to_string();
+            assert!(error.starts_with("it is a link to /") || link.starts_with("a/"), "{error}");
+            assert!(error.contains(why), "{error}");
+        }
+        // Two directories that lead into each other would have no end.
+        symlink("../b", root.join("a/b")).expect("a link");
+        symlink("../a", root.join("b/a")).expect("a link");
+        assert!(is_dir(&root.join("a/b")) && !is_dir(&root.join("a/b/a")));
+    }
+
+    #[test]
+    fn a_link_of_one_user_to_a_file_of_another_is_not_followed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (file, link) = (dir.path().join("a"), dir.path().join("b"));
+        fs::write(&file, "x").expect("a file");
+        symlink(&file, &link).expect("a link");
+        if lchown(&link, Some(12_345), None).is_err() {
+            // Only root can give a link away; others see the files of the system.
+            symlink("/etc/passwd", dir.path().join("c")).expect("a link");
+            assert!(!is_file(&dir.path().join("c")));
+            return;
+        }
+        assert!(follow(&link).expect_err("a refusal").to_string().contains("which belongs to another user"));
+        assert!(!is_file(&link));
+    }
+}
