@@ -392,6 +392,12 @@ pub(crate) trait Agent: Listed + Sync {
         None
     }
 
+    /// Returns the command that helps with one copy that is marked as unlisted, and its effect; the notes of the copy say why. `None`
+    /// if only [`Agent::list_anew`] helps, with all of a store.
+    fn help_unlisted(&self, _copy: &Copy) -> Option<(String, &'static str)> {
+        None
+    }
+
     /// Says what the agent's own list goes on showing when a session has gone, and what takes it off there; `ID` stands for
     /// the session.
     fn still_lists(&self) -> Option<&'static str> {

@@ -138,7 +138,9 @@ impl Health {
             Self::MissingFields => "fields that its agent requires are missing",
             Self::Oversize => "it is too large for its agent to load",
             Self::InvalidContent => "its content is not in its agent's format",
-            Self::Unlisted => "its agent's own list names another file, so the agent does not find it",
+            Self::Unlisted => {
+                "its agent's own list does not lead to it, so the agent does not find it, or not all of it"
+            }
             Self::ArchiveMismatch => "its agent's list and its place disagree whether it is archived",
             Self::Planted => {
                 "it came with a directory that its agent has not registered, so anybody may have written it"

@@ -733,7 +733,7 @@ unsupported-version    error                 it was written by a newer version o
 missing-fields         error                 fields that its agent requires are missing
 oversize               error                 it is too large for its agent to load
 invalid-content        error                 its content is not in its agent's format
-unlisted               warning, info         its agent's own list names another file, so the agent does not find it
+unlisted               warning, info         its agent's own list does not lead to it, so the agent does not find it, or not all of it
 archive-mismatch       warning               its agent's list and its place disagree whether it is archived
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
 future-time            warning               it holds a time that is still to come

@@ -1,7 +1,9 @@
 //! What users of agents complained about in public, as small homes: what rejoin answers there.
 
-use crate::contract::{Details, Kind, Session};
-use crate::fixtures::{Claude, Codex, age_to, id, put};
+use serde_json::json;
+
+use crate::contract::{Details, Kind, ResumePlan, Session};
+use crate::fixtures::{Claude, Codex, Gemini, age_to, gemini_hash, id, put};
 use crate::world::World;
 
 /// A directory that every machine has.
@@ -183,4 +185,81 @@ fn a_crash_hides_no_whole_record() {
     assert_eq!(texts(2), ["first", "1", "second", "third", "3"]);
     world.rejoin(["undo"]).code(0);
     assert!(before == std::fs::read(&glued).expect("a transcript"));
+}
+
+/// Saves a chat as `/chat save` does, in a project of Gemini CLI.
+fn save_chat(world: &World, project: &str, tag: &str, talk: &[&str]) -> std::path::PathBuf {
+    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "model" };
+    let turn = |(at, text): (usize, &&str)| json!({"role": role(at), "parts": [{"text": text}]});
+    let history: Vec<_> = talk.iter().enumerate().map(turn).collect();
+    let path = world.home().join(format!(".gemini/tmp/{project}/checkpoint-{tag}.json"));
+    put(&path, serde_json::to_string_pretty(&json!({"history": history, "authType": "x"})).expect("JSON"));
+    age_to(&path, "2026-01-01T10:00:00Z".parse().expect("a time"));
+    path
+}
+
+#[test]
+fn chats_that_were_saved_in_gemini_are_sessions() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Gemini::session(id(1)).in_dir(&app).turn("an ordinary session", "Yes."));
+    let path = save_chat(&world, "app", "draft%20one", &["design the module", "A design.", "add pallets", "Added."]);
+    let gone = gemini_hash("/srv/gone/away");
+    let old = save_chat(&world, &gone, "old", &[]);
+    put(&old, json!([{"role": "user", "parts": [{"text": "an old form"}]}]).to_string());
+
+    let sessions = all(&world);
+    let of = |id: &str| sessions.iter().find(|session| session.id == id).expect("a session");
+    let saved = of("draft%20one@app");
+    assert_eq!((saved.title.as_deref(), saved.first_prompt.as_deref()), (Some("draft one"), Some("design the module")));
+    assert_eq!((saved.kind, saved.prompts, saved.replies), (Kind::Main, Some(2), Some(2)));
+    assert_eq!((saved.launch_path(), saved.active_at.as_deref()), (app.to_str(), None));
+    assert_eq!(saved.created_at.as_deref(), Some("2026-01-01T10:00:00Z"));
+    assert_eq!(of(&format!("old@{gone}")).health, ["unknown-directory"]);
+    let found = world.rejoin(["search", "pallets"]).code(0).stdout();
+    assert!(found.contains("draft%20one@app"), "{found}");
+    let page = world.rejoin(["export", "draft one", "--format", "markdown"]).code(0).stdout();
+    assert!(page.contains("add pallets") && page.contains("Added."), "{page}");
+    let latest = world.rejoin(["resume", "latest", "--print"]).code(0).stdout();
+    assert!(latest.contains(&id(1)), "a saved chat does not say when it was active: {latest}");
+
+    world.install("gemini", "");
+    let plan: ResumePlan = world.rejoin(["resume", "draft one", "--json"]).code(0).json();
+    assert_eq!((plan.resume.argv, plan.resume.dir.as_deref()), (vec!["gemini".to_owned()], app.to_str()));
+    assert_eq!(plan.resume.then_type.as_deref(), Some("/chat resume draft one"));
+    let refused = world.rejoin(["resume", "draft one", "--prompt", "go on"]).code(7).stderr();
+    assert!(refused.contains("resume it without --prompt"), "{refused}");
+    let refused = world.rejoin(["resume", &format!("gemini:old@{gone}"), "--print"]).code(7).stderr();
+    assert!(refused.contains("unknown"), "{refused}");
+
+    // No age makes it go, and deleting it leaves everything else.
+    let kept =
+        world.rejoin(["cleanup", "--any-age", "--allow-all", "--exclude", &id(1), "--yes", "--json"]).code(0).stdout();
+    assert!(kept.contains(r#""reason":"undated","sessions":2"#), "{kept}");
+    assert!(path.exists() && old.exists());
+    let archive = world.dir("archive");
+    let archive = archive.to_str().expect("a path");
+    world.rejoin(["archive", "draft one", "--archive-dir", archive]).code(0);
+    world.rejoin(["delete", "draft one", "--yes"]).code(0);
+    assert!(!path.exists() && old.exists());
+    world.rejoin(["restore", "draft%20one@app", "--archive-dir", archive]).code(0);
+    assert!(path.exists());
+}
+
+#[test]
+fn a_saved_chat_is_never_empty() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Gemini::session(id(1)).in_dir(&app).turn("a", "b"));
+    save_chat(&world, "app", "nothing", &[]);
+    put(&save_chat(&world, "app", "newer", &[]), r#"{"history":[],"turns":[{"who":"me","said":"hello"}]}"#);
+    put(&save_chat(&world, "app", "torn", &[]), r#"{"history":[{"role":"user","parts":[{"te"#);
+    for session in all(&world).iter().filter(|session| session.id != id(1)) {
+        assert_eq!((session.kind, session.health.contains(&"empty-session".to_owned())), (Kind::Main, false));
+        let says =
+            ["unknown-format", "invalid-content"].iter().any(|code| session.health.iter().any(|has| has == code));
+        assert!(says, "{}: {:?}", session.id, session.health);
+    }
+    let plan = world.rejoin(["cleanup", "--empty", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+    assert!(plan.contains("Nothing to do"), "{plan}");
 }

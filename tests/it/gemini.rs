@@ -376,7 +376,6 @@ fn files_that_are_no_sessions_are_not_listed() {
     for name in ["notes.jsonl", "session-1.txt", "session-1.jsonl.tmp-77", "session-1.jsonl.unreadable-5"] {
         put(&chats.join(name), "{}\n");
     }
-    put(&chats.parent().expect("a directory").join("checkpoint-tag.json"), "{}");
     put(&world.home().join(".gemini/tmp/bin/rg"), "x");
     assert_eq!(all(&world).len(), 1);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::contract::{Agent, Details, Kind, ResumePlan, SessionList};
+use crate::contract::{Agent, Details, Kind, ResumePlan, Session, SessionList};
 use crate::fixtures::{Goose, goose_db, open_goose, put};
 use crate::world::World;
 
@@ -132,4 +132,84 @@ fn an_old_database_without_the_newer_columns_is_read() {
     let sessions = world.rejoin(["list", "--counts", "--json"]).code(0).stderr_eq("").sessions();
     assert_eq!((sessions[0].kind, sessions[0].prompts, sessions[0].replies), (Kind::Main, Some(1), Some(1)));
     assert_eq!(sessions[0].launch_path(), Some("/home/ana/app"));
+}
+
+/// Writes a session as Goose did before 1.10, and returns its file.
+fn write_old(world: &World, id: &str, dir: &std::path::Path, talk: &[&str]) -> std::path::PathBuf {
+    let metadata =
+        json!({"working_dir": dir, "description": "Old work", "message_count": talk.len(), "total_tokens": 10});
+    let message = |(at, text): (usize, &&str)| {
+        let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
+        json!({"role": role, "created": 1_769_940_000 + at, "content": [{"type": "text", "text": text}]})
+    };
+    let lines: Vec<String> =
+        std::iter::once(metadata).chain(talk.iter().enumerate().map(message)).map(|line| format!("{line}\n")).collect();
+    let path = goose_db(&world.home()).with_file_name(format!("{id}.jsonl"));
+    put(&path, lines.concat());
+    path
+}
+
+fn listed(world: &World) -> Vec<Session> {
+    let mut sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+    sessions.sort_by(|a, b| a.id.cmp(&b.id));
+    sessions
+}
+
+#[test]
+fn files_of_older_versions_are_sessions_until_a_database_has_them() {
+    let world = World::new();
+    world.install("goose", "");
+    let app = world.dir("app");
+    write_old(&world, "20250801_101500", &app, &["imported later", "Done."]);
+    let path = write_old(&world, "20250802_111500", &app, &["build the zeppelin", "Done.", "and the mast", "Built."]);
+    let sessions = listed(&world);
+    assert_eq!(sessions.len(), 2);
+    let old = &sessions[1];
+    assert_eq!((old.title.as_deref(), old.first_prompt.as_deref()), (Some("Old work"), Some("build the zeppelin")));
+    assert_eq!((old.prompts, old.replies, old.launch_path()), (Some(2), Some(2), app.to_str()));
+    assert_eq!(old.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
+    assert_eq!(old.active_at.as_deref(), Some("2026-02-01T10:00:03Z"));
+    assert_eq!(old.health, [] as [&str; 0]);
+    // The next start creates the database, and imports both.
+    let printed = world.rejoin(["resume", "20250802_111500", "--print"]).code(0);
+    assert!(
+        printed.stdout().ends_with("goose session --resume --session-id 20250802_111500\n"),
+        "{}",
+        printed.stdout()
+    );
+    assert!(printed.stderr().contains("Goose 1.10 or later"), "{}", printed.stderr());
+
+    world.add(Goose::session("20250801_101500").in_dir(&app).turn("imported later", "Done."));
+    let sessions = listed(&world);
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions[0].health, [] as [&str; 0]);
+    assert_eq!(sessions[1].health, ["unlisted"]);
+    let found = world.rejoin(["search", "mast"]).code(0).stdout();
+    assert!(found.contains("20250802_111500"), "{found}");
+    let page = world.rejoin(["export", "20250802_111500", "--format", "markdown"]).code(0).stdout();
+    assert!(page.contains("and the mast"), "{page}");
+    let refused = world.rejoin(["resume", "20250802_111500"]).code(7).stderr();
+    assert!(refused.contains("that does not hold this one"), "{refused}");
+    assert!(world.launched().is_none());
+    let told = world.rejoin(["doctor", "--check", "unlisted", "--all-findings"]).code(4).stdout();
+    assert!(told.contains("rejoin export goose:20250802_111500"), "{told}");
+    world.rejoin(["export", "goose:20250802_111500"]).code(0);
+    world.rejoin(["delete", "20250802_111500", "--yes"]).code(0);
+    assert!(!path.exists());
+}
+
+#[test]
+fn an_old_file_is_empty_only_if_each_of_its_lines_is_understood() {
+    let world = World::new();
+    let app = world.dir("app");
+    write_old(&world, "20250801_000000", &app, &[]);
+    let newer = write_old(&world, "20250802_000000", &app, &[]);
+    let text = std::fs::read_to_string(&newer).expect("a file");
+    put(&newer, format!("{text}{{\"speaker\":\"user\",\"said\":\"hello\"}}\n"));
+    put(&goose_db(&world.home()).with_file_name("my own name.jsonl"), "{}\n");
+    let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
+    let kinds: Vec<Kind> = list.sessions.iter().map(|session| session.kind).collect();
+    assert_eq!(list.sessions.iter().filter(|session| session.health == ["unknown-format"]).count(), 1);
+    assert!(kinds.contains(&Kind::Empty) && kinds.contains(&Kind::Main), "{kinds:?}");
+    assert!(list.problems[0].reason.contains("cannot be an id"), "{:?}", list.problems);
 }

@@ -366,6 +366,104 @@ fn version_2_is_read_from_its_own_tables_and_what_it_did_not_take_over_from_the_
     assert_eq!(sessions[2].parent_id, Some(opencode_id(1)));
 }
 
+/// Imports a session into the tables of version 2, as OpenCode 2 does once.
+fn import(connection: &rusqlite::Connection, id: &str) {
+    connection
+        .execute_batch(
+            "CREATE TABLE IF NOT EXISTS session_v2 AS SELECT *, NULL AS fork_session_id FROM session WHERE 0;
+             CREATE TABLE IF NOT EXISTS session_message (id text, session_id text, type text, seq integer, time_created integer,
+                data text);
+             CREATE TABLE IF NOT EXISTS kv (key text, value text, time_updated integer);",
+        )
+        .expect("tables");
+    connection.execute("INSERT INTO session_v2 SELECT *, NULL FROM session WHERE id = ?1", [id]).expect("a session");
+    let sql = "
+        INSERT INTO session_message
+        SELECT m.id, m.session_id, m.data->>'role', row_number() OVER (ORDER BY m.time_created), m.time_created,
+            CASE m.data->>'role' WHEN 'user' THEN json_object('text', said.text)
+            ELSE json_object('content', json_array(json_object('type', 'text', 'text', said.text))) END
+        FROM message m JOIN (SELECT message_id, max(data->>'text') AS text FROM part GROUP BY message_id) said
+            ON said.message_id = m.id
+        WHERE m.session_id = ?1";
+    connection.execute(sql, [id]).expect("messages");
+}
+
+/// Notes that the import is in a phase, two and a half minutes after the sessions began.
+fn note_import(connection: &rusqlite::Connection, phase: &str) {
+    connection.execute("DELETE FROM kv", []).expect("no row");
+    let at = "2026-02-01T10:02:30Z".parse::<jiff::Timestamp>().expect("a time").as_millisecond();
+    let value = json!({"phase": phase}).to_string();
+    connection
+        .execute("INSERT INTO kv VALUES ('migration.v1-v2', ?1, ?2)", rusqlite::params![value, at])
+        .expect("a row");
+}
+
+#[test]
+fn what_version_1_wrote_after_the_import_is_found_and_marked() {
+    let world = World::new();
+    let app = world.dir("app");
+    let session =
+        |n: u32| OpenCode::session(opencode_id(n)).in_dir(&app).title("Shop").turn("plan the shop", "Planned.");
+    let path = world.add(session(1));
+    world.add(session(2));
+    let connection = open_opencode(&path);
+    [1, 2].iter().for_each(|n| import(&connection, &opencode_id(*n)));
+    note_import(&connection, "completed");
+    session(2).turn("now the cart", "Cart planned.").insert(&connection);
+    session(3).turn("only in one", "Yes.").insert(&connection);
+
+    let mut sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+    sessions.sort_by(|a, b| a.id.cmp(&b.id));
+    let facts: Vec<_> = sessions.iter().map(|session| (session.prompts, session.health.join(" "))).collect();
+    let unlisted = "unlisted".to_owned();
+    assert_eq!(facts, [(Some(1), String::new()), (Some(2), unlisted.clone()), (Some(2), unlisted)]);
+    assert_eq!(sessions[1].active_at.as_deref(), Some("2026-02-01T10:03:00Z"), "of its last message");
+    let found = world.rejoin(["search", "cart"]).code(0).stdout();
+    assert!(found.contains("now the cart") && found.contains("Cart planned."), "{found}");
+    let shown = world.rejoin(["show", &opencode_id(2)]).code(0).stdout();
+    assert!(shown.contains("version 1 of its agent added 2 messages after version 2 had imported it"), "{shown}");
+    let details: Details = world.rejoin(["show", &opencode_id(2), "--messages", "9", "--json"]).code(0).json();
+    let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, ["plan the shop", "Planned.", "now the cart", "Cart planned."]);
+    let told = world.rejoin(["doctor", "--check", "unlisted", "--all-findings"]).code(4).stdout();
+    let command = format!("npx opencode-ai@1 --session {}", opencode_id(3));
+    assert!(told.contains(&command) && told.contains("version 1 of its agent added 2 messages"), "{told}");
+    assert!(!told.contains(&opencode_id(1)), "{told}");
+
+    // Until the import is completed, version 2 may still take what it lacks.
+    note_import(&connection, "sessions");
+    let sessions = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+    assert!(sessions.iter().all(|session| session.health.is_empty()), "{sessions:#?}");
+    let found = world.rejoin(["search", "cart"]).code(0).stdout();
+    assert!(found.contains("now the cart"), "{found}");
+}
+
+#[test]
+fn a_session_that_version_2_lacks_is_resumed_by_version_1_alone() {
+    let world = World::new();
+    let app = world.dir("app");
+    let path = world.add(OpenCode::session(opencode_id(1)).in_dir(&app).turn("a", "b"));
+    let connection = open_opencode(&path);
+    import(&connection, &opencode_id(1));
+    note_import(&connection, "completed");
+    OpenCode::session(opencode_id(2)).in_dir(&app).turn("only in one", "Yes.").insert(&connection);
+    let id = opencode_id(2);
+    let command = format!("npx opencode-ai@1 --session {id}");
+    // Which version a program of another origin is, its files do not say.
+    world.install("opencode", "");
+    let printed = world.rejoin(["resume", &id, "--print"]).code(0).stderr();
+    assert!(printed.contains("only OpenCode 1 has it") && printed.contains(&command), "{printed}");
+    world.install_npm("opencode", "opencode-ai", "2.0.7", "");
+    let refused = world.rejoin(["resume", &id]).code(7).stderr();
+    assert!(refused.contains("OpenCode 2.0.7 does not have it") && refused.contains(&command), "{refused}");
+    assert!(world.launched().is_none());
+    world.rejoin(["resume", &opencode_id(1), "--print"]).code(0).stderr_eq("");
+    world.install_npm("opencode", "opencode-ai", "1.18.34", "");
+    let allowed = world.rejoin(["resume", &id]).code(0).stderr();
+    assert!(!allowed.contains("OpenCode 1"), "{allowed}");
+    assert_eq!(world.launched().expect("a launch").argv, ["opencode", "--session", &id]);
+}
+
 #[test]
 fn the_tree_of_files_is_read_unless_the_database_has_the_session() {
     let world = World::new();

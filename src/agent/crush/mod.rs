@@ -70,6 +70,7 @@ impl Schema for Sessions {
         };
         let version = database::version(db, "goose_db_version", "version_id");
         Ok(Queries {
+            older: None,
             tables: vec![Table::new(db, &sql)?],
             warning: version.filter(|version| day_of(*version) > NEWEST).map(|version| {
                 format!("its migration {version} is newer than those of {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")

@@ -18,7 +18,7 @@ use crate::session::evidence;
 use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use reader::{DAMAGED, Reader};
-pub(super) use reader::{Queries, Table, TableSql};
+pub(super) use reader::{Older, Queries, Table, TableSql};
 
 mod reader;
 
@@ -155,6 +155,7 @@ fn copies(
             copy.active_at = Some(Fact::new(newest, "message"));
         }
         look_for_the_prompt(&mut reader, table, &mut copy)?;
+        reader.judge(table, &mut copy)?;
         if counts {
             tally(&mut reader, table, &place.id)?.note_in(&mut copy);
         }
@@ -211,7 +212,7 @@ pub(super) fn messages(
     let (keys, mut is_damaged) = sqlite::read(&place.path, |db| {
         let mut reader = Reader::new(schema, db)?;
         let keys = match reader.session(&place.id, true, &mut |_| ())? {
-            Some(table) => reader.keys(table, &place.id, None)?.into_iter().map(|key| (table, key)).collect(),
+            Some(table) => reader.all_keys(table, &place.id)?,
             None => Vec::new(),
         };
         Ok((keys, reader.is_damaged))
@@ -269,7 +270,7 @@ pub(super) fn count(schema: &dyn Schema, copy: &mut Copy) -> Result<(), PathErro
 
 fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, QueryError> {
     let mut tally = Tally::default();
-    for key in reader.keys(table, id, None)? {
+    for (table, key) in reader.all_keys(table, id)? {
         if let Some(turn) = reader.turn(table, key)? {
             tally.add(&turn);
         }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::Schema;
 use crate::format::sqlite::{Db, Query, QueryError, Row};
 use crate::format::turn::Turn;
+use crate::session::{Copy, Fact};
 
 /// How often to look for rows between damaged pages.
 const MAX_PROBES: usize = 4096;
@@ -21,6 +22,16 @@ pub(in crate::agent) struct Queries<'db> {
     pub(in crate::agent) tables: Vec<Table<'db>>,
     /// What is to be said about the version of the database.
     pub(in crate::agent) warning: Option<String>,
+    /// How the second table continues sessions of the first, if that is known.
+    pub(in crate::agent) older: Option<Older<'db>>,
+}
+
+/// The second table, of an older version that was used on after a newer one had imported its sessions into the first.
+pub(in crate::agent) struct Older<'db> {
+    /// The rows of the messages that it added to the session `?1` after the import.
+    pub(in crate::agent) later: Query<'db>,
+    /// Marks a session, given the number of its table, and the number of prompts and replies that were added later.
+    pub(in crate::agent) judge: fn(&mut Copy, usize, u64),
 }
 
 /// The names that the queries of a table of sessions are built from.
@@ -285,6 +296,39 @@ impl<'db> Reader<'db> {
             keys.extend(last.into_iter().rev());
         }
         Ok(keys)
+    }
+
+    /// Returns where all messages of a session are, each with its table: those that an older version added come last.
+    pub(super) fn all_keys(&mut self, table: usize, id: &str) -> Result<Vec<(usize, i64)>, QueryError> {
+        let mut keys: Vec<(usize, i64)> = self.keys(table, id, None)?.into_iter().map(|key| (table, key)).collect();
+        keys.extend(self.later(table, id)?.into_iter().map(|key| (table + 1, key)));
+        Ok(keys)
+    }
+
+    fn later(&mut self, table: usize, id: &str) -> Result<Vec<i64>, QueryError> {
+        let mut keys = Vec::new();
+        if let Some(older) = self.queries.older.as_mut().filter(|_| table == 0) {
+            self.is_damaged |= !is_whole(older.later.rows(&[id], |row| keys.extend(row.int(0))))?;
+        }
+        Ok(keys)
+    }
+
+    /// Compares a session with what an older version has of it.
+    pub(super) fn judge(&mut self, table: usize, copy: &mut Copy) -> Result<(), QueryError> {
+        let Some(judge) = self.queries.older.as_ref().map(|older| older.judge) else { return Ok(()) };
+        let mut added = 0;
+        for key in self.later(table, &copy.place.id)? {
+            let Some(turn) = self.turn(table + 1, key)?.filter(|turn| turn.is_reply() || turn.prompt().is_some())
+            else {
+                continue;
+            };
+            added += 1;
+            if let Some(at) = turn.at.filter(|at| copy.active_at.as_ref().is_none_or(|active| active.value < *at)) {
+                copy.active_at = Some(Fact::new(at, "message"));
+            }
+        }
+        judge(copy, table, added);
+        Ok(())
     }
 
     /// Reads a message; `None` when it cannot be read, or is gone.

@@ -1,5 +1,5 @@
 //! Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<minute>-<8 characters of the id>.jsonl`, or `.json` of
-//! the older generation; sub-agents in `chats/<id of the session>/`.
+//! the older generation; sub-agents in `chats/<id of the session>/`; chats that a user saved in `checkpoint-<tag>.json`.
 //!
 //! A project is named after its directory (`projects.json`, `.project_root`) or after the SHA-256 of its path.
 //! Facts: measured on Gemini CLI 0.61.0 and 0.25.0; its projectRegistry.ts (04fbf507) and sessionOperations.ts
@@ -11,6 +11,7 @@ pub(super) mod about;
 mod projects;
 mod reader;
 mod relocation;
+mod saved;
 mod usage;
 
 use std::collections::{BTreeSet, HashSet};
@@ -36,12 +37,12 @@ use crate::format::shell;
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
 use crate::session::usage::Tokens;
-use crate::session::{AgentKind, Belongings, Comparison, Copy, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Belongings, Comparison, Copy, Fact, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
 use projects::{hash, registry, slug};
-use reader::{fill, read_document, read_lines, show, whole};
+use reader::{each, fill, read_document, read_lines, show, whole};
 use records::{message, record};
 
 /// How much of a document is searched for its id, which comes first.
@@ -65,12 +66,13 @@ impl Agent for Gemini {
     fn locate(&self, store: &Arc<Store>) -> Found {
         Found::in_projects(&store.root.join("tmp"), |dir, project, found| {
             walk(store, project, &dir.join("chats"), |_| true, found);
+            saved::locate(store, project, dir, found);
         })
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
         if !is_session_id(id) {
-            return Found::default();
+            return saved::locate_id(store, id);
         }
         // Cut as the client cuts it; an id of fewer characters is a name of its own.
         let short: String = id.chars().take(8).collect();
@@ -100,10 +102,16 @@ impl Agent for Gemini {
         let mut copy = Copy::new(place);
         let modified = if is_document(&copy.place) { read_document(&mut copy)? } else { read_lines(&mut copy)? };
         copy.size_bytes = copy.transcript_bytes + context.tree_size(copy.place.side_dir.as_deref());
-        let last = copy.active_at.as_ref().map(|at| at.value).or(modified);
-        copy.set_active_by_file(modified);
-        let why = |age| format!("its last record was {age} s ago, and Gemini CLI leaves no mark of who uses it");
-        copy.judge_by_age(last, context.env.now, why);
+        if saved::is_in(&copy.place) {
+            // Its messages have no times, and its file's time says when it was saved, not when anyone spoke.
+            copy.created_at = modified.map(|at| Fact::new(at, "mtime"));
+            copy.title = Some(Fact::new(saved::tag(&copy.place), "tag"));
+        } else {
+            let last = copy.active_at.as_ref().map(|at| at.value).or(modified);
+            copy.set_active_by_file(modified);
+            let why = |age| format!("its last record was {age} s ago, and Gemini CLI leaves no mark of who uses it");
+            copy.judge_by_age(last, context.env.now, why);
+        }
         let project = copy.place.project.as_deref().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(project).cloned().unwrap_or_default();
         self.decide_launch_dir(&mut copy);
@@ -133,7 +141,7 @@ impl Agent for Gemini {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         // A document is gone on with in a file of lines beside it.
-        let lines = is_document(place).then(|| place.path.with_extension("jsonl"));
+        let lines = (is_document(place) && !saved::is_in(place)).then(|| place.path.with_extension("jsonl"));
         [place.path.to_path_buf()].into_iter().chain(lines).collect()
     }
 
@@ -164,7 +172,7 @@ impl Agent for Gemini {
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if is_document(&copy.place) {
             let (file, _) = fsio::open_regular(&copy.place.path)?;
-            DOCUMENT.each(file, &mut |field| match field {
+            each(&copy.place, file, &mut |field| match field {
                 Field::Message(raw) => {
                     message(raw).into_iter().flat_map(|message| message.in_words()).try_for_each(&mut *see)
                 }
@@ -220,6 +228,9 @@ impl Agent for Gemini {
             }
             _ => {}
         }
+        if saved::is_in(&copy.place) {
+            return saved::command(&copy.place, prompt);
+        }
         if is_without_id(&copy.place) {
             return Err("none of its records names the id that Gemini CLI knows it by".to_owned());
         }
@@ -234,17 +245,21 @@ impl Agent for Gemini {
 
     fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
         // Measured on 0.61.0: a resume leaves a second file of the same id, and the next start deletes the real one.
-        Some(format!(
-            "Gemini CLI may delete this session at a later start if you resume it; to be safe, run `rejoin archive {}` first",
-            shell::word(&format!("{}:{}", AgentKind::Gemini, copy.place.id))
-        ))
+        (!saved::is_in(&copy.place)).then(|| {
+            format!(
+                "Gemini CLI may delete this session at a later start if you resume it; to be safe, run `rejoin archive {}` first",
+                shell::word(&format!("{}:{}", AgentKind::Gemini, copy.place.id))
+            )
+        })
     }
 }
 
 /// Finds what belongs to a copy; its neighbours are listed once for all of a project.
 fn belongings(place: &Located, listings: &Listings) -> Belongings {
     let mut own = vec![place.path.to_path_buf()];
-    let Some(chats) = place.path.parent() else { return Belongings { own, shared: Vec::new() } };
+    let Some(chats) = place.path.parent().filter(|_| !saved::is_in(place)) else {
+        return Belongings { own, shared: Vec::new() };
+    };
     let name = place.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // What the client could not read before it wrote the file anew.
     own.extend(listings.of(chats).with(&format!("{name}.unreadable-")));

@@ -1,13 +1,14 @@
 //! What the files of one session say: lines, or one document of the older generation.
 
-use std::io::Read as _;
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::{DOCUMENT, is_document};
+use super::{DOCUMENT, is_document, saved};
 use crate::agent::gemini::records::{Conversation, Entry, Place, message, record};
+use crate::agent::unknown_format;
 use crate::error::PathError;
 use crate::format::document::Field;
 use crate::format::json::{Text, inner};
@@ -59,26 +60,27 @@ pub(super) fn read_document(copy: &mut Copy) -> Result<Option<Timestamp>, PathEr
     let (file, metadata) = fsio::open_regular(&path)?;
     copy.transcript_bytes = metadata.len();
     let mut sum = Conversation::default();
-    let is_small = metadata.len() <= SMALL;
+    let (is_small, is_saved) = (metadata.len() <= SMALL, saved::is_in(&copy.place));
     let mut see = |field: Field<'_>| {
         take_field(&mut sum, &field);
         // Its header has the newest time; the title is at the end.
-        if !is_small && sum.first_prompt().is_some() && sum.model.is_some() {
+        if !is_small && sum.first_prompt().is_some() && (is_saved || sum.model.is_some()) {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
     };
     let is_read = match is_small {
+        true if is_saved => saved::each(&*fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
         true => DOCUMENT.each_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see),
-        false => DOCUMENT.each(file.take(MAX_HEAD), &mut see),
+        false => each(&copy.place, file.take(MAX_HEAD), &mut see),
     };
-    if !is_small {
+    if !is_small && !is_saved {
         Jsonl::open(&path)?.lines_backward(|line, _| {
             sum.summary = summary_line(line);
             // The title comes after the last message, whose brackets stand at this depth.
             sum.summary.is_some() || line.starts_with(b"  ]")
         })?;
-    } else if !is_read {
+    } else if is_small && !is_read {
         copy.health.insert(Health::InvalidContent);
     }
     fill(copy, &sum, is_small);
@@ -106,12 +108,17 @@ pub(super) fn take_field(sum: &mut Conversation, field: &Field<'_>) {
     }
 }
 
+/// Shows the pieces of a document, or of a saved chat.
+pub(super) fn each(place: &Located, file: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+    if saved::is_in(place) { saved::each(file, see) } else { DOCUMENT.each(file, see) }
+}
+
 /// Adds up a whole file.
 pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
     let mut sum = Conversation::default();
     if is_document(place) {
         let (file, _) = fsio::open_regular(&place.path)?;
-        DOCUMENT.each(file, &mut |field| {
+        each(place, file, &mut |field| {
             take_field(&mut sum, &field);
             ControlFlow::Continue(())
         });
@@ -168,9 +175,17 @@ pub(super) fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
     } else {
         copy.health.remove(&Health::EmptySession);
     }
-    copy.title = sum.summary.clone().map(|title| Fact::new(title, "summary"));
+    if copy.kind == SessionKind::Empty && saved::is_in(&copy.place) {
+        // It was kept on purpose, and the client saves no chat in which nothing was said.
+        unknown_format::mark(copy, "none of its messages could be understood".to_owned());
+    }
+    if let Some(summary) = &sum.summary {
+        copy.title = Some(Fact::new(summary.clone(), "summary"));
+    }
     copy.first_prompt = sum.first_prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
-    copy.created_at = sum.created_at.map(|at| Fact::new(at, "transcript"));
+    if let Some(created) = sum.created_at {
+        copy.created_at = Some(Fact::new(created, "transcript"));
+    }
     copy.model = sum.model.clone().map(|model| Fact::new(model, "transcript"));
     if let Some(newest) = sum.newest {
         copy.active_at = Some(Fact::new(newest, "transcript"));

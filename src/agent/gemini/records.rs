@@ -41,6 +41,10 @@ pub(crate) struct Record<'a> {
     kind: Text<'a>,
     summary: Text<'a>,
     messages: Option<&'a RawValue>,
+    // A message of a saved chat has these two alone, as Google's API does.
+    role: Text<'a>,
+    #[serde(rename = "parts")]
+    said: Option<&'a RawValue>,
 }
 
 /// How texts begin that the program put in, not a person.
@@ -358,9 +362,14 @@ fn digest(message: &Record<'_>, content: &[Block<'_>]) -> u64 {
     hasher.finish()
 }
 
-/// Reads a message of a document.
+/// Reads a message of a document or of a saved chat.
 pub(crate) fn message(raw: &RawValue) -> Option<Record<'_>> {
-    Record::of(raw)
+    let mut record = Record::of(raw)?;
+    if let Some(role) = record.role.get().filter(|_| record.speaker.get().is_none()) {
+        record.speaker = if role == "model" { "gemini".to_owned() } else { role.to_owned() }.into();
+        record.content = record.said;
+    }
+    Some(record)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
-//! Goose: `sessions/sessions.db` in its data directory, only ever read.
+//! Goose: `sessions/sessions.db` in its data directory, only ever read, and the files that it used before.
 //!
 //! Facts: aaif-goose/goose 017176d0, schema 17; not measured, because the program could not be had.
 
 pub(super) mod records;
 
 pub(super) mod about;
+mod files;
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +19,11 @@ use crate::agent::command::as_option;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
 use crate::error::PathError;
 use crate::format::json::local_instant;
+use crate::format::shell;
 use crate::format::sqlite::rows::Owned;
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::Turn;
-use crate::session::{AgentKind, Copy, Fact, Located, Message, SessionKind, Store};
+use crate::session::{AgentKind, Copy, Fact, Health, Located, Message, SessionKind, Store};
 use crate::system::env::Env;
 
 /// The newest schema whose meaning is known.
@@ -73,6 +76,7 @@ impl Schema for Sessions {
         };
         let version = database::version(db, "schema_version", "version");
         Ok(Queries {
+            older: None,
             tables: vec![Table::new(db, &sql)?],
             warning: version.filter(|version| *version > NEWEST).map(|version| {
                 format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")
@@ -123,42 +127,76 @@ impl Agent for Goose {
     }
 
     fn locate(&self, store: &Arc<Store>) -> Found {
-        let mut found = Found::default();
-        database::locate(store, &path_in(store), &Sessions, None, &mut found);
-        found
+        locate(store, None)
     }
 
     fn locate_id(&self, store: &Arc<Store>, id: &str) -> Found {
-        let mut found = Found::default();
-        database::locate(store, &path_in(store), &Sessions, Some(id), &mut found);
-        found
+        locate(store, Some(id))
     }
 
     fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
-        database::notes(places, counts, &Sessions, env)
+        let in_database: Vec<&Located> = places.iter().copied().filter(|place| !files::is_in(place)).collect();
+        database::notes(&in_database, counts, &Sessions, env)
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<Copy, PathError> {
-        database::read(&place, context)
+        if files::is_in(&place) { files::read(place, context) } else { database::read(&place, context) }
     }
 
     fn count(&self, copy: &mut Copy) -> Result<(), PathError> {
-        database::count(&Sessions, copy)
+        if files::is_in(&copy.place) { files::count(copy) } else { database::count(&Sessions, copy) }
     }
 
-    fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
-        Some(&KEEPER)
+    fn is_silent(&self, record: &[u8]) -> bool {
+        files::is_metadata(record)
+    }
+
+    fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
+        (!files::is_in(place)).then_some(&KEEPER)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
-        database::messages(&Sessions, &copy.place, see)
+        match files::is_in(&copy.place) {
+            true => files::messages(&copy.place.path, see),
+            false => database::messages(&Sessions, &copy.place, see),
+        }
     }
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
+        if copy.health.contains(&Health::Unlisted) {
+            return Err(
+                "Goose imports the files of versions before 1.10 only when it creates sessions.db, and that does not hold this one"
+                    .to_owned(),
+            );
+        }
         let verb = if prompt.is_some() { "run" } else { "session" };
         let argv = ["goose", verb, "--resume", "--session-id", &copy.place.id].map(str::to_owned).to_vec();
         Ok(Command { argv, last: as_option(prompt, "-t", "--text"), unset: Vec::new(), then_type: None })
     }
+
+    fn warning(&self, copy: &Copy, _env: &Env) -> Option<String> {
+        files::is_in(&copy.place).then(|| {
+            "only Goose 1.10 or later knows this command; at its first start it imports the files of older versions"
+                .to_owned()
+        })
+    }
+
+    fn help_unlisted(&self, copy: &Copy) -> Option<(String, &'static str)> {
+        let name = shell::word(&format!("{}:{}", AgentKind::Goose, copy.place.id)).into_owned();
+        Some((format!("rejoin export {name}"), "writes the conversation as a page, to go on with in a new session"))
+    }
+}
+
+/// Finds the sessions of the database, and the files that it has not imported.
+fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+    let mut found = Found::default();
+    database::locate(store, &path_in(store), &Sessions, only, &mut found);
+    let known: HashSet<String> = found.places.iter().map(|place| place.id.clone()).collect();
+    let mut in_files = Found::default();
+    files::locate(store, only, &mut in_files);
+    in_files.places.retain(|place| !known.contains(&place.id));
+    found.extend(in_files);
+    found
 }
 
 fn path_in(store: &Store) -> PathBuf {

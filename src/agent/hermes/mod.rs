@@ -84,6 +84,7 @@ impl Schema for Sessions {
         };
         let version = database::version(db, "schema_version", "version");
         Ok(Queries {
+            older: None,
             tables: vec![Table::new(db, &sql)?],
             warning: version.filter(|version| *version > NEWEST).map(|version| {
                 format!("its schema {version} is newer than {NEWEST}, the newest that rejoin knows; the sessions that it could read are listed")

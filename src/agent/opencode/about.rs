@@ -10,9 +10,10 @@ pub(crate) const ABOUT: About = About {
     elsewhere: "`opencode run --session` answers and saves, but never ends; sessions whose project id changed are left out \
         of its own list",
     starts: "`opencode --session ID`; with `--prompt` `opencode run --session ID TEXT`; names the database if it is not \
-        the usual one",
+        the usual one; a session that OpenCode 1 wrote after OpenCode 2 imported the others is refused by OpenCode 2, and the \
+        answer names the command of OpenCode 1",
     in_use: "it keeps no lock: a record of the last two minutes means maybe",
     deletes: "nothing",
     writes: "nothing; its databases are only read, and `opencode session delete ID` removes a session",
-    facts: "measured on 1.18.34; anomalyco/opencode 063e8306",
+    facts: "measured on 1.18.34; anomalyco/opencode 063e8306; the import by its v1-migration of 2.0",
 };

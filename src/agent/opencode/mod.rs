@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
+use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, Unable};
 use crate::error::PathError;
 use crate::session::repository::Repository;
 use crate::session::usage::Tokens;
@@ -18,6 +18,7 @@ use crate::system::env::Env;
 use program::Program;
 
 pub(super) mod about;
+mod generations;
 pub(super) mod program;
 mod tables;
 mod transfer;
@@ -94,6 +95,14 @@ impl Agent for OpenCode {
 
     fn command(&self, copy: &Copy, prompt: Option<&str>) -> Result<Command, String> {
         Ok(PROGRAM.command(copy, prompt))
+    }
+
+    fn check_program(&self, copy: &Copy, env: &Env) -> Result<Option<String>, Unable> {
+        generations::check_program(copy, env)
+    }
+
+    fn help_unlisted(&self, copy: &Copy) -> Option<(String, &'static str)> {
+        generations::help(copy)
     }
 
     fn check_prompt(&self, copy: &Copy, dir: &Path) -> Result<(), String> {

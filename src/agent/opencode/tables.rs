@@ -3,7 +3,7 @@
 //! Facts: OpenCode 1.18.33 and Kilo 7.7.9, measured; anomalyco/opencode 063e8306 for version 2.
 
 use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
-use crate::agent::opencode::records as format;
+use crate::agent::opencode::{generations, records as format};
 use crate::format::sqlite::{Db, QueryError, Row};
 use crate::format::turn::{Turn, instant};
 use crate::session::{Copy, Fact, SessionKind};
@@ -68,7 +68,8 @@ impl Schema for Tables {
             };
             tables.push(Table::new(db, &sql)?);
         }
-        Ok(Queries { tables, warning: None })
+        let older = if has_first && has_second { generations::older(db)? } else { None };
+        Ok(Queries { tables, warning: None, older })
     }
 
     fn fill(&self, row: &Row<'_>, copy: &mut Copy) {

@@ -108,11 +108,22 @@ fn refused(session: &Session) -> Vec<Finding> {
     .collect()
 }
 
-/// Reports each store whose agent's own list names other files once, with all sessions that its agent does not find.
+/// Reports each store whose agent's own list names other files once, with all sessions that its agent does not find; and each
+/// session that needs a command of its own.
 fn unlisted(survey: &Survey) -> Vec<Finding> {
     let mut by_store: BTreeMap<(AgentKind, &Path), Vec<&Session>> = BTreeMap::new();
+    let mut findings = Vec::new();
     for session in &survey.scan.sessions {
-        if session.copy().health.contains(&Health::Unlisted) {
+        let copy = session.copy();
+        if !copy.health.contains(&Health::Unlisted) {
+            continue;
+        }
+        if let Some((command, effect)) = agent::by_kind(session.agent).and_then(|agent| agent.help_unlisted(copy)) {
+            let evidence = format!("{}: {}.", name(session), copy.notes.join("; "));
+            let finding = Finding::about(session, Code::Unlisted, Severity::Warning, evidence);
+            let expected = "a session that its agent finds as a whole";
+            findings.push(finding.measured("not found, or in part", expected).remedy(command, effect));
+        } else {
             by_store.entry((session.agent, &session.copy().place.store.root)).or_default().push(session);
         }
     }
@@ -135,7 +146,8 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
             None => finding,
         }
     };
-    by_store.into_iter().map(finding).collect()
+    findings.extend(by_store.into_iter().map(finding));
+    findings
 }
 
 fn archive_mismatch(session: &Session) -> Option<Finding> {

@@ -161,8 +161,8 @@ pub(crate) struct ErrorJson<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Kept", deny_unknown_fields)]
 pub(crate) struct KeptJson<'a> {
-    /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `recent`,
-    /// `not-empty`, `keep-last`, `keep-rule`, `newer`, `parent` or `its-agents`.
+    /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `undated`,
+    /// `recent`, `not-empty`, `keep-last`, `keep-rule`, `newer`, `parent` or `its-agents`.
     pub reason: &'a str,
     /// How many, their sub-agents not counted.
     pub sessions: usize,

@@ -191,7 +191,7 @@ pub(crate) struct DoctorFix {
 
 words!(CleanupKind: CleanupPlan CleanupOutcome);
 words!(Guard: Clock WholeAgent MoreThanHalf);
-words!(KeptFor: NotAskedFor Live MaybeLive Unparsable UnknownFormat Future Pinned Excluded Recent NotEmpty KeepLast KeepRule Newer Parent ItsAgents);
+words!(KeptFor: NotAskedFor Live MaybeLive Unparsable UnknownFormat Future Pinned Excluded Undated Recent NotEmpty KeepLast KeepRule Newer Parent ItsAgents);
 words!(PinKind: PinOutcome PinList);
 
 #[derive(Debug, Deserialize)]

@@ -194,11 +194,12 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
     let reasons = [
         (matches!(one.liveness, Liveness::Live { .. }), Keep::Live),
         (matches!(one.liveness, Liveness::Maybe { .. }), Keep::MaybeLive),
-        (one.is_unparsable || one.active_at.is_none(), Keep::Unparsable),
+        (one.is_unparsable, Keep::Unparsable),
         (one.is_unknown_format && (!policy.takes_unknown_format || policy.only_empty), Keep::UnknownFormat),
         (times().any(|at| at > policy.now), Keep::Future),
         (one.is_pinned, Keep::Pinned),
         (one.is_excluded, Keep::Excluded),
+        (one.active_at.is_none(), Keep::Undated),
         (times().any(is_recent), Keep::Recent),
         (one.is_its_agents, Keep::ItsAgents),
     ];

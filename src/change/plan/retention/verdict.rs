@@ -20,6 +20,8 @@ pub(crate) enum Keep {
     Pinned,
     /// A person excluded it.
     Excluded,
+    /// Nothing says when it was last active, so it has no age.
+    Undated,
     /// One of its files was changed within the last hour.
     Recent,
     /// It has a prompt or a reply.
@@ -54,6 +56,7 @@ impl Keep {
             Self::Future => "with a time in the future",
             Self::Pinned => "pinned",
             Self::Excluded => "excluded",
+            Self::Undated => "without a time of activity",
             Self::Recent => "changed within the last hour",
             Self::NotAskedFor => "not selected",
             Self::NotEmpty => "not empty",
