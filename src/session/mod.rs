@@ -62,6 +62,8 @@ pub(crate) enum SessionKind {
     Fork,
     /// Made by a non-interactive run, where the agent records that.
     Exec,
+    /// What a person saved of another session, under a name.
+    Saved,
     /// Made by another session for a part of its work.
     Subagent,
     /// Put aside by its agent.
@@ -73,7 +75,7 @@ pub(crate) enum SessionKind {
 impl SessionKind {
     /// Returns whether `list` shows it without `--all`.
     pub(crate) fn is_listed(self) -> bool {
-        matches!(self, Self::Main | Self::Fork | Self::Exec)
+        matches!(self, Self::Main | Self::Fork | Self::Exec | Self::Saved)
     }
 
     /// Returns the word of the JSON contract.

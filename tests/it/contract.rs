@@ -50,7 +50,7 @@ pub(crate) mod config;
 pub(crate) mod hooks;
 pub(crate) mod search;
 
-words!(Kind: Main Fork Exec Subagent Archived Empty);
+words!(Kind: Main Fork Exec Saved Subagent Archived Empty);
 words!(Liveness: Live Maybe Idle);
 words!(Role: User Assistant Tool System);
 words!(Compared: Identical Longer Shorter Diverged);

@@ -120,9 +120,7 @@ fn the_facts_hold(agent: &str) {
     }
     let known: BTreeSet<&str> = facts.iter().filter_map(|fact| fact["id"].as_str()).collect();
     let extra = sessions.iter().filter(|session| matches!(session.kind, Kind::Main | Kind::Fork | Kind::Exec));
-    // A chat that was saved in Gemini CLI repeats a session of the facts, under an id that only rejoin gives it.
-    let is_saved_chat = |session: &Session| agent == "gemini" && session.id.contains('@');
-    let extra = extra.filter(|session| !known.contains(session.id.as_str()) && !is_saved_chat(session));
+    let extra = extra.filter(|session| !known.contains(session.id.as_str()));
     faults.extend(extra.map(|session| format!("{} is in no fact", session.id)));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -212,7 +212,7 @@ fn chats_that_were_saved_in_gemini_are_sessions() {
     let of = |id: &str| sessions.iter().find(|session| session.id == id).expect("a session");
     let saved = of("draft%20one@app");
     assert_eq!((saved.title.as_deref(), saved.first_prompt.as_deref()), (Some("draft one"), Some("design the module")));
-    assert_eq!((saved.kind, saved.prompts, saved.replies), (Kind::Main, Some(2), Some(2)));
+    assert_eq!((saved.kind, saved.prompts, saved.replies), (Kind::Saved, Some(2), Some(2)));
     assert_eq!((saved.launch_path(), saved.active_at.as_deref()), (app.to_str(), None));
     assert_eq!(saved.created_at.as_deref(), Some("2026-01-01T10:00:00Z"));
     assert_eq!(of(&format!("old@{gone}")).health, ["unknown-directory"]);

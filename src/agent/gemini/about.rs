@@ -5,7 +5,7 @@ use crate::agent::about::About;
 pub(crate) const ABOUT: About = About {
     title: "Gemini CLI",
     sessions: "`~/.gemini/tmp/<project>/chats/session-<minute>-<id8>.jsonl`, older ones `.json`, and the chats that you \
-        saved with `/chat save TAG`, `~/.gemini/tmp/<project>/checkpoint-TAG.json`; the same below `$GEMINI_CLI_HOME`",
+        saved with `/chat save TAG` (kind `saved`), `~/.gemini/tmp/<project>/checkpoint-TAG.json`; the same below `$GEMINI_CLI_HOME`",
     launch_dir: "the one in `.project_root` or `projects.json`; of a project that is named by a hash, whichever known \
         directory has that hash: of the registry, of other agents' sessions, or the caller's",
     elsewhere: "it looks only in the project of the current directory: \"Invalid session identifier\", exit code 42",

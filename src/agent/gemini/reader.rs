@@ -167,6 +167,8 @@ pub(super) fn fill(copy: &mut Copy, sum: &Conversation, is_whole: bool) {
         SessionKind::Subagent
     } else if is_whole && is_empty {
         SessionKind::Empty
+    } else if saved::is_in(&copy.place) {
+        SessionKind::Saved
     } else {
         SessionKind::Main
     };

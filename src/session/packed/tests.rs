@@ -20,7 +20,8 @@ fn full(id: &str, text: &str, number: u64, at: Timestamp) -> Copy {
     copy.place.side_dir = Some(format!("/s/projects/-p/{id}").into());
     copy.place.parent_id = Some(text.to_owned());
     copy.place.is_subagent = number.is_multiple_of(2);
-    copy.kind = [SessionKind::Fork, SessionKind::Exec, SessionKind::Archived][usize::try_from(number % 3).unwrap_or(0)];
+    copy.kind =
+        [SessionKind::Fork, SessionKind::Saved, SessionKind::Archived][usize::try_from(number % 3).unwrap_or(0)];
     (copy.title, copy.first_prompt) = (fact("custom-title"), fact("transcript"));
     (copy.launch_dir, copy.start_dir, copy.last_dir) = (dir("a"), dir("b"), dir("a"));
     copy.created_at = Some(Fact::new(at, "metadata"));

@@ -53,8 +53,9 @@ impl<'a> Unpacker<'a> {
             0 => SessionKind::Main,
             1 => SessionKind::Fork,
             2 => SessionKind::Exec,
-            3 => SessionKind::Subagent,
-            4 => SessionKind::Archived,
+            3 => SessionKind::Saved,
+            4 => SessionKind::Subagent,
+            5 => SessionKind::Archived,
             _ => SessionKind::Empty,
         };
         // The fields are read in the order in which they stand here.
