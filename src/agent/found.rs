@@ -11,7 +11,7 @@ use crate::error::reason;
 use crate::session::{Located, Problem};
 use crate::system::fsio;
 use crate::system::links;
-use crate::system::reach;
+use crate::system::reach::{self, NO_ANSWER};
 
 /// How many projects are walked before what was found is put together. Tests have few.
 const PROJECTS_AT_ONCE: usize = if cfg!(test) { 2 } else { 256 };
@@ -31,7 +31,14 @@ impl Found {
     /// Adds what another walk gave.
     pub(crate) fn extend(&mut self, other: Self) {
         self.places.extend(other.places);
-        self.problems.extend(other.problems);
+        for problem in other.problems {
+            // A store may have a thousand projects on one mount that does not answer.
+            let is_known =
+                problem.reason.ends_with(NO_ANSWER) && self.problems.iter().any(|known| known.reason == problem.reason);
+            if !is_known {
+                self.problems.push(problem);
+            }
+        }
         self.follows_links |= other.follows_links;
     }
 
@@ -46,8 +53,7 @@ impl Found {
         let listing = match reach::read_dir(dir) {
             Ok(listing) => listing,
             Err(error) => {
-                // Silent mounts have one warning for all that is there.
-                let is_expected = [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::TimedOut];
+                let is_expected = [ErrorKind::NotFound, ErrorKind::NotADirectory];
                 if !is_expected.contains(&error.kind()) {
                     self.problem(dir, reason(&error));
                 }

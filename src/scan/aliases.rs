@@ -1,9 +1,10 @@
 //! Copies that are one file or directory, to which several ways lead through links: they are one copy.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::session::{AgentKind, Located, Store};
+use crate::session::{AgentKind, Located, Problem, Store};
 use crate::system::reach;
 
 /// The root of a store, and that of another in which sessions of the first lie.
@@ -40,6 +41,18 @@ pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<Shared> {
     let mut dropped = dropped.into_iter();
     places.retain(|_| !dropped.next().unwrap_or_default());
     shared
+}
+
+/// Leaves one problem of each path to which several ways lead.
+pub(super) fn drop_repeated(problems: &mut Vec<Problem>) {
+    if problems.len() > 1 {
+        let (mut real_dirs, mut known) = (RealDirs::default(), HashSet::new());
+        problems.retain(|problem| {
+            let dir = problem.path.parent().and_then(|dir| real_dirs.of(dir).cloned());
+            let name = problem.path.file_name().map(OsStr::to_owned);
+            dir.is_none_or(|dir| known.insert((dir, name, problem.reason.clone())))
+        });
+    }
 }
 
 /// Returns whether places of an agent may be reached by several ways: they lie in several stores.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
-use super::aliases::{Shared, are_several, drop_aliases};
+use super::aliases::{Shared, are_several, drop_aliases, drop_repeated};
 use super::shelf::{MOST_TOGETHER, key};
-use super::{Places, in_stores};
+use super::{Places, in_stores, silent_stores};
 use crate::session::packed::{Packed, Packer};
 use crate::session::{AgentKind, Located};
 use crate::system::env::Env;
@@ -46,6 +46,8 @@ pub(crate) fn locate_many(env: &Env, agents: &[AgentKind]) -> ManyPlaces {
     if follows_links || are_several(of_few.chain(all.packed.iter().flat_map(Packed::stores))) {
         all.drop_aliases();
     }
+    all.few.problems.extend(silent_stores(env, agents));
+    drop_repeated(&mut all.few.problems);
     all
 }
 

@@ -113,10 +113,25 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
         follows_links |= found.follows_links;
         places.add(found);
     }
+    places.problems.extend(silent_stores(env, agents));
     if follows_links || aliases::are_several(places.places.iter().map(|place| &*place.store)) {
         aliases::drop_aliases(&mut places.places);
     }
+    aliases::drop_repeated(&mut places.problems);
     places
+}
+
+/// Returns a problem for each store on a mount that does not answer, or one where the home itself is on such a mount.
+fn silent_stores(env: &Env, agents: &[AgentKind]) -> Vec<Problem> {
+    let problem = |path: &Path| {
+        let error = reach::refuse_silent(path).err()?;
+        Some(Problem { path: path.to_owned(), reason: error.to_string() })
+    };
+    if let Some(problem) = problem(&env.home) {
+        return vec![problem];
+    }
+    let wanted = agent::all().iter().filter(|agent| is_asked_for(agent.kind(), agents));
+    wanted.flat_map(|agent| agent.stores(env)).filter_map(|store| problem(&store.root)).collect()
 }
 
 /// Looks into every store of the given agents, or of all when none is given.

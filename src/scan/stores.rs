@@ -93,7 +93,7 @@ impl Sum {
         let facts = StoreFacts {
             agent: by.kind(),
             name: agent::about(by.kind()).title,
-            exists: reach::symlink_metadata(&store.root).is_ok(),
+            exists: reach::exists_itself(&store.root) != Some(false),
             is_default: store.is_default,
             sessions: 0,
             others: 0,

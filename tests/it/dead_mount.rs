@@ -1,11 +1,11 @@
 //! Directories on mounts whose server does not answer: nothing waits for them, and nothing takes them for gone.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::contract::DoctorReport;
 use crate::fixtures::dead_mount::{DeadMount, Left};
-use crate::fixtures::{Amplifier, Claude, id, put};
+use crate::fixtures::{Amplifier, Claude, claude_slug, id, put};
 use crate::terminal::shell;
 use crate::world::World;
 
@@ -13,7 +13,8 @@ const MOUNTS: u32 = 10;
 /// How much longer a command may take because of them.
 const LONGER: Duration = Duration::from_secs(2);
 
-/// A world with two sessions in ordinary directories, and ten whose directories are on a mount each, some behind a link.
+/// A world with two sessions in ordinary directories, and ten whose directories are on a mount each, some behind a link. Its
+/// stores are laid out as awkwardly as people do: linked as a whole and in parts, shared, in circles, and on such mounts.
 fn world() -> (World, Vec<PathBuf>) {
     let world = World::with_agents();
     let points: Vec<PathBuf> = (0..MOUNTS).map(|n| world.dir(&format!("net/{n}"))).collect();
@@ -36,7 +37,44 @@ fn world() -> (World, Vec<PathBuf>) {
     world.add(Claude::session(id(1)).in_dir(world.dir("shop")).turn("question shop", "Yes."));
     world.add(Claude::session(id(2)).in_dir(world.root().join("gone")).turn("question gone", "Yes."));
     put(&world.home().join(".config/rejoin/config.toml"), "");
+    link_stores(&world, &points);
     (world, points)
+}
+
+/// Links at every level of the stores, none of which adds a session or hides one.
+fn link_stores(world: &World, points: &[PathBuf]) {
+    let home = world.home();
+    let link = |target: &Path, name: &str| {
+        let link = home.join(name);
+        std::fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
+        std::os::unix::fs::symlink(target, link).expect("a link");
+    };
+    // The store of Amplifier and a project and a transcript of Claude Code are kept with the dotfiles.
+    std::fs::create_dir_all(home.join("dotfiles")).expect("a directory");
+    for name in [".amplifier".to_owned(), format!(".claude/projects/{}", claude_slug(world.dir("shop")))] {
+        let there = home.join("dotfiles").join(name.rsplit('/').next().expect("a name"));
+        std::fs::rename(home.join(&name), &there).expect("a move");
+        link(&there, &name);
+    }
+    let transcript = format!(".claude/projects/{}/{}.jsonl", claude_slug(world.root().join("gone")), id(2));
+    std::fs::rename(home.join(&transcript), home.join("dotfiles/gone.jsonl")).expect("a move");
+    link(&home.join("dotfiles/gone.jsonl"), &transcript);
+    // Accounts share projects, and projects have several names.
+    link(Path::new("../.claude/projects"), ".claude-work/projects");
+    link(&home.join(".claude"), ".claude-same");
+    link(Path::new(&claude_slug(world.root().join("gone"))), ".claude/projects/-another-name");
+    // Circles, and links that lead nowhere.
+    link(Path::new(".."), ".claude/projects/-circle");
+    link(Path::new("-there"), ".claude/projects/-back");
+    link(Path::new("-back"), ".claude/projects/-there");
+    link(&world.root().join("unplugged"), ".claude/projects/-unplugged");
+    // Parts of stores, and whole ones, are on mounts.
+    link(&points[0].join("projects/-app"), ".claude/projects/-net");
+    link(&points[1].join(format!("{}.jsonl", id(3))), &format!(".claude/projects/-usr-bin/{}.jsonl", id(3)));
+    link(&points[2].join("codex"), ".codex");
+    link(&points[3], ".gemini");
+    link(&points[4].join("opencode.db"), ".local/share/opencode/opencode.db");
+    link(&points[5].join("sessions"), ".copilot/session-state");
 }
 
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
@@ -160,13 +198,30 @@ fn a_directory_on_a_dead_mount_is_unknown_and_not_gone() {
     let answer = world.rejoin(["list", "--all", "--json"]).code(0);
     let warnings = answer.stderr();
     for point in &points {
-        let about: Vec<&str> = warnings.lines().filter(|line| line.contains(&*point.to_string_lossy())).collect();
+        let begins = format!("warning: {} ", point.display());
+        let about: Vec<&str> = warnings.lines().filter(|line| line.starts_with(&begins)).collect();
         let [only] = about.as_slice() else { panic!("{about:?} {warnings}") };
         assert!(
             only.ends_with("does not answer; whether the directory of 1 session is still there is not known"),
             "{only}"
         );
     }
+    // What is not read for that is named once, however many ways lead there.
+    let unread = [
+        ".claude/projects/-net",
+        &format!(".claude/projects/-usr-bin/{}.jsonl", id(3)),
+        ".codex",
+        ".gemini",
+        ".local/share/opencode/opencode.db",
+        ".copilot/session-state",
+    ];
+    for (name, point) in unread.iter().zip(&points) {
+        let ending = format!("{name}: {} does not answer", point.display());
+        assert_eq!(warnings.lines().filter(|line| line.ends_with(&ending)).count(), 1, "{ending}\n{warnings}");
+    }
+    assert_eq!(warnings.lines().filter(|line| line.contains("/-back: ")).count(), 1, "{warnings}");
+    assert!(!world.on_terminal(160, ["agents"]).stdout().contains("codex (~/.codex)"), "what is there is not known");
+    assert_eq!(answer.sessions().len(), 12);
     for session in answer.sessions() {
         let exists = session.launch_dir.as_ref().expect("a directory").exists;
         let expected = if session.id == id(1) { Some(true) } else { Some(false).filter(|_| session.id == id(2)) };

@@ -62,6 +62,9 @@ struct Silent {
 static REACH: LazyLock<Reach> =
     LazyLock::new(|| Reach::new(if cfg!(test) { Mounts::default() } else { Mounts::read() }));
 
+/// How the reason ends for which a look at a path of a silent mount fails; it begins with the mount point.
+pub(crate) const NO_ANSWER: &str = "does not answer";
+
 /// Returns whether a look at a path comes back in time.
 pub(crate) fn answers(path: &Path) -> bool {
     REACH.silent_mount(path).is_none()
@@ -129,7 +132,7 @@ fn check(path: &Path) -> io::Result<&Path> {
 pub(crate) fn refuse_silent(path: &Path) -> io::Result<()> {
     match REACH.silent_mount(path) {
         None => Ok(()),
-        Some(point) => Err(io::Error::new(io::ErrorKind::TimedOut, format!("{} does not answer", point.display()))),
+        Some(point) => Err(io::Error::new(io::ErrorKind::TimedOut, format!("{} {NO_ANSWER}", point.display()))),
     }
 }
 
