@@ -244,10 +244,8 @@ impl Agent for Claude {
         if !project.starts_with('-') {
             return true;
         }
-        // The client resolves links and composes accents first. Only a path that exists can be resolved.
-        let encodes = |dir: &Path| {
-            dir.to_str().is_some_and(|dir| is_slug_of(project, dir) || is_slug_of(project, &names::composed(dir)))
-        };
+        // The client resolves links first. Only a path that exists can be resolved.
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
         encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
     }
 
