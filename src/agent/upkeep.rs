@@ -71,6 +71,9 @@ pub(crate) struct Retention {
     pub setting: (PathBuf, &'static str),
     /// Whether it is written there; else it is the agent's default.
     pub is_set: bool,
+    /// A value there that is not a period, as it is written. Then the sessions count as due at once, because nothing says
+    /// for how long the agent keeps them.
+    pub refused: Option<String>,
 }
 
 impl Retention {

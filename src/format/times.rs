@@ -85,7 +85,9 @@ fn newest_of(bytes: &[u8], last: usize, latest: Timestamp) -> Option<Timestamp> 
             continue;
         }
         let time = if rest[0] == b'2' { written(rest) } else { counted(rest) };
-        let Some(time) = time.filter(|time| *time <= latest && newest.is_none_or(|newest| newest < *time)) else { continue };
+        let Some(time) = time.filter(|time| *time <= latest && newest.is_none_or(|newest| newest < *time)) else {
+            continue;
+        };
         newest = Some(time);
         newest_second = second.unwrap_or(newest_second);
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Claude, each_registration, is_session_id, liveness};
 use crate::agent::upkeep::{
@@ -91,7 +92,7 @@ fn registrations(store: &Store, env: &Env, strays: &mut Vec<Stray>, found: &mut 
 #[derive(Deserialize)]
 struct Settings {
     #[serde(default, rename = "cleanupPeriodDays")]
-    days: Option<serde_json::Value>,
+    days: Option<Value>,
 }
 
 pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
@@ -101,17 +102,28 @@ pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
         let Some(bytes) = fsio::read_if_present(&path, MAX_SETTINGS).ok()? else { continue };
         // The client does not delete anything while its settings cannot be read (documented).
         let settings: Settings = serde_json::from_slice(&bytes).ok()?;
-        if let Some(days) = settings.days.as_ref().and_then(serde_json::Value::as_i64).filter(|days| *days >= 1) {
-            return Some(after(days, path, true));
+        if let Some(value) = settings.days {
+            return Some(match whole_days(&value) {
+                Some(days) => Retention { is_set: true, ..after(days, path) },
+                None => Retention { is_set: true, refused: Some(value.to_string()), ..after(0, path) },
+            });
         }
     }
-    Some(after(DEFAULT_DAYS, own, false))
+    Some(after(DEFAULT_DAYS, own))
 }
 
-fn after(days: i64, path: PathBuf, is_set: bool) -> Retention {
+/// Returns a number of days that every version understands. Versions before 2.1.89 keep nothing at 0, later ones accept no
+/// number below 1 (documented); a fraction or a text is documented for none.
+fn whole_days(value: &Value) -> Option<i64> {
+    let days = value.as_f64().filter(|days| *days >= 1.0 && days.fract() == 0.0)?;
     // A person who wants to keep everything writes a very large number.
-    let period = SignedDuration::from_hours(days.min(1_000_000) * 24);
-    Retention { period, setting: (path, RETENTION_KEY), is_set }
+    #[expect(clippy::cast_possible_truncation, reason = "it is cut to a number that fits")]
+    Some(days.min(1e6) as i64)
+}
+
+fn after(days: i64, path: PathBuf) -> Retention {
+    let period = SignedDuration::from_hours(days * 24);
+    Retention { period, setting: (path, RETENTION_KEY), is_set: false, refused: None }
 }
 
 #[derive(Default, Deserialize)]
