@@ -86,7 +86,7 @@ impl Seen {
                 }
                 Ok(())
             }
-            Some("jsonl" | "backup") => {
+            Some("jsonl" | "backup" | "zst") => {
                 let mut has_line = false;
                 each_line(path, &mut |line| {
                     has_line = true;

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
@@ -69,7 +70,8 @@ impl Schema for Sessions {
                  FROM messages WHERE rowid = CAST(?1 AS INTEGER)"
             ),
             sizes: &[("messages", "content_json")],
-            newest: None,
+            time: "created_timestamp",
+            says_last_use: true,
         };
         let version = database::version(db, "schema_version", "version");
         Ok(Queries {
@@ -148,6 +150,10 @@ impl Agent for Goose {
 
     fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
         Some(&KEEPER)
+    }
+
+    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
+        database::newest(&Sessions, place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
