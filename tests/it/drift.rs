@@ -385,3 +385,89 @@ fn a_newer_message_in_a_database_keeps_its_session() {
         assert_eq!(goes(&world), 0, "{agent}");
     }
 }
+
+/// Half a record, as a crash leaves it without a newline.
+const HALF: &str = r#"{"type":"us"#;
+
+#[test]
+fn a_whole_record_behind_half_a_record_is_known_everywhere() {
+    let (mut tried, mut faults) = (BTreeSet::new(), Vec::new());
+    for agent in names() {
+        let world = World::new();
+        if !ordinary::write(agent, &world) || *agent == "aider" {
+            continue;
+        }
+        let seen = || {
+            let list = world.rejoin(["list", "--all", "--counts", "--json"]);
+            let sessions = list.sessions();
+            let facts = |session: &Session| (session.id.clone(), session.kind, session.prompts, session.replies);
+            let facts: Vec<_> = sessions.iter().map(facts).collect();
+            let id = sessions.first().map(|session| session.id.clone()).unwrap_or_default();
+            let shown = world.rejoin(["show", &id, "--transcript"]).stdout();
+            let page = world.rejoin(["export", &id, "--format", "markdown"]).stdout();
+            let found = world.rejoin(["search", "river"]).stdout();
+            let glance = world.rejoin(["list", "--all", "--json"]).sessions();
+            let glance: Vec<_> = glance.iter().map(|session| (session.kind, session.first_prompt.clone())).collect();
+            (
+                facts,
+                shown.matches("river").count(),
+                page.matches("river").count(),
+                found.matches("river").count(),
+                glance,
+            )
+        };
+        let before = seen();
+        for (path, bytes) in files(&world.home()) {
+            let Some(text) = str::from_utf8(&bytes).ok().filter(|_| path.extension().is_some_and(|end| end == "jsonl"))
+            else {
+                continue;
+            };
+            for (at, line) in text.lines().enumerate() {
+                if !line.contains("river") && !line.contains("In the sea") {
+                    continue;
+                }
+                tried.insert(agent);
+                let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+                lines[at].insert_str(0, HALF);
+                put(&path, lines.join("\n") + "\n");
+                let after = seen();
+                if after != before {
+                    faults.push(format!("{agent} {} line {at}:\n {before:?}\n {after:?}", path.display()));
+                }
+            }
+            put(&path, [&bytes[..], &[0; 512]].concat());
+            let told = world.rejoin(["doctor", "--all-findings"]).stdout();
+            if seen() != before || told.contains("last record is lost") {
+                faults.push(format!("{agent} {} with NUL bytes: {told}", path.display()));
+            }
+            put(&path, &bytes);
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(tried.len() >= 14, "{tried:?}");
+}
+
+#[test]
+fn half_a_prompt_before_a_silent_record_is_not_an_empty_session() {
+    let mut tried = BTreeSet::new();
+    for agent in names() {
+        let world = World::new();
+        if !ordinary::write(agent, &world) {
+            continue;
+        }
+        for (path, bytes) in
+            files(&world.home()).iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl"))
+        {
+            let text = str::from_utf8(bytes).expect("text");
+            let Some(at) = text.lines().position(|line| line.contains("river")).filter(|at| *at > 0) else { continue };
+            let lines: Vec<&str> = text.lines().collect();
+            let end = lines[at].find("river").expect("a prompt");
+            put(path, lines[..at].join("\n") + "\n" + &lines[at][..end] + lines[0] + "\n");
+            let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).sessions();
+            assert!(sessions.iter().all(|session| !is_empty(session)), "{agent} {}: {sessions:?}", path.display());
+            put(path, bytes);
+            tried.insert(agent);
+        }
+    }
+    assert!(tried.len() >= 8, "{tried:?}");
+}

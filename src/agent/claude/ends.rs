@@ -11,6 +11,7 @@ use super::places;
 use super::titles::{Titles, own_records};
 use super::trailer::Trailer;
 use crate::agent::claude::records::Record;
+use crate::format::json::last_object;
 use crate::format::skim::{self, Raw};
 use crate::session::recorded;
 use crate::session::{Copy, Fact, Health, SessionKind};
@@ -90,7 +91,7 @@ impl Ends {
         if is_bulk(kind) || tells_nothing(kind, line) {
             return;
         }
-        let Some(record) = Record::of_line(line) else { return };
+        let Some(record) = whole(line) else { return };
         self.created_at = self.created_at.or_else(|| record.at());
         self.note_entrypoint(&record);
         if self.first_cwd.is_none()
@@ -145,7 +146,7 @@ impl Ends {
         if let Some(record) = &without_content {
             self.trailer.note(line, record.entrypoint);
         }
-        let Some(record) = without_content.or_else(|| Record::of_line(line)) else {
+        let Some(record) = without_content.or_else(|| whole(line)) else {
             self.is_torn |= !is_ended;
             return;
         };
@@ -220,6 +221,11 @@ impl Ends {
         copy.model = self.model.map(|model| Fact::new(model, "transcript"));
         relocated
     }
+}
+
+/// Reads a line, or the whole record behind half of another one.
+fn whole(line: &[u8]) -> Option<Record<'_>> {
+    Record::of_line(line).or_else(|| Record::of_line(last_object(line)?))
 }
 
 /// Returns of what sort a record is that says it first, as those do that are no part of the conversation.

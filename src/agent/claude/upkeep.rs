@@ -14,7 +14,7 @@ use crate::agent::upkeep::{
     Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
 };
 use crate::agent::{Agent as _, Found};
-use crate::format::json::{Text, record};
+use crate::format::json::{Text, whole_record};
 use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -136,7 +136,7 @@ struct Chained<'a> {
 /// Reads the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
 pub(super) fn link(line: &[u8]) -> Option<Link<'_>> {
     skimmed_link(line, ["uuid", "parentUuid"]).or_else(|| {
-        let chained: Chained<'_> = record(line)?;
+        let chained: Chained<'_> = whole_record(line)?;
         Some(Link { id: chained.uuid.into_inner(), parent: chained.parent_uuid.into_inner() })
     })
 }
