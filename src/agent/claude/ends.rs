@@ -208,7 +208,7 @@ impl Ends {
         copy.mark_if(self.is_torn, Health::TornTranscript);
         let mut titles = self.late.or(self.early);
         let relocated = titles.take_relocated();
-        let own = own_records(&copy.place.path, titles.leaves());
+        let own = own_records(&copy.place.path, &titles.leaves());
         copy.title = titles.into_title(|leaf| own.contains(leaf));
         copy.first_prompt =
             self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));

@@ -104,7 +104,7 @@ impl Titles {
 }
 
 /// Returns which of these ids are records of a transcript; of one that cannot be read, none.
-pub(super) fn own_records(path: &Path, ids: HashSet<&str>) -> HashSet<String> {
+pub(super) fn own_records(path: &Path, ids: &HashSet<&str>) -> HashSet<String> {
     let mut own = HashSet::new();
     if ids.is_empty() {
         return own;
