@@ -232,6 +232,12 @@ pub(crate) trait Agent: Listed + Sync {
         files
     }
 
+    /// Returns the newest time among the messages of a copy in a database, whatever the row of its session says; `None` for a
+    /// copy that is made of files.
+    fn newest_message(&self, _place: &Located) -> Result<Option<Timestamp>, PathError> {
+        Ok(None)
+    }
+
     /// Returns the files that grow while a session goes on; not all of them need to exist.
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         self.transcript(place).into_iter().collect()

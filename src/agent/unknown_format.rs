@@ -87,7 +87,7 @@ impl Seen {
                 }
                 Ok(())
             }
-            Some("jsonl" | "backup") => {
+            Some("jsonl" | "backup" | "zst") => {
                 let mut has_line = false;
                 each_line(path, &mut |line| {
                     has_line = true;
@@ -113,11 +113,12 @@ impl Seen {
     }
 
     fn record(&mut self, agent: &dyn Agent, record: &[u8]) {
-        if agent.is_silent(record) {
-            return;
-        }
+        // Half a record may have been conversation, whatever the whole one behind it is.
         if !is_object(record) {
             self.damaged += 1;
+            return;
+        }
+        if agent.is_silent(record) {
             return;
         }
         self.unknown += 1;

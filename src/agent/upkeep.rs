@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Found;
-use crate::format::json::{Text, record};
+use crate::format::json::{Text, whole_record};
 use crate::format::skim;
 use crate::session::{AgentKind, Copy, Problem};
 use crate::system::reach;
@@ -71,6 +71,9 @@ pub(crate) struct Retention {
     pub setting: (PathBuf, &'static str),
     /// Whether it is written there; else it is the agent's default.
     pub is_set: bool,
+    /// A value there that is not a period, as it is written. Then the sessions count as due at once, because nothing says
+    /// for how long the agent keeps them.
+    pub refused: Option<String>,
 }
 
 impl Retention {
@@ -145,7 +148,7 @@ struct Node<'a> {
 /// Reads a record that has an `id` and the `parentId` of the one that it follows, as Copilot CLI and Pi write them.
 pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
     skimmed_link(line, ["id", "parentId"]).or_else(|| {
-        let node: Node<'_> = record(line)?;
+        let node: Node<'_> = whole_record(line)?;
         Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner() })
     })
 }

@@ -48,6 +48,10 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         agent.verify(&mut session.copies[0], env);
         session.assess();
     }
+    if !wants_all_only {
+        let made = find::made_by(&session, env);
+        find::note_made(&mut session, &made);
+    }
     super::pins(env, ui).mark(std::slice::from_mut(&mut session));
     let wants = Messages::of(args);
     let left_out = LeftOut::default();

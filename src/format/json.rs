@@ -131,8 +131,14 @@ pub(crate) fn inner<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>)
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
-/// Reads a line or a file that is an object; a list would be taken for the fields in their order.
+/// Reads a line or a file that is an object, or the whole object behind half of another one; a list would be taken for the
+/// fields in their order.
 pub(crate) fn record<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    whole_record(bytes).or_else(|| whole_record(last_object(bytes)?))
+}
+
+/// Reads a line that is nothing but an object.
+pub(crate) fn whole_record<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     bytes.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(bytes).ok()).flatten()
 }
 
@@ -145,8 +151,9 @@ pub(crate) fn last_object(line: &[u8]) -> Option<&[u8]> {
     if line.len() > LONGEST || !line.trim_ascii_end().ends_with(b"}") {
         return None;
     }
-    let starts = memmem::find_iter(line, b"{\"").filter(|at| *at > 0).take(TRIED);
-    // Half an object is open at its end, so no place within it begins one that ends with the line.
+    // What follows one of these bytes is a part of the half object, which may be cut right behind it.
+    let is_part = |at: usize| matches!(line[..at].trim_ascii_end().last(), None | Some(b':' | b',' | b'['));
+    let starts = memmem::find_iter(line, b"{\"").filter(|at| !is_part(*at)).take(TRIED);
     starts.map(|at| &line[at..]).find(|rest| serde_json::from_slice::<IgnoredAny>(rest).is_ok())
 }
 
@@ -250,6 +257,25 @@ mod tests {
         }
         let record: Record<'_> = serde_json::from_str(r#"{"name":"a\tb"}"#).expect("a record");
         assert_eq!(record.name.get(), Some("a\tb"));
+    }
+
+    #[test]
+    fn a_whole_object_is_found_behind_half_of_another_one() {
+        let found =
+            |line: &str| last_object(line.as_bytes()).map(|object| String::from_utf8_lossy(object).into_owned());
+        let whole = r#"{"type":"user","message":{"role":"user"}}"#;
+        for half in [r#"{"type":"us"#, r#"{"type""#, r#"{"a":{"b":1}"#, r#"{"a":1"#, "{"] {
+            assert_eq!(found(&format!("{half}{whole}")).as_deref(), Some(whole), "{half}");
+        }
+        for other in [
+            whole,
+            r#"{"type":"user","message":{"role":"user"}"#,
+            r#"{"list":[{"a":1}, {"b":2}"#,
+            r#"[{"a":1}"#,
+            "{\"a",
+        ] {
+            assert_eq!(found(other), None, "a part of a record is not a record: {other}");
+        }
     }
 
     #[test]

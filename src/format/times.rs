@@ -1,6 +1,7 @@
 //! Finds the newest time in the bytes of a file, whatever its format: a bound for whatever calls a session old.
 
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::fs::File;
+use std::io::{Read, Seek as _, SeekFrom};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -10,6 +11,7 @@ use memchr::{memchr2_iter, memmem};
 
 use crate::error::PathError;
 use crate::format::json::instant;
+use crate::format::jsonl::is_packed;
 use crate::format::turn;
 use crate::system::fsio;
 
@@ -31,13 +33,15 @@ const WEST: i64 = 12;
 ///
 /// The file cannot be read.
 pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timestamp>, PathError> {
-    let (mut file, metadata) = match fsio::open_regular(path) {
+    let (file, metadata) = match fsio::open_regular(path) {
         Ok(opened) => opened,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    let (mut file, is_packed) = content_of(path, file)?;
     // A time that the end of a chunk may cut is read with the next chunk, with the byte before it.
-    let at_once = usize::try_from(metadata.len()).map_or(CHUNK, |length| length.min(CHUNK));
+    let length = usize::try_from(metadata.len()).ok().filter(|_| !is_packed);
+    let at_once = length.map_or(CHUNK, |length| length.min(CHUNK));
     let (mut newest, mut bytes, mut kept) = (None, vec![b' '; at_once + LONGEST + 1], 1);
     loop {
         let read = file.read(&mut bytes[kept..]).map_err(|error| PathError::new("read", path, error))?;
@@ -50,6 +54,16 @@ pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timesta
         kept = seen - (last - 1);
         bytes.copy_within(last - 1..seen, 0);
     }
+}
+
+/// Returns the content of a file, unpacked if it is packed, and whether it is. Unlike a reader of lines this fails at the
+/// first damage: a newer time may be behind it.
+fn content_of(path: &Path, file: File) -> Result<(Box<dyn Read>, bool), PathError> {
+    if !is_packed(path) {
+        return Ok((Box::new(file), false));
+    }
+    let unpacked = zstd::Decoder::new(file).map_err(|error| PathError::new("unpack", path, error))?;
+    Ok((Box::new(unpacked), true))
 }
 
 /// Returns the newest time near the end of a file that is a value of JSON, and not after `latest`.
@@ -152,6 +166,22 @@ mod tests {
         }
         for other in ["", "2026", "2026-02-01", "12026-02-01T10:00:00Z", r#"{"id":"17699400001"}"#, "{\"a\":1769}"] {
             assert_eq!(newest(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_packed_file_is_unpacked_whole_or_is_an_error() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.jsonl.zst");
+        let text = format!("2026-02-03T10:00:00Z {}", "x".repeat(2 * CHUNK));
+        let packed = zstd::encode_all(text.as_bytes(), 0).expect("a packed text");
+        let newest = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("a file");
+            newest_in(&path, LATEST.parse().expect("a time"))
+        };
+        assert_eq!(newest(&packed).expect("a time"), "2026-02-03T10:00:00Z".parse().ok());
+        for damaged in [&packed[..packed.len() / 2], b"2026-02-03T10:00:00Z"] {
+            assert!(newest(damaged).is_err(), "a newer time may be in what is lost");
         }
     }
 

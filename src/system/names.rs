@@ -4,13 +4,22 @@ use std::borrow::Cow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+use unicode_normalization::{UnicodeNormalization as _, is_nfc, is_nfd};
 
 use super::reach;
 
 /// Returns a name with its accents composed (Unicode NFC), as Claude Code does before it names a project.
 pub(crate) fn composed(name: &str) -> Cow<'_, str> {
     if is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
+}
+
+/// Returns the spellings of a name: as it is, and if it has accents, with these composed (NFC) and decomposed (NFD).
+///
+/// A Mac may report a directory in either form, and the same one in another form the next time.
+pub(crate) fn spellings(name: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let decomposed = (!is_nfd(name)).then(|| Cow::Owned(name.nfd().collect()));
+    let composed = Some(composed(name)).filter(|composed| matches!(composed, Cow::Owned(_)));
+    std::iter::once(Cow::Borrowed(name)).chain(composed).chain(decomposed)
 }
 
 /// Returns the name that a directory has on disk, if that is another: links resolved, capitals as they were given.
@@ -53,6 +62,9 @@ mod tests {
     fn accents_are_composed() {
         assert_eq!(composed("/w/cafe\u{301}"), "/w/caf\u{e9}");
         assert!(matches!(composed("/w/caf\u{e9}"), Cow::Borrowed(_)));
+        assert_eq!(spellings("/w/cafe\u{301}").collect::<Vec<_>>(), ["/w/cafe\u{301}", "/w/caf\u{e9}"]);
+        assert_eq!(spellings("/w/caf\u{e9}").collect::<Vec<_>>(), ["/w/caf\u{e9}", "/w/cafe\u{301}"]);
+        assert_eq!(spellings("/w/cafe").collect::<Vec<_>>(), ["/w/cafe"]);
     }
 
     #[test]

@@ -632,6 +632,27 @@ fn sessions_that_claude_code_will_delete_are_told_by_day() {
 }
 
 #[test]
+fn a_period_that_is_not_a_number_of_days_is_reported() {
+    let world = World::new();
+    world.add(sound(&world));
+    for (value, refused) in
+        [("0", true), ("-1", true), ("0.5", true), ("\"90\"", true), ("90.0", false), ("1e30", false)]
+    {
+        put(&world.home().join(".claude/settings.json"), format!("{{\"cleanupPeriodDays\": {value}}}"));
+        let findings = found(&world, "expires-soon");
+        assert_eq!(findings.len(), usize::from(refused), "{value}: {findings:?}");
+        for finding in findings {
+            assert_eq!(finding.measured, format!("cleanupPeriodDays is {value}"));
+            let told = "claude may delete 1 session when it next starts: cleanupPeriodDays in ";
+            assert!(finding.evidence.starts_with(told), "{}", finding.evidence);
+        }
+    }
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 0}"#);
+    let archived = world.rejoin(["archive", "--expiring", "7", "--dry-run"]).code(0).stdout();
+    assert!(archived.contains(&id(1)[..8]), "what may be deleted at once is archived as well: {archived}");
+}
+
+#[test]
 fn what_cannot_be_read_is_an_error_with_the_systems_reason() {
     let world = world();
     world.add(sound(&world));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::contract::changes::Cleanup;
 use crate::contract::{Kind, Session, SessionList, names};
 use crate::facts::copy_tree;
-use crate::fixtures::{Claude, Copilot, id, ordinary, put};
+use crate::fixtures::{Claude, Codex, Copilot, id, ordinary, put};
 use crate::world::World;
 
 /// Names that are also ids or parts of paths here, so that no reader could find the file again.
@@ -277,4 +277,197 @@ fn a_record_or_a_file_that_is_newer_keeps_a_session() {
     let yesterday: jiff::Timestamp = "2026-02-28T10:00:00Z".parse().expect("a time");
     file.set_modified(yesterday.into()).expect("a time");
     assert!(plan().items.is_empty(), "its file was changed yesterday");
+}
+
+/// A text with the times of the ordinary sessions moved to four days ago, whatever their style.
+fn made_newer(text: &str) -> String {
+    text.replace("2026-02-01", "2026-02-26").replace("1769940", "1772100")
+}
+
+/// What a cleanup would take of a world, and what it would leave to agents.
+fn goes(world: &World) -> usize {
+    let args = ["cleanup", "--older-than", "7d", "--allow-all", "--via-agent", "--dry-run", "--json"];
+    let plan: Cleanup = world.rejoin(args).code(0).json();
+    plan.items.len() + plan.handed.len() + plan.left_to_agent.len()
+}
+
+#[test]
+fn a_newer_record_early_in_any_log_keeps_its_session() {
+    let mut tried = BTreeSet::new();
+    for agent in names() {
+        let world = World::new();
+        if !ordinary::write(agent, &world) {
+            continue;
+        }
+        let is_log = |path: &Path| path.extension().is_some_and(|end| end == "jsonl" || end == "md");
+        for (path, bytes) in files(&world.home()).iter().filter(|(path, _)| is_log(path)) {
+            // Aider's log is a file of the project, which no cleanup takes.
+            let text = String::from_utf8(bytes.clone()).expect("text");
+            if !text.contains("river") || made_newer(&text) == text || *agent == "aider" {
+                continue;
+            }
+            let before = goes(&world);
+            put(path, made_newer(&text) + &text.repeat(20));
+            assert_eq!(goes(&world), before - 1, "{agent} {}", path.display());
+            put(path, bytes);
+            tried.insert(agent);
+        }
+    }
+    assert!(tried.len() >= 14, "{tried:?}");
+}
+
+#[test]
+fn a_newer_record_in_a_packed_log_keeps_its_session() {
+    let world = World::new();
+    let path = world.add(Codex::session(id(1)).turn("a", "b").turn("c", "d").packed());
+    assert_eq!(goes(&world), 1);
+    let packed = std::fs::read(&path).expect("a file");
+    let text = String::from_utf8(zstd::decode_all(&*packed).expect("a packed file")).expect("text");
+    put(&path, zstd::encode_all((made_newer(&text) + &text.repeat(20)).as_bytes(), 0).expect("a packed text"));
+    assert_eq!(goes(&world), 0);
+    // Half of a packed file may have held a newer time.
+    put(&path, &packed[..packed.len() - 8]);
+    let plan: Cleanup =
+        world.rejoin(["cleanup", "--older-than", "7d", "--allow-all", "--dry-run", "--json"]).code(0).json();
+    assert!(plan.items.iter().all(|item| item.result != crate::contract::changes::ChangeResult::Planned), "{plan:#?}");
+}
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn a_newer_message_in_a_tree_of_files_keeps_its_session() {
+    use crate::fixtures::{OpenCode, opencode_id};
+    let world = World::new();
+    OpenCode::session(opencode_id(1)).turn("a", "b").turn("c", "d").write_tree(&world.home());
+    let messages = |kind: &str| -> Vec<(PathBuf, Vec<u8>)> {
+        let dir = world.home().join(".local/share/opencode/storage").join(kind);
+        files(&dir).into_iter().collect()
+    };
+    assert_eq!(goes(&world), 1);
+    for (path, bytes) in messages("message") {
+        put(&path, made_newer(str::from_utf8(&bytes).expect("text")));
+        assert_eq!(goes(&world), 0, "{}", path.display());
+        put(&path, bytes);
+    }
+    let (path, bytes) = messages("part").remove(0);
+    put(&path, r#"{"type":"text","text":"a","time":{"start":1772100000000,"end":1772100000001}}"#);
+    assert_eq!(goes(&world), 0);
+    put(&path, bytes);
+    assert_eq!(goes(&world), 1);
+}
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn a_newer_message_in_a_database_keeps_its_session() {
+    use crate::fixtures::{goose_db, hermes_db, kilo_db, opencode_db};
+    for (agent, table, column, newer) in [
+        ("opencode", "message", "time_created", 1_772_100_000_000_i64),
+        ("kilo", "message", "time_created", 1_772_100_000_000),
+        // These two write seconds.
+        ("goose", "messages", "created_timestamp", 1_772_100_000),
+        ("crush", "messages", "created_at", 1_772_100_000),
+        ("hermes", "messages", "timestamp", 1_772_100_000),
+    ] {
+        let world = World::new();
+        assert!(ordinary::write(agent, &world));
+        let home = world.home();
+        let path = match agent {
+            "opencode" => opencode_db(&home),
+            "kilo" => kilo_db(&home),
+            "goose" => goose_db(&home),
+            "hermes" => hermes_db(&home),
+            _ => world.root().join("app/.crush/crush.db"),
+        };
+        assert_eq!(goes(&world), 1, "{agent}");
+        let connection = rusqlite::Connection::open(&path).expect("a database");
+        // The order of the rows is not that of their times.
+        let sql = format!("UPDATE {table} SET {column} = {newer} WHERE rowid = (SELECT min(rowid) FROM {table})");
+        assert_eq!(connection.execute(&sql, []).expect("a row"), 1);
+        assert_eq!(goes(&world), 0, "{agent}");
+    }
+}
+
+/// Half a record, as a crash leaves it without a newline.
+const HALF: &str = r#"{"type":"us"#;
+
+#[test]
+fn a_whole_record_behind_half_a_record_is_known_everywhere() {
+    let (mut tried, mut faults) = (BTreeSet::new(), Vec::new());
+    for agent in names() {
+        let world = World::new();
+        if !ordinary::write(agent, &world) || *agent == "aider" {
+            continue;
+        }
+        let seen = || {
+            let list = world.rejoin(["list", "--all", "--counts", "--json"]);
+            let sessions = list.sessions();
+            let facts = |session: &Session| (session.id.clone(), session.kind, session.prompts, session.replies);
+            let facts: Vec<_> = sessions.iter().map(facts).collect();
+            let id = sessions.first().map(|session| session.id.clone()).unwrap_or_default();
+            let shown = world.rejoin(["show", &id, "--transcript"]).stdout();
+            let page = world.rejoin(["export", &id, "--format", "markdown"]).stdout();
+            let found = world.rejoin(["search", "river"]).stdout();
+            let glance = world.rejoin(["list", "--all", "--json"]).sessions();
+            let glance: Vec<_> = glance.iter().map(|session| (session.kind, session.first_prompt.clone())).collect();
+            (
+                facts,
+                shown.matches("river").count(),
+                page.matches("river").count(),
+                found.matches("river").count(),
+                glance,
+            )
+        };
+        let before = seen();
+        for (path, bytes) in files(&world.home()) {
+            let Some(text) = str::from_utf8(&bytes).ok().filter(|_| path.extension().is_some_and(|end| end == "jsonl"))
+            else {
+                continue;
+            };
+            for (at, line) in text.lines().enumerate() {
+                if !line.contains("river") && !line.contains("In the sea") {
+                    continue;
+                }
+                tried.insert(agent);
+                let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+                lines[at].insert_str(0, HALF);
+                put(&path, lines.join("\n") + "\n");
+                let after = seen();
+                if after != before {
+                    faults.push(format!("{agent} {} line {at}:\n {before:?}\n {after:?}", path.display()));
+                }
+            }
+            put(&path, [&bytes[..], &[0; 512]].concat());
+            let told = world.rejoin(["doctor", "--all-findings"]).stdout();
+            if seen() != before || told.contains("last record is lost") {
+                faults.push(format!("{agent} {} with NUL bytes: {told}", path.display()));
+            }
+            put(&path, &bytes);
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(tried.len() >= 14, "{tried:?}");
+}
+
+#[test]
+fn half_a_prompt_before_a_silent_record_is_not_an_empty_session() {
+    let mut tried = BTreeSet::new();
+    for agent in names() {
+        let world = World::new();
+        if !ordinary::write(agent, &world) {
+            continue;
+        }
+        for (path, bytes) in
+            files(&world.home()).iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl"))
+        {
+            let text = str::from_utf8(bytes).expect("text");
+            let Some(at) = text.lines().position(|line| line.contains("river")).filter(|at| *at > 0) else { continue };
+            let lines: Vec<&str> = text.lines().collect();
+            let end = lines[at].find("river").expect("a prompt");
+            put(path, lines[..at].join("\n") + "\n" + &lines[at][..end] + lines[0] + "\n");
+            let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).sessions();
+            assert!(sessions.iter().all(|session| !is_empty(session)), "{agent} {}: {sessions:?}", path.display());
+            put(path, bytes);
+            tried.insert(agent);
+        }
+    }
+    assert!(tried.len() >= 8, "{tried:?}");
 }

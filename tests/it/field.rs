@@ -61,6 +61,16 @@ fn members_of_a_team_are_sub_agents_of_its_lead() {
         assert_eq!((mate.kind, mate.parent_id.as_deref()), (Kind::Subagent, Some(lead)));
         assert_eq!(mate.first_prompt.as_deref(), Some("write the service"));
     }
+    let shown: Details = world.rejoin(["show", lead, "--json"]).code(0).json();
+    let exported: Details = world.rejoin(["export", lead, "--format", "json"]).code(0).json();
+    let note = format!("it has 2 sub-agents: {} (write the service), {} (write the service)", id(2), id(3));
+    assert_eq!((&shown.notes, &exported.notes), (&vec![note.clone()], &vec![note.clone()]));
+    let page = world.rejoin(["show", lead]).code(0).stdout();
+    assert!(page.contains(&note), "{page}");
+    let page = world.rejoin(["export", lead, "--format", "markdown"]).code(0).stdout();
+    assert_eq!(page.matches("On it.").count(), 2, "{page}");
+    let mate: Details = world.rejoin(["show", &id(2), "--json"]).code(0).json();
+    assert_eq!(mate.notes, [] as [&str; 0]);
     let resumed = world.rejoin(["resume", "latest", "--print"]).code(0).stdout();
     assert!(resumed.contains(lead), "{resumed}");
     let plan = world.rejoin(["cleanup", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();

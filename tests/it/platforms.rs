@@ -196,6 +196,23 @@ fn a_project_is_named_after_composed_accents() {
 }
 
 #[test]
+fn a_project_named_after_decomposed_accents_is_filed_right() {
+    let world = World::with_agents();
+    let dir = world.dir("caf\u{e9}");
+    let apart = world.root().join("cafe\u{301}");
+    world.add(Claude::session(id(1)).in_dir(&dir).filed_under(claude_slug(&apart)).turn("x", "y"));
+    world.rejoin(["doctor", "--check", "misfiled-session"]).code(0);
+    let plan = world.rejoin(["resume", &id(1), "--json"]).code(0).json::<ResumePlan>();
+    assert!(plan.refusals.is_empty(), "{plan:?}");
+    // The notes of the project follow its sessions.
+    put(&world.home().join(".claude/projects").join(claude_slug(&apart)).join("memory/MEMORY.md"), "note");
+    let moved = world.dir("moved");
+    let dirs = [&dir, &moved].map(|dir| dir.to_str().expect("a path"));
+    world.rejoin(["move", dirs[0], dirs[1], "--yes"]).code(0);
+    assert!(world.home().join(".claude/projects").join(claude_slug(&moved)).join("memory/MEMORY.md").exists());
+}
+
+#[test]
 fn a_directory_is_found_through_a_link_above_it() {
     let world = World::with_agents();
     // As /tmp and /var lead to /private on a Mac: agents note what the system calls it.

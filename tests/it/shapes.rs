@@ -179,6 +179,37 @@ fn the_strongest_title_wins_and_of_each_sort_the_last() {
 }
 
 #[test]
+fn a_summary_of_another_session_is_not_a_title() {
+    let base = || Claude::session(id(1)).turn("x", "y");
+    let summary = |session: Claude, text: &str, leaf: &serde_json::Value| {
+        session.record("summary", &json!({"summary": text, "leafUuid": leaf}))
+    };
+    let own = json!(format!("{}-1", id(1)));
+    let other = json!(format!("{}-1", id(2)));
+    let titles = |session: Claude| -> [Option<String>; 2] {
+        let world = World::new();
+        world.add(session);
+        [&["list", "--json"][..], &["list", "--json", "--counts"]]
+            .map(|args| world.rejoin(args).code(0).sessions().remove(0).title)
+    };
+    let both = |title: Option<&str>| [title.map(str::to_owned), title.map(str::to_owned)];
+    assert_eq!(titles(summary(base(), "Ours", &own)), both(Some("Ours")));
+    assert_eq!(
+        titles(summary(summary(base(), "Ours", &own), "Theirs", &other)),
+        both(Some("Ours")),
+        "the last of its own"
+    );
+    for leaf in [other, json!(7), json!("")] {
+        assert_eq!(titles(summary(base(), "Theirs", &leaf)), both(None), "{leaf}");
+        let before = summary(Claude::session(id(1)), "Theirs", &leaf).turn("x", "y");
+        assert_eq!(titles(before), both(None), "{leaf}");
+    }
+    // Someone may have quoted the record in the conversation.
+    let quoted = Claude::session(id(1)).turn(r#"what is "uuid":"abc"?"#, "A record.");
+    assert_eq!(titles(summary(quoted, "Theirs", &json!("abc"))), both(None));
+}
+
+#[test]
 fn a_session_that_was_only_ever_printed_is_exec() {
     let printed = Claude::session(id(1)).entrypoint("sdk-cli").turn("x", "y");
     assert_eq!(listed(printed.clone()).kind, Kind::Exec);

@@ -24,6 +24,7 @@ use super::{Agent, Command, Found, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::relocation::{DirMove, Relocation};
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
+use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::evidence;
 use crate::session::mapping::Mapping;
@@ -136,7 +137,7 @@ impl Agent for Amplifier {
         let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
         if let Some(path) = transcript_path(&copy.place.path) {
             each_line(&path, &mut |line| {
-                match line.and_then(|line| serde_json::from_slice::<Entry<'_>>(line).ok()) {
+                match line.and_then(json::record::<Entry<'_>>) {
                     Some(entry) => {
                         prompts += u64::from(entry.prompt().is_some());
                         replies += u64::from(entry.is_reply());
@@ -149,7 +150,7 @@ impl Agent for Amplifier {
             // This client logs every event twice, so equal ones count once.
             let mut seen = HashSet::new();
             each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
-                if let Some(event) = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok()) {
+                if let Some(event) = line.and_then(json::record::<Event<'_>>) {
                     if let Some(prompt) = event.prompt() {
                         prompts += u64::from(seen.insert((event.stamp(), prompt)));
                     } else if let Some(reply) = event.reply() {
@@ -185,13 +186,11 @@ impl Agent for Amplifier {
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
-            return each_message(&path, see, |line| {
-                serde_json::from_slice::<Entry<'_>>(line).ok().map(|entry| entry.messages())
-            });
+            return each_message(&path, see, |line| json::record::<Entry<'_>>(line).map(|entry| entry.messages()));
         }
         let mut seen = HashSet::new();
         each_message(&copy.place.path.join("events.jsonl"), see, |line| {
-            let event: Event<'_> = serde_json::from_slice(line).ok()?;
+            let event: Event<'_> = json::record(line)?;
             let message = event.message()?;
             seen.insert((event.stamp(), message.text.clone())).then_some([message])
         })

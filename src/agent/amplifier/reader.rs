@@ -11,6 +11,7 @@ use crate::agent::amplifier::records::{Entry, Event, Metadata};
 use crate::agent::amplifier::session_info;
 use crate::agent::{Agent as _, Depth, ReadContext};
 use crate::error::PathError;
+use crate::format::json;
 use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Evidence, Fact, Health, Located, SessionKind};
 use crate::system::fsio;
@@ -112,7 +113,7 @@ impl<'a> Reader<'a> {
         self.copy.transcript_bytes = file.len();
         let (mut prompt, mut first_at, mut has_reply) = (None, None, false);
         let is_whole = file.lines_forward(|line| {
-            if let Ok(entry) = serde_json::from_slice::<Entry<'_>>(line) {
+            if let Some(entry) = json::record::<Entry<'_>>(line) {
                 first_at = first_at.or_else(|| entry.at());
                 has_reply |= entry.is_reply();
                 prompt = entry.prompt();
@@ -126,9 +127,9 @@ impl<'a> Reader<'a> {
 
         let (mut newest, mut is_torn, mut seen) = (None, false, 0);
         file.lines_backward(|line, is_ended| {
-            match serde_json::from_slice::<Entry<'_>>(line) {
-                Ok(entry) => newest = newest.max(entry.at()),
-                Err(_) => is_torn |= !is_ended,
+            match json::record::<Entry<'_>>(line) {
+                Some(entry) => newest = newest.max(entry.at()),
+                None => is_torn |= !is_ended,
             }
             seen += 1;
             // Messages are in order, but a tool's answer may carry no time.
@@ -152,7 +153,7 @@ impl<'a> Reader<'a> {
         if !has_transcript || wants_dir {
             let (mut prompt, mut first_at, mut has_reply, mut dir) = (None, None, false, None);
             let is_whole = file.lines_forward(|line| {
-                if let Ok(event) = serde_json::from_slice::<Event<'_>>(line) {
+                if let Some(event) = json::record::<Event<'_>>(line) {
                     first_at = first_at.or_else(|| event.at());
                     has_reply |= event.reply().is_some();
                     prompt = prompt.take().or_else(|| event.prompt());
@@ -171,7 +172,7 @@ impl<'a> Reader<'a> {
         }
         let (mut newest, mut has_ended) = (None, false);
         file.lines_backward(|line, _| {
-            let event = serde_json::from_slice::<Event<'_>>(line).ok();
+            let event = json::record::<Event<'_>>(line);
             newest = event.as_ref().and_then(Event::at);
             has_ended = event.is_some_and(|event| event.is_end());
             newest.is_some()

@@ -8,8 +8,10 @@ use memchr::memmem::Finder;
 
 use super::is_exec;
 use super::places;
+use super::titles::{Titles, own_records};
 use super::trailer::Trailer;
 use crate::agent::claude::records::Record;
+use crate::format::json::last_object;
 use crate::format::skim::{self, Raw};
 use crate::session::recorded;
 use crate::session::{Copy, Fact, Health, SessionKind};
@@ -55,59 +57,6 @@ pub(super) struct Ends {
     pub(super) late: Titles,
 }
 
-/// The records that name or move a session; of each sort the last in the file wins.
-#[derive(Default)]
-pub(super) struct Titles {
-    custom: Option<String>,
-    ai: Option<String>,
-    summary: Option<String>,
-    relocated: Option<String>,
-}
-
-impl Titles {
-    fn pairs<'r>(&mut self, record: &Record<'r>) -> [(&mut Option<String>, Raw<'r>); 4] {
-        [
-            (&mut self.custom, record.custom_title),
-            (&mut self.ai, record.ai_title),
-            (&mut self.summary, record.summary),
-            (&mut self.relocated, record.relocated_cwd),
-        ]
-    }
-
-    /// Takes a record that comes after every one before.
-    pub(super) fn see_later(&mut self, record: &Record<'_>) {
-        for (kept, seen) in self.pairs(record) {
-            if let Some(seen) = seen.filled() {
-                *kept = Some(seen);
-            }
-        }
-    }
-
-    /// Takes a record that comes before every one seen so far.
-    fn see_earlier(&mut self, record: &Record<'_>) {
-        for (kept, seen) in self.pairs(record) {
-            if kept.is_none() {
-                *kept = seen.filled();
-            }
-        }
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self {
-            custom: self.custom.or(other.custom),
-            ai: self.ai.or(other.ai),
-            summary: self.summary.or(other.summary),
-            relocated: self.relocated.or(other.relocated),
-        }
-    }
-
-    /// Returns the title in the order of the picker (measured on 2.1.330).
-    pub(super) fn into_title(self) -> Option<Fact<String>> {
-        let sources = [(self.custom, "custom-title"), (self.ai, "ai-title"), (self.summary, "summary")];
-        sources.into_iter().find_map(|(title, source)| Some(Fact::new(title?, source)))
-    }
-}
-
 /// The latest of several times. In the style of the client they are in the same order as texts, so most need not be read.
 #[derive(Default)]
 struct Latest {
@@ -142,7 +91,7 @@ impl Ends {
         if is_bulk(kind) || tells_nothing(kind, line) {
             return;
         }
-        let Some(record) = Record::of_line(line) else { return };
+        let Some(record) = whole(line) else { return };
         self.created_at = self.created_at.or_else(|| record.at());
         self.note_entrypoint(&record);
         if self.first_cwd.is_none()
@@ -197,7 +146,7 @@ impl Ends {
         if let Some(record) = &without_content {
             self.trailer.note(line, record.entrypoint);
         }
-        let Some(record) = without_content.or_else(|| Record::of_line(line)) else {
+        let Some(record) = without_content.or_else(|| whole(line)) else {
             self.is_torn |= !is_ended;
             return;
         };
@@ -223,7 +172,7 @@ impl Ends {
     }
 
     pub(super) fn is_done_with_end(&self) -> bool {
-        self.knows_end() && (self.late.custom.is_some() || self.bytes_from_end >= TITLE_WINDOW)
+        self.knows_end() && (self.late.has_custom() || self.bytes_from_end >= TITLE_WINDOW)
     }
 
     pub(super) fn note_entrypoint(&mut self, record: &Record<'_>) {
@@ -258,8 +207,9 @@ impl Ends {
         }
         copy.mark_if(self.is_torn, Health::TornTranscript);
         let mut titles = self.late.or(self.early);
-        let relocated = titles.relocated.take();
-        copy.title = titles.into_title();
+        let relocated = titles.take_relocated();
+        let own = own_records(&copy.place.path, &titles.leaves());
+        copy.title = titles.into_title(|leaf| own.contains(leaf));
         copy.first_prompt =
             self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
         let from_transcript = |dir: String| Some(Fact::new(recorded::dir(&dir)?, "transcript"));
@@ -271,6 +221,11 @@ impl Ends {
         copy.model = self.model.map(|model| Fact::new(model, "transcript"));
         relocated
     }
+}
+
+/// Reads a line, or the whole record behind half of another one.
+fn whole(line: &[u8]) -> Option<Record<'_>> {
+    Record::of_line(line).or_else(|| Record::of_line(last_object(line)?))
 }
 
 /// Returns of what sort a record is that says it first, as those do that are no part of the conversation.

@@ -13,6 +13,7 @@ mod relocation;
 pub(crate) mod slug;
 mod start;
 mod title;
+mod titles;
 mod trailer;
 mod upkeep;
 mod usage;
@@ -141,7 +142,7 @@ impl Agent for Claude {
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         // What lies between the two windows of a glance may name the session, or show how it was started.
-        copy.title = whole.late.into_title().or_else(|| copy.title.take());
+        copy.title = whole.late.into_title(|leaf| seen.contains(leaf)).or_else(|| copy.title.take());
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
             copy.kind = match (prompts + replies, whole.is_exec && !whole.is_interactive) {
                 (0, _) => SessionKind::Empty,
@@ -243,10 +244,8 @@ impl Agent for Claude {
         if !project.starts_with('-') {
             return true;
         }
-        // The client resolves links and composes accents first. Only a path that exists can be resolved.
-        let encodes = |dir: &Path| {
-            dir.to_str().is_some_and(|dir| is_slug_of(project, dir) || is_slug_of(project, &names::composed(dir)))
-        };
+        // The client resolves links first. Only a path that exists can be resolved.
+        let encodes = |dir: &Path| dir.to_str().is_some_and(|dir| is_slug_of(project, dir));
         encodes(dir) || names::on_disk(dir).is_some_and(|dir| encodes(&dir))
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Record<'a> {
     pub ai_title: Raw<'a>,
     /// The title of older versions.
     pub summary: Raw<'a>,
+    /// The record that a summary ends at; it may be of another session.
+    pub leaf_uuid: Raw<'a>,
     /// Where the session was moved.
     pub relocated_cwd: Raw<'a>,
 }
@@ -159,6 +161,7 @@ impl<'a> Record<'a> {
             b"message" => (11, &mut self.message),
             b"forkedFrom" => (12, &mut self.forked_from),
             b"teamName" => (18, &mut self.team_name),
+            b"leafUuid" => (19, &mut self.leaf_uuid),
             _ => {
                 let (bit, flag) = match name {
                     b"isSidechain" => (13, &mut self.is_sidechain),
@@ -338,7 +341,7 @@ mod tests {
         let line = br#" {"type":"user","timestamp":"2026-02-01T10:00:00Z","cwd":"/w/\u00fc","gitBranch":"main",
             "entrypoint":"cli","uuid":"u","sessionId":"s","isSidechain":true,"isMeta":1,"isCompactSummary":true,
             "isVisibleInTranscriptOnly":true,"isApiErrorMessage":true,"message":{"content":"\n"},"forkedFrom":{"a":[]},
-            "teamName":"t","customTitle":"c","aiTitle":"a","summary":"s","relocatedCwd":"/w","other":[{"x":"}"}],"none":null} "#;
+            "teamName":"t","customTitle":"c","aiTitle":"a","summary":"s","leafUuid":"l","relocatedCwd":"/w","other":[{"x":"}"}],"none":null} "#;
         let parsed: Record<'_> = serde_json::from_slice(line).expect("a record");
         assert_eq!(format!("{:?}", Record::skimmed(line).expect("a record")), format!("{parsed:?}"));
         assert!(format!("{parsed:?}").matches("None").count() == 1, "every field but the model is filled: {parsed:?}");

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::agent::claude::slug::project_of;
+use crate::agent::claude::slug::{encoded, is_slug_of, project_of};
 use crate::agent::is_there;
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, added_line, small, text};
 use crate::format::edit::{Edit, json_string, json_value};
@@ -17,7 +17,7 @@ use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::{Copy, Store};
 use crate::system::env::Env;
-use crate::system::reach;
+use crate::system::{names, reach};
 
 /// The client's own settings and what it keeps of each directory: megabytes where there are thousands.
 const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
@@ -29,7 +29,7 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a M
         let (place, to) = (&copy.place, text(to)?);
         // A project that a person named stays what it is called.
         let is_of_windows = |project: &str| {
-            let encodes = |dir: &str| recorded::encodes(project, dir, |project, dir| project_of(dir) == project);
+            let encodes = |dir: &str| recorded::encodes(project, dir, is_slug_of);
             let mut foreign = copy.directories().filter(|dir| recorded::is_foreign(dir)).filter_map(Path::to_str);
             foreign.any(encodes)
         };
@@ -63,9 +63,10 @@ pub(super) fn relocation<'a>(store: &'a Store, moves: &[DirMove], mapping: &'a M
 /// there are notes already.
 fn memory(store: &Store, gone: &DirMove) -> Option<(PathBuf, PathBuf)> {
     let projects = store.root.join("projects");
-    let old = projects.join(project_of(gone.from.to_str()?)).join("memory");
     let new = projects.join(project_of(gone.to.to_str()?)).join("memory");
-    (gone.is_whole && reach::is_dir(&old) == Some(true) && !is_there(&new)).then_some((new, old))
+    let mut old = names::spellings(gone.from.to_str()?).map(|dir| projects.join(encoded(&dir)).join("memory"));
+    let old = old.find(|old| reach::is_dir(old) == Some(true))?;
+    (gone.is_whole && !is_there(&new)).then_some((new, old))
 }
 
 /// What the client keeps of directories: trust and costs in its global file, and where each prompt was typed.

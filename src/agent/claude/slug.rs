@@ -1,5 +1,7 @@
 //! The folders in which Claude Code files the sessions of a directory.
 
+use crate::system::names;
+
 /// The longest slug that is not cut and hashed.
 const MAX_SLUG: usize = 200;
 
@@ -11,13 +13,18 @@ pub(crate) fn slug(dir: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Returns whether Claude Code files the sessions of a directory under this project.
+/// Returns whether Claude Code files the sessions of a directory under this project, in any spelling of its accents: the
+/// recorded one and the one that was encoded may differ on a Mac.
 pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     if dir.is_ascii() && dir.len() <= MAX_SLUG {
         // Most are, and each byte is a unit.
         let is_kept = |(kept, byte): (u8, u8)| kept == if byte.is_ascii_alphanumeric() { byte } else { b'-' };
         return project.len() == dir.len() && project.bytes().zip(dir.bytes()).all(is_kept);
     }
+    names::spellings(dir).any(|dir| encodes(project, &dir))
+}
+
+fn encodes(project: &str, dir: &str) -> bool {
     let encoded = slug(dir);
     if dir.encode_utf16().count() <= MAX_SLUG {
         return encoded.eq(project.chars());
@@ -28,8 +35,14 @@ pub(crate) fn is_slug_of(project: &str, dir: &str) -> bool {
     is_hash && encoded.take(MAX_SLUG).eq(start.chars()) && (hash[1..] == *path_hash(dir) || !is_native_hash(&hash[1..]))
 }
 
-/// Names the project of a directory as the native client does (measured on 2.1.330 and 2.1.197).
+/// Names the project of a directory as the native client does, which composes accents first (measured on 2.1.330 and
+/// 2.1.197).
 pub(crate) fn project_of(dir: &str) -> String {
+    encoded(&names::composed(dir))
+}
+
+/// Names the project of a directory in this spelling.
+pub(super) fn encoded(dir: &str) -> String {
     let mut project: String = slug(dir).take(MAX_SLUG).collect();
     if dir.encode_utf16().count() > MAX_SLUG {
         project.push('-');
@@ -72,6 +85,16 @@ mod tests {
             assert!(is_slug_of(slug, dir), "{dir}");
             assert!(!is_slug_of(slug, &format!("{dir}x")), "{dir}");
             assert_eq!(project_of(dir), slug);
+        }
+    }
+
+    #[test]
+    fn either_spelling_of_an_accent_is_the_same_directory() {
+        let (composed, decomposed) = ("/w/caf\u{e9}", "/w/cafe\u{301}");
+        for dir in [composed, decomposed] {
+            assert!(is_slug_of("-w-caf-", dir) && is_slug_of("-w-cafe-", dir), "{dir}");
+            assert!(!is_slug_of("-w-cafe", dir), "{dir}");
+            assert_eq!(project_of(dir), "-w-caf-");
         }
     }
 

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Claude, each_registration, is_session_id, liveness};
 use crate::agent::upkeep::{
     Link, Retention, Stray, StrayKind, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
 };
 use crate::agent::{Agent as _, Found};
-use crate::format::json::{Text, record};
+use crate::format::json::{Text, whole_record};
 use crate::session::{AgentKind, Liveness, Store};
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -91,7 +92,7 @@ fn registrations(store: &Store, env: &Env, strays: &mut Vec<Stray>, found: &mut 
 #[derive(Deserialize)]
 struct Settings {
     #[serde(default, rename = "cleanupPeriodDays")]
-    days: Option<serde_json::Value>,
+    days: Option<Value>,
 }
 
 pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
@@ -101,17 +102,28 @@ pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
         let Some(bytes) = fsio::read_if_present(&path, MAX_SETTINGS).ok()? else { continue };
         // The client does not delete anything while its settings cannot be read (documented).
         let settings: Settings = serde_json::from_slice(&bytes).ok()?;
-        if let Some(days) = settings.days.as_ref().and_then(serde_json::Value::as_i64).filter(|days| *days >= 1) {
-            return Some(after(days, path, true));
+        if let Some(value) = settings.days {
+            return Some(match whole_days(&value) {
+                Some(days) => Retention { is_set: true, ..after(days, path) },
+                None => Retention { is_set: true, refused: Some(value.to_string()), ..after(0, path) },
+            });
         }
     }
-    Some(after(DEFAULT_DAYS, own, false))
+    Some(after(DEFAULT_DAYS, own))
 }
 
-fn after(days: i64, path: PathBuf, is_set: bool) -> Retention {
+/// Returns a number of days that every version understands. Versions before 2.1.89 keep nothing at 0, later ones accept no
+/// number below 1 (documented); a fraction or a text is documented for none.
+fn whole_days(value: &Value) -> Option<i64> {
+    let days = value.as_f64().filter(|days| *days >= 1.0 && days.fract() == 0.0)?;
     // A person who wants to keep everything writes a very large number.
-    let period = SignedDuration::from_hours(days.min(1_000_000) * 24);
-    Retention { period, setting: (path, RETENTION_KEY), is_set }
+    #[expect(clippy::cast_possible_truncation, reason = "it is cut to a number that fits")]
+    Some(days.min(1e6) as i64)
+}
+
+fn after(days: i64, path: PathBuf) -> Retention {
+    let period = SignedDuration::from_hours(days * 24);
+    Retention { period, setting: (path, RETENTION_KEY), is_set: false, refused: None }
 }
 
 #[derive(Default, Deserialize)]
@@ -124,7 +136,7 @@ struct Chained<'a> {
 /// Reads the chain: in an untouched file no parent is missing (measured on 2.1.330 and 2.1.197).
 pub(super) fn link(line: &[u8]) -> Option<Link<'_>> {
     skimmed_link(line, ["uuid", "parentUuid"]).or_else(|| {
-        let chained: Chained<'_> = record(line)?;
+        let chained: Chained<'_> = whole_record(line)?;
         Some(Link { id: chained.uuid.into_inner(), parent: chained.parent_uuid.into_inner() })
     })
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foldhash::{HashSet, HashSetExt as _};
+use jiff::Timestamp;
 
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, as_last_argument};
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
@@ -66,7 +67,8 @@ impl Schema for Sessions {
                  FROM messages WHERE rowid = CAST(?1 AS INTEGER)"
             ),
             sizes: &[("messages", "parts")],
-            newest: None,
+            time: "created_at",
+            says_last_use: true,
         };
         let version = database::version(db, "goose_db_version", "version_id");
         Ok(Queries {
@@ -178,6 +180,10 @@ impl Agent for Crush {
 
     fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
         Some(&KEEPER)
+    }
+
+    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
+        database::newest(&Sessions, place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -151,7 +151,7 @@ fn copies(
         let mut copy = Copy { is_size_known: false, ..Copy::new((*place).clone()) };
         let Some(table) = reader.session(&place.id, true, &mut |row| schema.fill(row, &mut copy))? else { continue };
         is_damaged |= std::mem::take(&mut reader.is_damaged);
-        if let Some(newest) = reader.newest(table, &place.id)? {
+        if let Some(newest) = reader.last_use(table, &place.id)? {
             copy.active_at = Some(Fact::new(newest, "message"));
         }
         look_for_the_prompt(&mut reader, table, &mut copy)?;
@@ -246,6 +246,19 @@ pub(super) fn messages(
         return Err(PathError::new("read", &place.path, why));
     }
     Ok(())
+}
+
+/// Returns the newest time among the messages of a session, whatever its own row says.
+pub(super) fn newest(schema: &dyn Schema, place: &Located) -> Result<Option<Timestamp>, PathError> {
+    let (newest, is_damaged) = sqlite::read(&place.path, |db| {
+        let mut reader = Reader::new(schema, db)?;
+        Ok((reader.newest(&place.id)?, reader.is_damaged))
+    })?;
+    match is_damaged {
+        // A message that cannot be read may be newer.
+        true => Err(PathError::new("read", &place.path, std::io::Error::other(DAMAGED))),
+        false => Ok(newest),
+    }
 }
 
 /// Counts prompts and replies, unless that was done when the session was read.

@@ -48,8 +48,10 @@ pub(in crate::agent) struct TableSql<'a> {
     pub(in crate::agent) turn: String,
     /// Tables and columns that make up the size of the session.
     pub(in crate::agent) sizes: &'a [(&'a str, &'a str)],
-    /// What gives the newest time among the messages of a session, in milliseconds, where its own row does not tell.
-    pub(in crate::agent) newest: Option<&'a str>,
+    /// The column of a message's time, in seconds or milliseconds.
+    pub(in crate::agent) time: &'a str,
+    /// Whether a session's own row says when it was last used.
+    pub(in crate::agent) says_last_use: bool,
 }
 
 /// The queries of a table of sessions.
@@ -68,11 +70,12 @@ pub(in crate::agent) struct Table<'db> {
     turn: Query<'db>,
     sizes: Vec<Query<'db>>,
     newest: Option<Query<'db>>,
+    says_last_use: bool,
 }
 
 impl<'db> Table<'db> {
     pub(in crate::agent) fn new(db: &'db Db, sql: &TableSql<'_>) -> Result<Self, QueryError> {
-        let TableSql { sessions, messages, order, turn, sizes, newest, .. } = sql;
+        let TableSql { sessions, messages, order, turn, sizes, time, .. } = sql;
         let columns = db.column_list(sessions, "", sql.columns)?;
         let parent = db.column_list(sessions, "", &sql.columns[1..2])?;
         let rows = |direction: &str| {
@@ -103,7 +106,11 @@ impl<'db> Table<'db> {
             keys_backwards: keys("DESC")?,
             turn: db.prepare(turn)?,
             sizes: sizes.iter().map(size).collect::<Result<_, _>>()?,
-            newest: newest.map(|newest| db.prepare(&of_session(newest, messages))).transpose()?,
+            newest: match db.columns(messages)?.contains(*time) {
+                true => Some(db.prepare(&of_session(&newest(time), messages))?),
+                false => None,
+            },
+            says_last_use: sql.says_last_use,
         })
     }
 
@@ -155,6 +162,11 @@ impl<'db> Table<'db> {
         }
         Ok(())
     }
+}
+
+/// Returns the SQL for the newest time in a column, in milliseconds; the border is that of [`crate::format::turn::instant`].
+fn newest(column: &str) -> String {
+    format!("max(CAST(CASE WHEN {column} > 10000000000 THEN {column} ELSE {column} * 1000 END AS INTEGER))")
 }
 
 /// The rows of a table of sessions, each once, however often a damaged tree leads to it.
@@ -339,8 +351,21 @@ impl<'db> Reader<'db> {
         Ok(turn)
     }
 
-    /// Returns the newest time among the messages of a session, where its own row does not tell.
-    pub(super) fn newest(&mut self, table: usize, id: &str) -> Result<Option<Timestamp>, QueryError> {
+    /// Returns the newest time among the messages of a session, if its own row does not say when it was last used.
+    pub(super) fn last_use(&mut self, table: usize, id: &str) -> Result<Option<Timestamp>, QueryError> {
+        if self.queries.tables[table].says_last_use { Ok(None) } else { self.newest_in(table, id) }
+    }
+
+    /// Returns the newest time among the messages of a session in any table: one of an older version may still grow.
+    pub(super) fn newest(&mut self, id: &str) -> Result<Option<Timestamp>, QueryError> {
+        let mut newest = None;
+        for table in 0..self.queries.tables.len() {
+            newest = newest.max(self.newest_in(table, id)?);
+        }
+        Ok(newest)
+    }
+
+    fn newest_in(&mut self, table: usize, id: &str) -> Result<Option<Timestamp>, QueryError> {
         let Some(query) = &mut self.queries.tables[table].newest else { return Ok(None) };
         let mut newest = None;
         self.is_damaged |= !is_whole(query.rows(&[id], |row| newest = row.int(0)))?;

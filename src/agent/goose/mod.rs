@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
@@ -72,7 +73,8 @@ impl Schema for Sessions {
                  FROM messages WHERE rowid = CAST(?1 AS INTEGER)"
             ),
             sizes: &[("messages", "content_json")],
-            newest: None,
+            time: "created_timestamp",
+            says_last_use: true,
         };
         let version = database::version(db, "schema_version", "version");
         Ok(Queries {
@@ -153,6 +155,10 @@ impl Agent for Goose {
 
     fn keeper(&self, place: &Located) -> Option<&'static Keeper> {
         (!files::is_in(place)).then_some(&KEEPER)
+    }
+
+    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
+        database::newest(&Sessions, place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -10,6 +10,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, MAX_BYTES, Queries, Schema, Table, TableSql};
@@ -79,8 +81,8 @@ impl Schema for Sessions {
                 bounded("content")
             ),
             sizes: &sizes[..1 + usize::from(has_calls)],
-            // A session's own row does not say when it was last used.
-            newest: Some("CAST(max(timestamp) * 1000 AS INTEGER)"),
+            time: "timestamp",
+            says_last_use: false,
         };
         let version = database::version(db, "schema_version", "version");
         Ok(Queries {
@@ -157,6 +159,10 @@ impl Agent for Hermes {
 
     fn keeper(&self, _place: &Located) -> Option<&'static Keeper> {
         Some(&KEEPER)
+    }
+
+    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
+        database::newest(&Sessions, place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -9,6 +9,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes};
 use crate::agent::opencode::program::Program;
 use crate::agent::relocation::{DirMove, Relocation};
@@ -64,6 +66,10 @@ impl Agent for Kilo {
 
     fn tokens(&self, copy: &Copy) -> Result<Option<Tokens>, PathError> {
         Program::tokens(&copy.place)
+    }
+
+    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
+        Program::newest_message(place)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -28,6 +28,7 @@ use crate::agent::stores;
 use crate::agent::unknown_format::is_one_of;
 use crate::error::PathError;
 use crate::format::edit::Edit;
+use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::format::{shell, text};
 use crate::session::evidence;
@@ -139,7 +140,7 @@ impl Agent for Kimi {
         let mut replies = Replies::default();
         let files = Files::of(&copy.place);
         each_line(&files.wire, &mut |line| {
-            match line.and_then(|line| serde_json::from_slice::<WireRecord<'_>>(line).ok()) {
+            match line.and_then(json::record::<WireRecord<'_>>) {
                 Some(record) => {
                     let event = record.event();
                     prompts += u64::from(matches!(event, WireEvent::Prompt(_)));
@@ -152,7 +153,7 @@ impl Agent for Kimi {
         let mut replies = replies.count();
         if prompts + replies == 0 {
             each_line(&files.context, &mut |line| {
-                match line.and_then(|line| serde_json::from_slice::<ContextRecord<'_>>(line).ok()) {
+                match line.and_then(json::record::<ContextRecord<'_>>) {
                     Some(record) => {
                         prompts += u64::from(record.prompt().is_some());
                         replies += u64::from(record.is_reply());
@@ -206,7 +207,7 @@ impl Agent for Kimi {
         let files = Files::of(&copy.place);
         let mut has_any = false;
         each_message(&files.wire, see, |line| {
-            let message = serde_json::from_slice::<WireRecord<'_>>(line).ok().and_then(|record| record.message());
+            let message = json::record::<WireRecord<'_>>(line).and_then(|record| record.message());
             has_any |= message.is_some();
             message.map(|message| [message])
         })?;
@@ -214,7 +215,7 @@ impl Agent for Kimi {
             return Ok(());
         }
         each_message(&files.context, see, |line| {
-            serde_json::from_slice::<ContextRecord<'_>>(line).ok().map(|record| record.messages())
+            json::record::<ContextRecord<'_>>(line).map(|record| record.messages())
         })
     }
 

@@ -9,6 +9,7 @@ use crate::agent::relocation::small;
 use crate::error::PathError;
 use crate::format::content::is_beginning_of;
 use crate::format::edit::{Edit, json_string};
+use crate::format::json;
 use crate::format::jsonl::Jsonl;
 use crate::session::{Copy, Fact, Health, Located, Problem, SessionKind};
 use crate::system::fsio;
@@ -72,7 +73,7 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
     copy.transcript_bytes = file.len();
     let (mut prompt, mut created, mut replies) = (None, None, Replies::default());
     let is_whole = file.lines_forward(|line| {
-        if let Ok(record) = serde_json::from_slice::<WireRecord<'_>>(line) {
+        if let Some(record) = json::record::<WireRecord<'_>>(line) {
             created = created.or_else(|| record.at());
             match record.event() {
                 WireEvent::Prompt(text) => prompt = Some(text),
@@ -84,12 +85,12 @@ pub(super) fn read_wire(copy: &mut Copy, path: &Path, now: Timestamp) -> Result<
     let (mut newest, mut last, mut is_torn) = (None, None, false);
     let modified = file.modified();
     file.lines_backward(|line, is_ended| {
-        match serde_json::from_slice::<WireRecord<'_>>(line) {
-            Ok(record) => {
+        match json::record::<WireRecord<'_>>(line) {
+            Some(record) => {
                 last = last.take().or_else(|| Some(record.event()));
                 newest = record.at();
             }
-            Err(_) => is_torn |= !is_ended,
+            None => is_torn |= !is_ended,
         }
         newest.is_some()
     })?;
@@ -112,7 +113,7 @@ pub(super) fn read_context(copy: &mut Copy, path: &Path, has_prompt: bool) -> Re
     let (modified, length) = (file.modified(), file.len());
     let (mut prompt, mut has_reply, mut dir) = (None, false, None);
     let is_whole = file.lines_forward(|line| {
-        if let Ok(record) = serde_json::from_slice::<ContextRecord<'_>>(line) {
+        if let Some(record) = json::record::<ContextRecord<'_>>(line) {
             dir = dir.take().or_else(|| record.directory());
             prompt = record.prompt();
             has_reply |= record.is_reply();

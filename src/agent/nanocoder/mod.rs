@@ -203,5 +203,10 @@ fn retention(env: &Env) -> Retention {
     // Less than a day is a day; a fraction is cut, so that nothing is thought to stay longer than it does.
     #[expect(clippy::cast_possible_truncation, reason = "days beyond the calendar are cut to the most there are")]
     let days = set.map_or(DEFAULT_DAYS, |days| days.clamp(1.0, 1e6) as i64);
-    Retention { period: SignedDuration::from_hours(24 * days), setting: (path, DAYS), is_set: set.is_some() }
+    Retention {
+        period: SignedDuration::from_hours(24 * days),
+        setting: (path, DAYS),
+        is_set: set.is_some(),
+        refused: None,
+    }
 }

@@ -9,6 +9,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::{Agent, Command, Found, Keeper, ReadContext, StoreNotes, Unable};
 use crate::error::PathError;
 use crate::session::repository::Repository;
@@ -84,9 +86,16 @@ impl Agent for OpenCode {
         if tree::is_in(&copy.place) { Ok(None) } else { Program::tokens(&copy.place) }
     }
 
-    fn conversation_files(&self, _place: &Located) -> Vec<PathBuf> {
-        // Emptiness of a tree is judged by its messages, each a file.
-        Vec::new()
+    fn is_silent(&self, record: &[u8]) -> bool {
+        tree::is_silent(record)
+    }
+
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        if tree::is_in(place) { tree::conversation_files(place) } else { Vec::new() }
+    }
+
+    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
+        if tree::is_in(place) { Ok(None) } else { Program::newest_message(place) }
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::agent::command::{Command, as_last_argument};
 use crate::agent::keeper::{Import, Keeper};
 use crate::agent::opencode::tables::Tables;
@@ -118,6 +120,10 @@ impl Program {
     }
 
     /// Returns what its replies took.
+    pub(in crate::agent) fn newest_message(place: &Located) -> Result<Option<Timestamp>, PathError> {
+        database::newest(&Tables, place)
+    }
+
     pub(in crate::agent) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
         usage::tokens(place)
     }

@@ -42,7 +42,8 @@ impl Schema for Tables {
                     bounded("data")
                 ),
                 sizes: &[("session_message", "data")],
-                newest: None,
+                time: "time_created",
+                says_last_use: true,
             };
             tables.push(Table::new(db, &sql)?);
         }
@@ -64,7 +65,8 @@ impl Schema for Tables {
                     bounded("p.data")
                 ),
                 sizes: &sizes[..1 + usize::from(db.columns("part")?.contains("session_id"))],
-                newest: None,
+                time: "time_created",
+                says_last_use: true,
             };
             tables.push(Table::new(db, &sql)?);
         }

@@ -2,9 +2,12 @@
 //!
 //! Facts: anomalyco/opencode 063e8306 (json-migration); its sessions that are in a database too are not read here.
 
+use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use crate::agent::opencode::records as format;
 use crate::agent::opencode::records::SessionFile;
@@ -93,10 +96,10 @@ pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlF
 pub(super) fn belongings(place: &Located) -> Belongings {
     let storage = place.store.root.join("storage");
     let mut own = vec![place.path.to_path_buf()];
-    for dir in files_in(&storage.join("message").join(&place.id)) {
-        own.extend(dir.file_stem().map(|message| storage.join("part").join(message)));
+    for path in files_in(&messages_of(&place.store, &place.id)) {
+        own.extend(path.file_stem().map(|message| parts_of(&place.store, message)));
     }
-    own.push(storage.join("message").join(&place.id));
+    own.push(messages_of(&place.store, &place.id));
     own.extend(
         ["todo", "session_share", "session_diff"].map(|name| storage.join(name).join(format!("{}.json", place.id))),
     );
@@ -104,9 +107,29 @@ pub(super) fn belongings(place: &Located) -> Belongings {
     Belongings { own, shared: Vec::new() }
 }
 
+/// Returns the files of a session's messages and of their parts.
+pub(super) fn conversation_files(place: &Located) -> Vec<PathBuf> {
+    let mut files = files_in(&messages_of(&place.store, &place.id));
+    let dirs: Vec<PathBuf> = files.iter().filter_map(|path| Some(parts_of(&place.store, path.file_stem()?))).collect();
+    files.extend(dirs.iter().flat_map(|dir| files_in(dir)));
+    files
+}
+
+/// Returns whether a record is a message that failed, which says nothing.
+pub(super) fn is_silent(record: &[u8]) -> bool {
+    let is_message = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("role").is_some());
+    str::from_utf8(record).is_ok_and(|text| {
+        let turn = format::turn(None, None, text);
+        is_message(text) && !turn.counts && turn.messages.is_empty()
+    })
+}
+
+fn parts_of(store: &Store, message: &OsStr) -> PathBuf {
+    store.root.join("storage/part").join(message)
+}
+
 /// Reads the messages of a session in order, each with its parts; ids begin with the time, so names are in order.
 fn walk(place: &Located, see: &mut dyn FnMut(Turn) -> ControlFlow<()>) -> Result<(), PathError> {
-    let parts = place.store.root.join("storage/part");
     let read = |path: &Path| {
         let bytes = fsio::read_if_present(path, u64::from(database::MAX_BYTES))?;
         Ok::<_, PathError>(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
@@ -114,7 +137,7 @@ fn walk(place: &Located, see: &mut dyn FnMut(Turn) -> ControlFlow<()>) -> Result
     for path in files_in(&messages_of(&place.store, &place.id)) {
         let Some(data) = read(&path)? else { continue };
         let mut turn = format::turn(None, None, &data);
-        for part in path.file_stem().map(|message| files_in(&parts.join(message))).unwrap_or_default() {
+        for part in path.file_stem().map(|message| files_in(&parts_of(&place.store, message))).unwrap_or_default() {
             if let Some(part) = read(&part)? {
                 format::add_part(&mut turn, &part);
             }

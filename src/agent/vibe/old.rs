@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::agent::vibe::records::OldMessage;
 use crate::error::PathError;
+use crate::format::json;
 use crate::format::jsonl::{Jsonl, each_line, each_message};
 use crate::session::{Copy, Fact, Health, Located, Message, SessionKind};
 
@@ -25,7 +26,7 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
         modified = file.modified();
         let mut has_reply = false;
         let is_whole = file.lines_forward(|line| {
-            if let Ok(message) = serde_json::from_slice::<OldMessage<'_>>(line) {
+            if let Some(message) = json::record::<OldMessage<'_>>(line) {
                 prompt = message.prompt();
                 has_reply |= message.is_reply();
             }
@@ -34,7 +35,7 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
         is_empty = is_whole && !has_reply;
         let mut is_torn = false;
         file.lines_backward(|line, is_ended| {
-            is_torn = !is_ended && serde_json::from_slice::<OldMessage<'_>>(line).is_err();
+            is_torn = !is_ended && json::record::<OldMessage<'_>>(line).is_none();
             true
         })?;
         if is_torn {
@@ -53,7 +54,7 @@ pub(super) fn read(copy: &mut Copy) -> Result<Option<Fact<Timestamp>>, PathError
 pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
     let (mut prompts, mut replies, mut has_bad_lines) = (0, 0, false);
     each_line(&messages_path(place), &mut |line| {
-        match line.and_then(|line| serde_json::from_slice::<OldMessage<'_>>(line).ok()) {
+        match line.and_then(json::record::<OldMessage<'_>>) {
             Some(message) => {
                 prompts += u64::from(message.prompt().is_some());
                 replies += u64::from(message.is_reply());
@@ -67,6 +68,6 @@ pub(super) fn count(place: &Located) -> Result<(u64, u64, bool), PathError> {
 
 pub(super) fn messages(place: &Located, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {
     each_message(&messages_path(place), see, |line| {
-        serde_json::from_slice::<OldMessage<'_>>(line).ok().map(|message| message.messages())
+        json::record::<OldMessage<'_>>(line).map(|message| message.messages())
     })
 }

@@ -1,6 +1,6 @@
 //! A closer look at what would go: everything that belongs to it, when that changed, and whether a process has it open.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,10 +84,14 @@ impl Summaries {
             match find(&copy.place) {
                 // With the last copy goes what all of them share.
                 Ok(it) => paths.extend(it.own.into_iter().chain(it.shared)),
-                // A database that others write to tells nothing of a session in it.
+                // The time of a database that others write to says nothing of a session in it.
                 Err(why) => {
-                    let blocker = Blocker { its_agents: Some(why.into()), ..Blocker::default() };
-                    return Inspection { blocker: Some(Box::new(blocker)), ..Inspection::default() };
+                    let (modified_at, liveness) = match self.newest_record(at) {
+                        Ok(newest) => (newest, None),
+                        Err(error) => (None, Some(Liveness::Maybe { why: error.to_string() })),
+                    };
+                    let blocker = Blocker { its_agents: Some(why.into()), liveness, obstacle: None };
+                    return Inspection { modified_at, blocker: Some(Box::new(blocker)), ..Inspection::default() };
                 }
             }
         }
@@ -153,9 +157,12 @@ impl Summaries {
         let mut newest = None;
         for copy in self.copies(at) {
             let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
-            for path in agent.conversation_files(&copy.place) {
+            let files: BTreeSet<PathBuf> =
+                agent.conversation_files(&copy.place).into_iter().chain(agent.written(&copy.place)).collect();
+            for path in files {
                 newest = newest.max(times::newest_in(&path, self.now)?);
             }
+            newest = newest.max(agent.newest_message(&copy.place)?);
         }
         Ok(newest)
     }

@@ -46,9 +46,10 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
             selectors.iter().map(&mut one).collect::<anyhow::Result<Vec<_>>>()?
         }
     };
-    // JSON has no sub-agents, so nothing else need be looked for.
+    // JSON only names the sub-agents, so nothing else need be looked for.
     if is_json && !named.is_empty() {
-        return Ok(with_subagents(named, Vec::new()));
+        let made = named.iter().flat_map(|session| find::made_by(session, env)).collect();
+        return Ok(with_subagents(named, made));
     }
     let agents: Vec<AgentKind> = match named.as_slice() {
         [] => filter.agents.clone(),

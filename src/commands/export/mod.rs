@@ -11,7 +11,7 @@ use crate::archive::Archive;
 use crate::archive::unpacked::Unpacked;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
-use crate::commands::show;
+use crate::commands::{find, show};
 use crate::error::{Exit, Refusal};
 use crate::format::{command_line, text};
 use crate::session::{Copy, Role};
@@ -125,7 +125,9 @@ impl Exporter<'_> {
                 Ok(0)
             }
             (ExportFormat::Json, None) => {
-                let details = show::details(&one.session, &Messages::All, left_out, self.env);
+                let mut session = one.session.clone();
+                find::note_made(&mut session, &one.subagents);
+                let details = show::details(&session, &Messages::All, left_out, self.env);
                 write_object(&mut out, "session", details)?;
                 Ok(0)
             }

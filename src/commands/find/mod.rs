@@ -3,6 +3,7 @@
 mod archived;
 mod backend;
 mod copies;
+mod made;
 mod nearest;
 mod path;
 mod pick;
@@ -15,6 +16,7 @@ pub(crate) use archived::{archived, state};
 pub(crate) use backend::options_with;
 use copies::candidates;
 pub(crate) use copies::{take_copy, with_a_chosen_copy};
+pub(crate) use made::{made_by, note_made};
 use nearest::{nearest, of_nearest_agent};
 use path::by_path;
 pub(crate) use pick::{Answer, Wish, can_pick, needs_a_picker, or_picked, picked, why_nobody_picks, words_to_pick};

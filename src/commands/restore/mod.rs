@@ -160,6 +160,7 @@ fn say(manifest: &Manifest, retention: Option<&Retention>, is_now: bool, is_left
     let Some(retention) = retention.filter(|_| !is_now) else { return };
     let expiry = manifest.copy_modified().and_then(|at| at.checked_add(retention.period).ok());
     if expiry.is_some_and(|at| at <= env.now) {
-        ui.warn(&format!("{agent} will delete it again when it next starts."));
+        let will = if retention.refused.is_some() { "may" } else { "will" };
+        ui.warn(&format!("{agent} {will} delete it again when it next starts."));
     }
 }

@@ -61,17 +61,30 @@ fn expiry_finding(
         Some(day) => format!("when it starts on {day} or later"),
         None => "when it next starts".to_owned(),
     };
-    let evidence = format!(
-        "{agent} deletes {} {when}: it keeps a session for {days} days {since} ({setting}). To keep them longer, set {key} \
-         in {}.",
-        count(sessions.len(), "session"),
-        file.display()
-    );
+    let sessions_in_words = count(sessions.len(), "session");
+    let evidence = match &retention.refused {
+        Some(value) => format!(
+            "{agent} may delete {sessions_in_words} {when}: {key} in {} is {value}, which is not a whole number of days. \
+             Some versions then keep nothing, others ignore the value or the whole file. Set it to the number of days that \
+             sessions are to be kept.",
+            file.display()
+        ),
+        None => format!(
+            "{agent} deletes {sessions_in_words} {when}: it keeps a session for {days} days {since} ({setting}). To keep them \
+             longer, set {key} in {}.",
+            file.display()
+        ),
+    };
     // A store that the agent does not use by itself is a backup, or one that is rarely swept.
     let is_default = sessions.iter().any(|session| session.copy().place.store.is_default);
     let severity = if is_default { Severity::Warning } else { Severity::Info };
+    let measured = match (&retention.refused, day) {
+        (Some(value), _) => format!("{key} is {value}"),
+        (None, Some(day)) => format!("deleted from {day} on"),
+        (None, None) => "overdue".to_owned(),
+    };
     let finding = Finding::new(Code::ExpiresSoon, severity, evidence)
-        .measured(day.map_or_else(|| "overdue".to_owned(), |day| format!("deleted from {day} on")), "kept")
+        .measured(measured, "kept")
         .subject(format!("{} of {agent}", count(sessions.len(), "session")))
         .remedy(format!("rejoin archive --expiring {within_days}"), "copies them to the archive, out of its reach");
     sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
@@ -134,6 +147,7 @@ mod tests {
             period: SignedDuration::from_hours(240),
             setting: ("/s/settings.json".into(), "keepDays"),
             is_set: true,
+            refused: None,
         };
         survey.retentions.insert("/s".into(), (AgentKind::Claude, retention));
         survey.expires_within = SignedDuration::from_hours(24 * within_days);

@@ -37,6 +37,14 @@ fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, 
         let retention = retentions.get(&root)?;
         let (file, key) = &retention.setting;
         let days = retention.period.as_hours() / 24;
+        if let Some(value) = &retention.refused {
+            return Some(format!(
+                "{} may delete {count} of these sessions when it next starts, because \"{key}\" in {} is {value}; first set it \
+                 to a whole number of days",
+                agent.kind(),
+                file.display()
+            ));
+        }
         Some(format!(
             "{} will delete {count} of these sessions when it next starts, because it keeps sessions for {days} days; \
              resume them soon, or first set \"{key}\" to more days in {}",

@@ -50,6 +50,11 @@ pub(crate) fn without_nul(line: &[u8]) -> &[u8] {
     }
 }
 
+/// Returns whether a file is packed, by its name.
+pub(crate) fn is_packed(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(PACKED.as_bytes())
+}
+
 /// A line-wise file that is open for reading.
 #[derive(Debug)]
 pub(crate) struct Jsonl {
@@ -75,7 +80,7 @@ impl Jsonl {
         let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
         let changed = fsio::last_change(&metadata);
         let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
-        if path.as_os_str().as_encoded_bytes().ends_with(PACKED.as_bytes()) {
+        if is_packed(path) {
             let ends = Unpacked::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
             end = ends.len;
             unpacked = Some(ends);

@@ -131,6 +131,10 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
         // A file or a record may be newer than the time that a list shows.
         let changed_at = family.members.iter().filter_map(|at| candidates[*at].modified_at).max();
         family.verdict = match (reason, policy.cutoff, family.active_at.max(changed_at)) {
+            // What its agent could remove need not be old.
+            (Some(Keep::ItsAgents), Some(cutoff), Some(at)) if !policy.all && at >= cutoff => {
+                Verdict::Stays(Keep::Newer)
+            }
             (Some(keep), ..) => Verdict::Stays(keep),
             (None, ..) if policy.all => Verdict::Goes(Go::All),
             (None, Some(cutoff), Some(at)) if at < cutoff => Verdict::Goes(Go::Old),
@@ -210,12 +214,15 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
 fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
     let Some(most) = policy.max_total else { return };
     let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
-    let counts = |family: &Family| {
-        !matches!(family.verdict, Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents))
+    let is_its_agents = |family: &Family| family.members.iter().any(|at| candidates[*at].is_its_agents);
+    let counts = |family: &Family| match family.verdict {
+        Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents) => false,
+        Verdict::Stays(Keep::Newer) => !is_its_agents(family),
+        Verdict::Stays(_) => true,
     };
     let mut total: u64 = families.iter().filter(|family| counts(family)).map(size).sum();
-    let mut order: Vec<usize> =
-        (0..families.len()).filter(|at| families[*at].verdict == Verdict::Stays(Keep::Newer)).collect();
+    let is_removable = |family: &Family| family.verdict == Verdict::Stays(Keep::Newer) && !is_its_agents(family);
+    let mut order: Vec<usize> = (0..families.len()).filter(|at| is_removable(&families[*at])).collect();
     order.sort_by_key(|at| (families[*at].active_at, *at));
     for at in order {
         if total <= most {

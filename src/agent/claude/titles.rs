@@ -1,0 +1,126 @@
+//! The records that name or move a session.
+
+use std::collections::{HashSet, VecDeque};
+use std::path::Path;
+
+use memchr::memmem;
+
+use crate::agent::claude::records::Record;
+use crate::format::jsonl::Jsonl;
+use crate::format::skim::Raw;
+use crate::session::Fact;
+
+/// Bytes of a transcript that are searched for the leaf of a summary; beyond them a list shows no title from a summary.
+const LEAF_WINDOW: u64 = 64 * 1024 * 1024;
+
+/// The records that name or move a session; of each sort the last in the file wins.
+#[derive(Default)]
+pub(super) struct Titles {
+    custom: Option<String>,
+    ai: Option<String>,
+    /// The summaries in the order of the file.
+    summaries: VecDeque<Summary>,
+    relocated: Option<String>,
+}
+
+/// A title of older versions.
+struct Summary {
+    text: String,
+    /// The record that it ends at; a leaf of another type is an empty text.
+    leaf: Option<String>,
+}
+
+impl Summary {
+    fn of(record: &Record<'_>) -> Option<Self> {
+        let leaf = record.leaf_uuid.bytes().map(|_| record.leaf_uuid.filled().unwrap_or_default());
+        Some(Self { text: record.summary.filled()?, leaf })
+    }
+}
+
+impl Titles {
+    fn pairs<'r>(&mut self, record: &Record<'r>) -> [(&mut Option<String>, Raw<'r>); 3] {
+        [
+            (&mut self.custom, record.custom_title),
+            (&mut self.ai, record.ai_title),
+            (&mut self.relocated, record.relocated_cwd),
+        ]
+    }
+
+    /// Takes a record that comes after every one before.
+    pub(super) fn see_later(&mut self, record: &Record<'_>) {
+        for (kept, seen) in self.pairs(record) {
+            if let Some(seen) = seen.filled() {
+                *kept = Some(seen);
+            }
+        }
+        self.summaries.extend(Summary::of(record));
+    }
+
+    /// Takes a record that comes before every one seen so far.
+    pub(super) fn see_earlier(&mut self, record: &Record<'_>) {
+        for (kept, seen) in self.pairs(record) {
+            if kept.is_none() {
+                *kept = seen.filled();
+            }
+        }
+        if let Some(summary) = Summary::of(record) {
+            self.summaries.push_front(summary);
+        }
+    }
+
+    /// Returns these titles, and where there are none those of `earlier` records.
+    pub(super) fn or(self, mut earlier: Self) -> Self {
+        earlier.summaries.extend(self.summaries);
+        Self {
+            custom: self.custom.or(earlier.custom),
+            ai: self.ai.or(earlier.ai),
+            summaries: earlier.summaries,
+            relocated: self.relocated.or(earlier.relocated),
+        }
+    }
+
+    pub(super) fn has_custom(&self) -> bool {
+        self.custom.is_some()
+    }
+
+    pub(super) fn take_relocated(&mut self) -> Option<String> {
+        self.relocated.take()
+    }
+
+    /// Returns the records that summaries end at, if the title depends on them.
+    pub(super) fn leaves(&self) -> HashSet<&str> {
+        let is_named = self.custom.is_some() || self.ai.is_some();
+        self.summaries.iter().filter(|_| !is_named).filter_map(|summary| summary.leaf.as_deref()).collect()
+    }
+
+    /// Returns the title in the order of the picker (measured on 2.1.330). `is_own` says which records are in this transcript:
+    /// a summary that ends at any other is of another session (2.1.197 ignores it, too).
+    pub(super) fn into_title(self, is_own: impl Fn(&str) -> bool) -> Option<Fact<String>> {
+        let is_own = |summary: &Summary| summary.leaf.as_deref().is_none_or(&is_own);
+        let summary = self.summaries.into_iter().rev().find(is_own).map(|summary| summary.text);
+        let sources = [(self.custom, "custom-title"), (self.ai, "ai-title"), (summary, "summary")];
+        sources.into_iter().find_map(|(title, source)| Some(Fact::new(title?, source)))
+    }
+}
+
+/// Returns which of these ids are records of a transcript; of one that cannot be read, none.
+pub(super) fn own_records(path: &Path, ids: &HashSet<&str>) -> HashSet<String> {
+    let mut own = HashSet::new();
+    if ids.is_empty() {
+        return own;
+    }
+    let Ok(mut lines) = Jsonl::open(path).and_then(|file| file.lines_within(LEAF_WINDOW)) else { return own };
+    while let Ok(Some(line)) = lines.next_line() {
+        let line = line.bytes.unwrap_or_default();
+        // In a text within JSON the quotes are escaped.
+        for at in memmem::find_iter(line, br#""uuid":""#) {
+            let rest = &line[at + br#""uuid":""#.len()..];
+            let id = rest.split(|byte| *byte == b'"').next().and_then(|id| str::from_utf8(id).ok());
+            own.extend(id.filter(|id| ids.contains(id)).map(str::to_owned));
+        }
+        if own.len() == ids.len() {
+            break;
+        }
+    }
+    own
+}
