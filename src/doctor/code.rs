@@ -60,6 +60,7 @@ pub(crate) enum Code {
     Planted,
     FutureTime,
     LeftoverTemp,
+    UnreadFile,
     ExpiresSoon,
     Unreadable,
     InterruptedRun,
@@ -128,6 +129,9 @@ impl Code {
             Self::Planted => (&[Warning], Health::Planted.meaning()),
             Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
             Self::LeftoverTemp => (&[Info], "a program that died left a file behind"),
+            Self::UnreadFile => {
+                (&[Info], "a file beside sessions may hold a conversation, and no session is read from it")
+            }
             Self::ExpiresSoon => (&[Warning, Info], "its agent will soon delete it"),
             Self::Unreadable => (&[Error], "it could not be read"),
             Self::InterruptedRun => (&[Error], "a run of rejoin did not finish"),

@@ -759,15 +759,16 @@ archive-mismatch       warning               its agent's list and its place disa
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
 future-time            warning               it holds a time that is still to come
 leftover-temp          info                  a program that died left a file behind
+unread-file            info                  a file beside sessions may hold a conversation, and no session is read from it
 expires-soon           warning, info         its agent will soon delete it
 unreadable             error                 it could not be read
 interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 31);
+    assert_eq!(listed.checks.len(), 32);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 33);
+    assert_eq!(lines.lines().count(), 34);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

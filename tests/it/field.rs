@@ -1,9 +1,11 @@
 //! What users of agents complained about in public, as small homes: what rejoin answers there.
 
+use std::path::Path;
+
 use serde_json::json;
 
-use crate::contract::{Details, Kind, ResumePlan, Session};
-use crate::fixtures::{Claude, Codex, Gemini, age_to, gemini_hash, id, put};
+use crate::contract::{Details, DoctorReport, Kind, ResumePlan, Session, names};
+use crate::fixtures::{Claude, Codex, Gemini, age_to, gemini_hash, id, ordinary, put};
 use crate::world::World;
 
 /// A directory that every machine has.
@@ -272,4 +274,35 @@ fn a_saved_chat_is_never_empty() {
     }
     let plan = world.rejoin(["cleanup", "--empty", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
     assert!(plan.contains("Nothing to do"), "{plan}");
+}
+
+/// Every log beside the sessions of an agent is read or reported, whatever its name.
+#[test]
+fn a_log_of_another_name_is_read_or_reported() {
+    let mut agents = Vec::new();
+    for agent in names() {
+        let world = World::new();
+        if !ordinary::write(agent, &world) {
+            continue;
+        }
+        let before = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+        let Some(own) = before.iter().find(|session| session.agent.to_string() == *agent) else { continue };
+        let path = Path::new(&own.copies[0].path);
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        let copy = path.with_file_name("the same before the update.jsonl");
+        std::fs::copy(&path, &copy).expect("a copy");
+        let found: DoctorReport = world.rejoin(["doctor", "--check", "unread-file", "--json"]).code(0).json();
+        assert_eq!(
+            found.findings.iter().map(|it| it.paths[0].path.as_str()).collect::<Vec<_>>(),
+            [copy.to_str().expect("a path")]
+        );
+        assert_eq!(world.rejoin(["list", "--all", "--json"]).sessions().len(), before.len(), "{agent}");
+        world.rejoin(["doctor", "--fix", "--yes"]);
+        world.rejoin(["cleanup", "--any-age", "--allow-all", "--yes"]);
+        assert!(copy.is_file(), "{agent}");
+        agents.push(agent);
+    }
+    assert!(agents.len() > 5, "{agents:?}");
 }

@@ -31,6 +31,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let is_lost = |pointer: &&Pointer| pointer.session_id.as_deref().is_none_or(|id| !is_unread(survey, id));
     findings.extend(survey.scan.dangling.iter().filter(is_lost).map(dangling));
     findings.extend(pointers_elsewhere(survey));
+    findings.extend(survey.unread.iter().map(|((agent, dir), files)| unread(*agent, dir, files)));
     findings.extend(survey.cwd_records.iter().filter_map(|(record, exists)| cwd_record(record, *exists, survey)));
     findings
 }
@@ -135,6 +136,21 @@ fn temporary(stray: &Stray, survey: &Survey) -> Option<Finding> {
     Some(
         finding.measured(stray.holds.clone(), "no file").repaired_by(Repair::Trash { paths: vec![stray.path.clone()] }),
     )
+}
+
+/// Reports the logs of a directory from which no session is read.
+fn unread(agent: AgentKind, dir: &Path, files: &[PathBuf]) -> Finding {
+    let evidence = format!(
+        "{} in {} may hold conversations of {agent}, and no session is read from {}: the names are not those of its sessions.",
+        count(files.len(), "file"),
+        dir.display(),
+        if files.len() == 1 { "it" } else { "them" }
+    );
+    let finding = Finding::new(Code::UnreadFile, Severity::Info, evidence)
+        .agent(agent)
+        .measured(count(files.len(), "file"), "a session for each")
+        .remedy(format!("ls -l {}", word(dir)), "shows them among the others; leave them, or move them elsewhere");
+    files.iter().fold(finding, |finding, path| finding.path(path))
 }
 
 fn registration(stray: &Stray) -> Finding {

@@ -6,6 +6,7 @@ mod gone;
 mod lines;
 mod strays;
 pub(crate) mod sweeps;
+mod unread;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -72,6 +73,8 @@ pub(crate) struct Survey {
     pub resolved: BTreeMap<PathBuf, PathBuf>,
     /// What lies in the stores and is part of no session there.
     pub strays: Vec<Stray>,
+    /// Logs that may hold a conversation and are not read, by their directories.
+    pub unread: BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>>,
     /// Temporary files that some process holds open.
     pub held: BTreeSet<PathBuf>,
     /// When agents delete sessions by themselves, by the roots of their stores.
@@ -171,6 +174,9 @@ impl Survey {
             let resolved = || wanted.has(&[Code::SlugCollision]).then(|| survey.resolve_shared());
             rayon::join(gone, || rayon::join(strays, || rayon::join(records, resolved)))
         };
+        if wanted.has(&[Code::UnreadFile]) {
+            self.unread = unread::look(&self.scan);
+        }
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
         let mut problems;
         (self.strays, problems) = strays.unwrap_or_default();

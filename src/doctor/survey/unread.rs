@@ -1,0 +1,59 @@
+//! Logs beside those of sessions that no reader takes for one: a name that its agent would not give, or a newer one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+use crate::agent::upkeep::is_object;
+use crate::agent::{self, Agent, Found};
+use crate::format::jsonl::Jsonl;
+use crate::scan::Scan;
+use crate::session::AgentKind;
+
+/// How many records of a file are looked at, at most.
+const RECORDS: usize = 64;
+
+/// Finds them in the directories with transcripts, and in those beside these.
+pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
+    let (mut dirs, mut known) = (BTreeSet::new(), BTreeSet::new());
+    for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
+        let (kind, path) = (copy.place.agent(), &*copy.place.path);
+        let Some(agent) = agent::by_kind(kind).filter(|_| is_log(path)) else { continue };
+        known.insert(path.to_owned());
+        known.extend(agent.written(&copy.place));
+        dirs.extend(path.parent().map(|dir| (kind, dir.to_owned())));
+    }
+    let above: BTreeSet<_> = dirs.iter().filter_map(|(kind, dir)| Some((*kind, dir.parent()?.to_owned()))).collect();
+    for (kind, above) in above {
+        let beside = Found::default().entries(&above).into_iter().filter(|(_, kind)| kind.is_dir());
+        dirs.extend(beside.map(|(entry, _)| (kind, entry.path())));
+    }
+    let unread = |(kind, dir): (AgentKind, PathBuf)| {
+        let agent = agent::by_kind(kind)?;
+        let files = Found::default().entries(&dir).into_iter().filter(|(_, kind)| kind.is_file());
+        let files = files.map(|(entry, _)| entry.path()).filter(|path| is_log(path) && !known.contains(path));
+        let mut files: Vec<PathBuf> = files.filter(|path| may_hold_conversation(agent, path)).collect();
+        files.sort();
+        (!files.is_empty()).then_some(((kind, dir), files))
+    };
+    dirs.into_par_iter().filter_map(unread).collect()
+}
+
+fn is_log(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+}
+
+/// Returns whether one of the first records is not known to be without conversation.
+fn may_hold_conversation(agent: &dyn Agent, path: &Path) -> bool {
+    let (mut seen, mut found) = (0, false);
+    let read = Jsonl::open(path).and_then(|mut file| {
+        file.lines_forward(|line| {
+            seen += 1;
+            found = is_object(line) && !agent.is_silent(line);
+            found || seen == RECORDS
+        })
+    });
+    // What cannot be read may hold anything.
+    read.is_err() || found
+}
