@@ -9,7 +9,6 @@ use memchr::{memchr, memmem};
 use super::unpacked::Source;
 use super::{Jsonl, MAX_LINE, without_nul};
 use crate::error::PathError;
-use crate::format::json::last_object;
 use crate::session::{Message, Role};
 use crate::system::fsio::BufReader;
 
@@ -37,10 +36,7 @@ pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
     mut messages: impl FnMut(&[u8]) -> Option<M>,
 ) -> Result<(), PathError> {
     each_line(path, &mut |line| match line {
-        Some(line) => {
-            let said = messages(line).or_else(|| messages(last_object(line)?));
-            said.into_iter().flatten().try_for_each(&mut *see)
-        }
+        Some(line) => messages(line).into_iter().flatten().try_for_each(&mut *see),
         None => see(too_long()),
     })
 }
@@ -59,10 +55,7 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
         let start = last.len();
         match line.len() > MAX_LINE {
             true => last.push(too_long()),
-            false => {
-                let said = messages(line).or_else(|| messages(last_object(line)?));
-                last.extend(said.into_iter().flatten());
-            }
+            false => last.extend(messages(line).into_iter().flatten()),
         }
         last[start..].reverse();
         last.len() >= count
