@@ -127,6 +127,9 @@ fn silent_stores(env: &Env, agents: &[AgentKind]) -> Vec<Problem> {
         let error = reach::refuse_silent(path).err()?;
         Some(Problem { path: path.to_owned(), reason: error.to_string() })
     };
+    if !reach::any_remote() {
+        return Vec::new();
+    }
     if let Some(problem) = problem(&env.home) {
         return vec![problem];
     }

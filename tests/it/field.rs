@@ -81,7 +81,7 @@ fn members_of_a_team_are_sub_agents_of_its_lead() {
 
 /// Codex's list of its sessions: id, name, file and whether it is archived.
 #[cfg(feature = "sqlite")]
-fn codex_list(path: &std::path::Path, rows: &[(&str, &str, &std::path::Path, bool)]) {
+fn codex_list(path: &Path, rows: &[(&str, &str, &Path, bool)]) {
     std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
     let connection = rusqlite::Connection::open(path).expect("a database");
     let sql = "CREATE TABLE threads (id TEXT, name TEXT, title TEXT, first_user_message TEXT, rollout_path TEXT, archived INTEGER)";
@@ -153,7 +153,7 @@ fn three_turns(world: &World, n: u32) -> std::path::PathBuf {
 #[test]
 fn a_crash_hides_no_whole_record() {
     let world = World::new();
-    let lines = |path: &std::path::Path| -> Vec<Vec<u8>> {
+    let lines = |path: &Path| -> Vec<Vec<u8>> {
         std::fs::read(path).expect("a transcript").split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
     };
     let nul_in_the_middle = three_turns(&world, 1);

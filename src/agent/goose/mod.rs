@@ -158,7 +158,7 @@ impl Agent for Goose {
     }
 
     fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
-        database::newest(&Sessions, place)
+        if files::is_in(place) { Ok(None) } else { database::newest(&Sessions, place) }
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -26,8 +26,10 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> 
     }
     let above: BTreeSet<_> = dirs.iter().filter_map(|(kind, dir)| Some((*kind, dir.parent()?.to_owned()))).collect();
     for (kind, above) in above {
-        let beside = Found::default().entries(&above).into_iter().filter(|(_, kind)| kind.is_dir());
-        dirs.extend(beside.map(|(entry, _)| (kind, entry.path())));
+        // A link to a directory beside it is another name of that.
+        let beside = Found::default().entries(&above).into_iter().map(|(entry, _)| entry);
+        let beside = beside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        dirs.extend(beside.map(|entry| (kind, entry.path())));
     }
     let unread = |(kind, dir): (AgentKind, PathBuf)| {
         let agent = agent::by_kind(kind)?;
