@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::contract::{Details, DoctorReport, Kind, ResumePlan, Session, names};
-use crate::fixtures::{Claude, Codex, Gemini, age_to, gemini_hash, id, ordinary, put};
+#[cfg(feature = "sqlite")]
+use crate::fixtures::Codex;
+use crate::fixtures::{Claude, Gemini, age_to, gemini_hash, id, ordinary, put};
 use crate::world::World;
 
 /// A directory that every machine has.
@@ -292,7 +294,7 @@ fn a_log_of_another_name_is_read_or_reported() {
             continue;
         }
         let copy = path.with_file_name("the same before the update.jsonl");
-        std::fs::copy(&path, &copy).expect("a copy");
+        std::fs::copy(path, &copy).expect("a copy");
         let found: DoctorReport = world.rejoin(["doctor", "--check", "unread-file", "--json"]).code(0).json();
         assert_eq!(
             found.findings.iter().map(|it| it.paths[0].path.as_str()).collect::<Vec<_>>(),
