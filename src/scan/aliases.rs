@@ -44,7 +44,7 @@ pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<Shared> {
 }
 
 /// Leaves one problem of each path to which several ways lead.
-pub(super) fn drop_repeated(problems: &mut Vec<Problem>) {
+pub(crate) fn drop_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
         let (mut real_dirs, mut known) = (RealDirs::default(), HashSet::new());
         problems.retain(|problem| {

@@ -292,6 +292,14 @@ fn what_is_not_followed_is_said_by_agents_and_doctor() {
         }
     }
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
+    // Another account that shares the projects tells nothing new of them.
+    std::fs::create_dir(world.home().join(".claude-work")).expect("a directory");
+    symlink("../.claude/projects", world.home().join(".claude-work/projects")).expect("a link");
+    for args in [&["agents"][..], &["doctor", "--all-findings"], &["list"]] {
+        let said = world.rejoin(args);
+        let said = said.stdout() + &said.stderr();
+        assert_eq!(said.matches("unplugged/history, which does not exist").count(), 1, "{args:?}: {said}");
+    }
 }
 
 #[test]

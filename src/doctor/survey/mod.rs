@@ -19,6 +19,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 use crate::agent::upkeep::{CwdRecord, Retention, Stray, StrayKind, modified_at};
 use crate::agent::{self, Inspector};
 use crate::doctor::code::Code;
+use crate::scan::aliases::drop_repeated;
 use crate::scan::{self, Scan};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Copy, Problem, Session, SessionKind, Store};
@@ -130,7 +131,8 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
         survey.look_at_retentions(env);
     }
     survey.scan.problems.sort();
-    survey.scan.problems.dedup();
+    // Stores that share a directory tell the same of it.
+    drop_repeated(&mut survey.scan.problems);
     survey
 }
 
