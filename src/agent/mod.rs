@@ -232,10 +232,9 @@ pub(crate) trait Agent: Listed + Sync {
         files
     }
 
-    /// Returns the newest time among the messages of a copy in a database, whatever the row of its session says; `None` for a
-    /// copy that is made of files.
-    fn newest_message(&self, _place: &Located) -> Result<Option<Timestamp>, PathError> {
-        Ok(None)
+    /// Returns the newest time among the messages of each of these sessions in a database, whatever their own rows say.
+    fn newest_messages(&self, _path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        Ok(vec![None; ids.len()])
     }
 
     /// Returns the files that grow while a session goes on; not all of them need to exist.

@@ -182,8 +182,8 @@ impl Agent for Crush {
         Some(&KEEPER)
     }
 
-    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
-        database::newest(&Sessions, place)
+    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        database::newest(&Sessions, path, ids)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -248,15 +248,16 @@ pub(super) fn messages(
     Ok(())
 }
 
-/// Returns the newest time among the messages of a session, whatever its own row says.
-pub(super) fn newest(schema: &dyn Schema, place: &Located) -> Result<Option<Timestamp>, PathError> {
-    let (newest, is_damaged) = sqlite::read(&place.path, |db| {
+/// Returns the newest time among the messages of each of these sessions, whatever its own row says.
+pub(super) fn newest(schema: &dyn Schema, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+    let (newest, is_damaged) = sqlite::read(path, |db| {
         let mut reader = Reader::new(schema, db)?;
-        Ok((reader.newest(&place.id)?, reader.is_damaged))
+        let newest = ids.iter().map(|id| reader.newest(id)).collect::<Result<_, _>>()?;
+        Ok((newest, reader.is_damaged))
     })?;
     match is_damaged {
         // A message that cannot be read may be newer.
-        true => Err(PathError::new("read", &place.path, std::io::Error::other(DAMAGED))),
+        true => Err(PathError::new("read", path, std::io::Error::other(DAMAGED))),
         false => Ok(newest),
     }
 }

@@ -157,8 +157,8 @@ impl Agent for Goose {
         (!files::is_in(place)).then_some(&KEEPER)
     }
 
-    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
-        if files::is_in(place) { Ok(None) } else { database::newest(&Sessions, place) }
+    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        database::newest(&Sessions, path, ids)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

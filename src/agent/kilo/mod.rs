@@ -68,8 +68,8 @@ impl Agent for Kilo {
         Program::tokens(&copy.place)
     }
 
-    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
-        Program::newest_message(place)
+    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        Program::newest_messages(path, ids)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

@@ -94,8 +94,8 @@ impl Agent for OpenCode {
         if tree::is_in(place) { tree::conversation_files(place) } else { Vec::new() }
     }
 
-    fn newest_message(&self, place: &Located) -> Result<Option<Timestamp>, PathError> {
-        if tree::is_in(place) { Ok(None) } else { Program::newest_message(place) }
+    fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        Program::newest_messages(path, ids)
     }
 
     fn messages(&self, copy: &Copy, see: &mut dyn FnMut(Message) -> ControlFlow<()>) -> Result<(), PathError> {

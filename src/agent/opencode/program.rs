@@ -120,8 +120,8 @@ impl Program {
     }
 
     /// Returns what its replies took.
-    pub(in crate::agent) fn newest_message(place: &Located) -> Result<Option<Timestamp>, PathError> {
-        database::newest(&Tables, place)
+    pub(in crate::agent) fn newest_messages(path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
+        database::newest(&Tables, path, ids)
     }
 
     pub(in crate::agent) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {

@@ -6,19 +6,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::{self, FindBelongings};
 use crate::change::hindrance::behind_link;
 use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
-use crate::error::PathError;
 use crate::format::times;
-use crate::session::{Liveness, Located};
+use crate::session::{AgentKind, Liveness, Located};
 use crate::system::fsio::{Kind, Look};
 use crate::system::process::OpenFiles;
 use crate::system::reach;
 use crate::system::stamp;
+
+/// The newest messages of sessions by their ids, or why they cannot be read, by databases.
+type NewestMessages = HashMap<Arc<Path>, Result<HashMap<String, Timestamp>, String>>;
 
 /// A directory that was inspected.
 #[derive(Clone, Debug)]
@@ -70,7 +72,8 @@ impl Summaries {
         self.watcher.turn_to("Looking closer");
         self.watcher.begin(sessions.len());
         let open = OpenFiles::now();
-        let look = |at: &usize| Box::new(self.look_at(*at, &find, &open));
+        let in_databases = self.newest_in_databases(sessions);
+        let look = |at: &usize| Box::new(self.look_at(*at, &find, &open, &in_databases));
         let looked: Vec<Box<Inspection>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
         drop(find);
         self.inspection.resize_with(self.len(), || None);
@@ -78,7 +81,7 @@ impl Summaries {
     }
 
     /// Looks at everything that belongs to a session, each file but once.
-    fn look_at(&self, at: usize, find: &FindBelongings<'_>, open: &OpenFiles) -> Inspection {
+    fn look_at(&self, at: usize, find: &FindBelongings<'_>, open: &OpenFiles, known: &NewestMessages) -> Inspection {
         let mut paths = Vec::new();
         for copy in self.copies(at) {
             match find(&copy.place) {
@@ -86,9 +89,9 @@ impl Summaries {
                 Ok(it) => paths.extend(it.own.into_iter().chain(it.shared)),
                 // The time of a database that others write to says nothing of a session in it.
                 Err(why) => {
-                    let (modified_at, liveness) = match self.newest_record(at) {
+                    let (modified_at, liveness) = match self.newest_record(at, known) {
                         Ok(newest) => (newest, None),
-                        Err(error) => (None, Some(Liveness::Maybe { why: error.to_string() })),
+                        Err(why) => (None, Some(Liveness::Maybe { why })),
                     };
                     let blocker = Blocker { its_agents: Some(why.into()), liveness, obstacle: None };
                     return Inspection { modified_at, blocker: Some(Box::new(blocker)), ..Inspection::default() };
@@ -116,9 +119,9 @@ impl Summaries {
         let copies = self.copies(at).iter().map(|copy| (&*copy.place.path, &copy.place.path));
         let copies: HashMap<&Path, &Arc<Path>> = copies.collect();
         // A file that cannot be read may hold a newer time.
-        let (newest_record, mut obstacle) = match self.newest_record(at) {
+        let (newest_record, mut obstacle) = match self.newest_record(at, known) {
             Ok(newest) => (newest, None),
-            Err(error) => (None, Some(error.to_string())),
+            Err(why) => (None, Some(why)),
         };
         let mut steps = Vec::with_capacity(paths.len());
         for path in paths {
@@ -152,17 +155,38 @@ impl Summaries {
         Inspection { modified_at, steps: steps.into(), blocker }
     }
 
+    /// Asks each database once for the newest messages of these sessions.
+    fn newest_in_databases(&self, sessions: &[usize]) -> NewestMessages {
+        let mut by_file: HashMap<(AgentKind, &Arc<Path>), Vec<&str>> = HashMap::new();
+        for place in sessions.iter().flat_map(|at| self.copies(*at)).map(|copy| &copy.place) {
+            if agent::by_kind(place.agent()).is_some_and(|agent| agent.keeper(place).is_some()) {
+                by_file.entry((place.agent(), &place.path)).or_default().push(&place.id);
+            }
+        }
+        let newest = |((kind, path), ids): ((AgentKind, &Arc<Path>), Vec<&str>)| {
+            let newest = agent::by_kind(kind)?.newest_messages(path, &ids).map_err(|error| error.to_string());
+            let by_id = |times: Vec<Option<Timestamp>>| {
+                ids.iter().zip(times).filter_map(|(id, time)| Some(((*id).to_owned(), time?))).collect()
+            };
+            Some((Arc::clone(path), newest.map(by_id)))
+        };
+        by_file.into_par_iter().filter_map(newest).collect()
+    }
+
     /// Returns the newest time that any record of a session names: records need not be in the order of their times.
-    fn newest_record(&self, at: usize) -> Result<Option<Timestamp>, PathError> {
+    fn newest_record(&self, at: usize, known: &NewestMessages) -> Result<Option<Timestamp>, String> {
         let mut newest = None;
         for copy in self.copies(at) {
             let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
             let files: BTreeSet<PathBuf> =
                 agent.conversation_files(&copy.place).into_iter().chain(agent.written(&copy.place)).collect();
             for path in files {
-                newest = newest.max(times::newest_in(&path, self.now)?);
+                newest = newest.max(times::newest_in(&path, self.now).map_err(|error| error.to_string())?);
             }
-            newest = newest.max(agent.newest_message(&copy.place)?);
+            if let Some(known) = known.get(&*copy.place.path) {
+                let times = known.as_ref().map_err(Clone::clone)?;
+                newest = newest.max(times.get(&copy.place.id).copied());
+            }
         }
         Ok(newest)
     }
