@@ -8,6 +8,7 @@
 //! machine does falls on both. Without `--bench`, which only `cargo bench` passes, one small home of each kind is run
 //! through once to see that all works.
 #![expect(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "a benchmark lays out its own files, opens them as plainly as can be and prints what it found"

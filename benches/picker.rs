@@ -4,6 +4,7 @@
 //! pseudo-terminal. Each figure stands beside a whole run of `list` or `search` of the same home, because machines differ.
 //! Without `--bench`, one small home is gone through once to see that all works.
 #![expect(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "a benchmark lays out its own files and prints what it found"

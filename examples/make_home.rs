@@ -53,7 +53,7 @@ impl Clock {
     }
 
     fn tick(&mut self, seconds: i64) -> Timestamp {
-        self.0 += SignedDuration::from_secs(seconds);
+        self.0 = self.0.checked_add(SignedDuration::from_secs(seconds)).expect("a time of the calendar");
         self.0
     }
 }

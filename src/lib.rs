@@ -4,6 +4,8 @@
 //! [`run`] is the program. Data flows one way; docs/architecture.md draws it. Programs that keep sessions of
 //! their own can call [`write_session_info`] and [`read_working_dir`].
 
+#![cfg_attr(test, expect(clippy::arithmetic_side_effects, reason = "tests reckon with times of their own"))]
+
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;

@@ -63,7 +63,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Sess
         super::warn_of_problems(ui, &scan.problems);
         let inner = inner(&scan.sessions);
         let mut retentions = HashMap::new();
-        let until = args.expiring.map(|days| env.now + SignedDuration::from_hours(24 * i64::from(days)));
+        let until = args.expiring.map(|days| env.later(SignedDuration::from_hours(24 * i64::from(days))));
         scan.sessions.retain(|session| {
             !inner.contains(&(session.agent, session.id.clone()))
                 && session.copy().kind != SessionKind::Empty

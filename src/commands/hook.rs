@@ -16,6 +16,7 @@ use crate::hook::claude::{self, Task};
 use crate::hook::install as files;
 use crate::hook::settings::{self, Without};
 use crate::save::write;
+use crate::system::deadline;
 use crate::system::env::{self, Env, Program};
 use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
 use crate::view::ui::Ui;
@@ -120,7 +121,7 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
             .hint("fix the file first; it was not changed")
     };
     let reason = if is_install { "have its events sent" } else { "have no events sent any more" };
-    let end = Instant::now() + args.lock.lock_timeout;
+    let end = deadline::after(args.lock.lock_timeout);
     let (old, new, run) = loop {
         let old = files::read(&path)?;
         let new = match (&command, &old.text) {

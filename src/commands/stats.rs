@@ -63,7 +63,7 @@ fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
         failed = agent::count(agent, copy).err();
         let mut see = |message: crate::session::Message| {
             // A time that is still to come is no activity.
-            let at = message.at.filter(|at| *at <= env.now + CLOCK_SKEW);
+            let at = message.at.filter(|at| *at <= env.later(CLOCK_SKEW));
             days.extend(at.map(|at| at.to_zoned(TimeZone::clone(&env.zone)).date()));
             ControlFlow::Continue(())
         };
@@ -77,7 +77,7 @@ fn measured(session: &mut Session, env: &Env) -> (Measured, Option<PathError>) {
     let dir = copy.launch_dir.as_ref().or(copy.last_dir.as_ref());
     // Where no message tells its time, that of the last activity stands for all.
     if days.is_empty() {
-        let at = copy.active_at.as_ref().map(|at| at.value).filter(|at| *at <= env.now + CLOCK_SKEW);
+        let at = copy.active_at.as_ref().map(|at| at.value).filter(|at| *at <= env.later(CLOCK_SKEW));
         days.extend(at.map(|at| at.to_zoned(TimeZone::clone(&env.zone)).date()));
     }
     let measured = Measured {

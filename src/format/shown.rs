@@ -68,6 +68,7 @@ pub(super) fn is_printable_ascii_without(byte: u8, bytes: &[u8]) -> bool {
 }
 
 /// Marks each byte that is printable ASCII.
+#[expect(clippy::arithmetic_side_effects, reason = "it wraps around, and is meant to")]
 fn printable_ascii(bytes: u8x16) -> u8x16 {
     // What is less than a blank wraps around to a large number.
     let from_blank = bytes - u8x16::splat(b' ');

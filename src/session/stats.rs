@@ -83,7 +83,7 @@ pub(crate) struct Tally {
 impl Tally {
     fn add(&mut self, session: &Measured) {
         if let Some(tokens) = session.tokens {
-            *self.tokens.get_or_insert_default() += tokens;
+            self.tokens.get_or_insert_default().add(tokens);
         }
         if session.is_subagent {
             return;

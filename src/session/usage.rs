@@ -1,7 +1,5 @@
 //! What a session's replies took: tokens, as far as its agent records them.
 
-use std::ops::AddAssign;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,20 +15,19 @@ pub(crate) struct Tokens {
     pub output: u64,
 }
 
-impl AddAssign for Tokens {
-    fn add_assign(&mut self, other: Self) {
+impl Tokens {
+    /// Adds those of another reply.
+    pub(crate) fn add(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.cached = self.cached.saturating_add(other.cached);
         self.output = self.output.saturating_add(other.output);
     }
-}
 
-impl Tokens {
     /// Adds them up; `None` where nothing was recorded.
     pub(crate) fn sum(replies: impl IntoIterator<Item = Self>) -> Option<Self> {
         replies.into_iter().fold(None, |sum: Option<Self>, tokens| {
             let mut sum = sum.unwrap_or_default();
-            sum += tokens;
+            sum.add(tokens);
             Some(sum)
         })
     }

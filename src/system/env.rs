@@ -6,8 +6,8 @@ use std::io::IsTerminal as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::config::Config;
 use crate::error::{Exit, Refusal};
@@ -165,6 +165,11 @@ impl Env {
     pub(crate) fn temp_dir(&self) -> PathBuf {
         let chosen = self.variable("TMPDIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
         chosen.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// Returns the time so long after now, or the last one of the calendar.
+    pub(crate) fn later(&self, duration: SignedDuration) -> Timestamp {
+        self.now.checked_add(duration).unwrap_or(Timestamp::MAX)
     }
 
     /// Makes a path absolute: `~` is the home that is looked at, the rest starts at the caller's directory.

@@ -1,5 +1,6 @@
 //! What touches the machine: the environment, files, processes, signals and the terminal.
 
+pub(crate) mod deadline;
 pub(crate) mod disk;
 pub(crate) mod env;
 pub(crate) mod fsio;

@@ -263,3 +263,35 @@ fn records_of_unexpected_types_are_passed_over() {
     assert_eq!(sessions[0].title, None);
     assert_eq!(sessions[0].last_dir.as_deref(), Some("/home/ana/app"));
 }
+
+#[test]
+fn a_clock_at_either_end_of_the_calendar_breaks_no_command() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
+    let commands = [
+        &["list"][..],
+        &["list", "--since", "3d"],
+        &["stats"],
+        &["stats", "--by", "day"],
+        &["agents"],
+        &["doctor"],
+        &["doctor", "--expires-within", "4000000"],
+        &["archive", "--expiring", "7", "--dry-run"],
+        &["archive", "--expiring", "4000000", "--dry-run"],
+        &["cleanup", "--older-than", "1d", "--dry-run"],
+        &["delete", &id(1), "--yes", "--lock-timeout", "1000000000y"],
+        &["undo"],
+        &["hook", "status"],
+        &["resume", &id(1), "--print"],
+        &["search", "a"],
+        &["show", &id(1)],
+    ]
+    .map(|args| args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
+    for now in ["9999-12-30T22:00:00Z", "1970-01-01T00:00:00Z", "-009999-01-02T01:59:59Z"] {
+        for args in &commands {
+            let answer = world.with("REJOIN_NOW", now).rejoin(args);
+            assert!(answer.exit().is_some_and(|code| code < 100), "{now} {args:?}: {}", answer.stderr());
+            assert!(!answer.stderr().contains("panicked"), "{now} {args:?}: {}", answer.stderr());
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The program, end to end: each test has a world of its own and runs the real binary in it.
 //!
 //! `SNAPSHOTS=overwrite cargo test --test it` rewrites the snapshots; read the diff before committing.
+#![expect(clippy::arithmetic_side_effects, reason = "tests reckon with times of their own")]
 #![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 
 mod contract;

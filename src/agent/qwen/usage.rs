@@ -26,11 +26,11 @@ pub(super) fn tokens(place: &Located) -> Result<Option<Tokens>, PathError> {
     let mut sum: Option<Tokens> = None;
     each_line_with(&place.path, b"\"usageMetadata\"", &mut |line| {
         if let Ok(Record { usage_metadata: usage }) = serde_json::from_slice(line) {
-            *sum.get_or_insert_default() += Tokens {
+            sum.get_or_insert_default().add(Tokens {
                 input: usage.prompt_token_count,
                 cached: usage.cached_content_token_count,
                 output: usage.candidates_token_count.saturating_add(usage.thoughts_token_count),
-            };
+            });
         }
     })?;
     Ok(sum)

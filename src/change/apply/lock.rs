@@ -10,6 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Exit, PathError, Refusal};
+use crate::system::deadline;
 use crate::system::disk::{Disk, For, Handle};
 
 /// The name of its file.
@@ -43,7 +44,7 @@ impl Lock {
         let path = dir.1.join(FILE_NAME);
         let fail = |error: io::Error| PathError::new("lock", &path, error);
         let file = disk.open((dir.0, OsStr::new(FILE_NAME)), For::Locking).map_err(fail)?;
-        let end = Instant::now() + patience;
+        let end = deadline::after(patience);
         while !disk.lock(&file).map_err(fail)? {
             if Instant::now() >= end {
                 return Err(busy(disk, &file, patience).into());

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use crate::error::PathError;
 use crate::launch::log::{Launch, is_newer};
+use crate::system::deadline;
 use crate::system::fsio;
 
 /// Above this size the older half of the log is dropped.
@@ -38,7 +39,7 @@ impl Held {
             fsio::make_dirs(dir, 0o700).map_err(fail)?;
         }
         let file = open(OpenOptions::new().write(true), &lock).map_err(fail)?;
-        let end = Instant::now() + PATIENCE;
+        let end = deadline::after(PATIENCE);
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Self { path: path.to_owned(), _lock: file }),

@@ -129,7 +129,7 @@ pub(crate) fn limit(launches: &[Launch], agent: AgentKind, id: &str, now: Timest
     let too_many = |ages: &[SignedDuration], most: usize, of_one| {
         // One more is allowed once the oldest of the newest `most` has left the window.
         let oldest = ages.get(most - 1)?;
-        let wait = WINDOW - *oldest;
+        let wait = WINDOW.saturating_sub(*oldest);
         Some(TooMany { count: ages.len(), of_one, wait_seconds: wait.as_secs() + i64::from(wait.subsec_nanos() > 0) })
     };
     let of_one = recent(&|launch| launch.agent == agent && launch.id.as_deref() == Some(id));

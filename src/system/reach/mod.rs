@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use foldhash::{HashMap, HashSet};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::deadline;
 use crate::error::Exit;
 
 mod mounts;
@@ -243,7 +244,7 @@ impl Helper {
             Ok(child) => (State::Started, Some(child)),
             Err(_) => (State::Unasked, None),
         };
-        let until = Instant::now() + patience;
+        let until = deadline::after(patience);
         let mut helper = Self { child, input: None, output: None, state, until, is_ahead };
         if let Some(child) = &mut helper.child {
             (helper.input, helper.output) = (child.stdin.take(), child.stdout.take());
@@ -450,7 +451,7 @@ impl Reach {
             State::Unasked => return true,
             State::Started | State::Silent => false,
             State::Answering => {
-                let until = Instant::now() + self.patience();
+                let until = deadline::after(self.patience());
                 helper.send(&remote.path).is_ok() && helper.hear(until)
             }
         };

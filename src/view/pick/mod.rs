@@ -45,6 +45,7 @@ use crate::change::plan::change::Change;
 use crate::error::Exit;
 use crate::session::Session;
 use crate::session::when::When;
+use crate::system::deadline;
 use crate::system::env::Env;
 use crate::system::signals;
 use crate::system::terminal::{Event, Screen};
@@ -159,7 +160,9 @@ impl Picker<'_> {
             keys_at = match keys.patience() {
                 None => None,
                 // What has begun may take so long from its last byte on.
-                Some(patience) if pressed || keys_at.is_none() || is_typing != Some(patience) => Some(now + patience),
+                Some(patience) if pressed || keys_at.is_none() || is_typing != Some(patience) => {
+                    Some(deadline::after(patience))
+                }
                 Some(_) => keys_at,
             };
             if is_due(self.preview_at) {
@@ -184,7 +187,7 @@ impl Picker<'_> {
             self.facts =
                 self.state.highlighted().map_or_else(Vec::new, |at| preview::facts(&self.sessions[at], self.env));
             self.preview = None;
-            self.preview_at = here.as_ref().map(|_| Instant::now() + PREVIEW_PAUSE);
+            self.preview_at = here.as_ref().map(|_| deadline::after(PREVIEW_PAUSE));
             self.highlighted = here;
         }
         if layout.preview.rows == 0 {
@@ -339,7 +342,7 @@ impl Picker<'_> {
         self.state.is_searching = false;
         let letters: usize = self.state.query.words().map(|word| word.chars().count()).sum();
         let is_wanted = letters >= SHORTEST_SEARCH && !self.state.is_loading;
-        self.search_at = is_wanted.then(|| Instant::now() + SEARCH_PAUSE);
+        self.search_at = is_wanted.then(|| deadline::after(SEARCH_PAUSE));
     }
 
     fn search(&mut self) {
