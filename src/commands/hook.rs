@@ -18,6 +18,7 @@ use crate::hook::settings::{self, Without};
 use crate::save::write;
 use crate::system::deadline;
 use crate::system::env::{self, Env, Program};
+use crate::system::links;
 use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
 use crate::view::ui::Ui;
 
@@ -115,6 +116,7 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
         super::recover_first("hook", args.lock, env, ui)?;
     }
     let path = settings_file(args.scope, env)?;
+    refuse_link(args.scope, &path, env)?;
     let command = is_install.then(|| command(args.scope, env));
     let refuse = |why: settings::Refused| {
         Refusal::new(Exit::Refused, "settings-not-understood", format!("cannot change {}: {why}", path.display()))
@@ -200,6 +202,20 @@ fn settings_file(scope: HookScope, env: &Env) -> Result<PathBuf, Refusal> {
         HookScope::Project => project()?.join("settings.json"),
         HookScope::Local => project()?.join("settings.local.json"),
     })
+}
+
+/// Refuses settings of a project that lie elsewhere: it may be a repository that others made, with links of theirs.
+fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> {
+    let project = env.cwd.as_ref().filter(|_| scope != HookScope::User);
+    match project.and_then(|project| links::out_of(project, path)) {
+        None => Ok(()),
+        Some(link) => Err(Refusal::new(
+            Exit::Refused,
+            "settings-elsewhere",
+            format!("{} is a link that leads out of the project, so nothing was changed", link.display()),
+        )
+        .hint("replace it with a file of the project, or use --scope user")),
+    }
 }
 
 /// Returns the command that the client runs: by its bare name where that is found, and for a project that others

@@ -303,3 +303,38 @@ fn of_several_at_once_all_succeed() {
         assert_eq!(read(&world).matches("hook claude").count(), EVENTS.len());
     }
 }
+
+#[test]
+fn settings_of_a_project_that_lead_out_of_it_are_not_changed() {
+    let world = World::new();
+    let outside = world.dir("outside");
+    std::fs::write(outside.join("settings.json"), "{}").expect("settings");
+    for (number, name) in ["settings.json", "settings.local.json", ""].into_iter().enumerate() {
+        let project = world.dir(&format!("cloned-{number}"));
+        match name {
+            "" => std::os::unix::fs::symlink(&outside, project.join(".claude")).expect("a link"),
+            _ => {
+                std::fs::create_dir(project.join(".claude")).expect("a directory");
+                let link = project.join(".claude").join(name);
+                std::os::unix::fs::symlink(outside.join("settings.json"), link).expect("a link");
+            }
+        }
+        let scope = if name == "settings.local.json" { "local" } else { "project" };
+        for action in ["install", "uninstall"] {
+            for more in [&["--dry-run"][..], &[]] {
+                let args = [&["hook", action, "--scope", scope], more].concat();
+                let refused = world.from(&project).rejoin(args).code(7).stderr();
+                assert!(refused.contains("is a link that leads out of the project"), "{refused}");
+            }
+        }
+        world.from(&project).rejoin(["hook", "status"]).code(0);
+        assert_eq!(std::fs::read_to_string(outside.join("settings.json")).expect("settings"), "{}");
+        assert!(!outside.join("settings.local.json").exists());
+    }
+    // The user's own settings are often a link, and are changed where they are.
+    std::fs::create_dir(world.home().join(".claude")).expect("a directory");
+    std::os::unix::fs::symlink(outside.join("settings.json"), world.home().join(".claude/settings.json"))
+        .expect("a link");
+    world.rejoin(["hook", "install"]).code(0);
+    assert!(std::fs::read_to_string(outside.join("settings.json")).expect("settings").contains("rejoin hook claude"));
+}
