@@ -8,6 +8,7 @@ use regex::Regex;
 use serde_json::json;
 
 use crate::archive::wipe;
+use crate::contract::AgentList;
 use crate::fixtures::{Amplifier, Claude, Codex, id};
 use crate::world::World;
 
@@ -218,6 +219,42 @@ fn nothing_is_written_where_an_agent_keeps_its_sessions() {
     let refused = world.rejoin(["export", &id(1), "-o", store.to_str().expect("a path")]).code(2).stderr();
     assert!(refused.contains("where an agent stores its sessions"), "{refused}");
     assert!(!store.exists());
+}
+
+#[test]
+fn no_export_goes_into_a_store_an_archive_or_the_trash_by_any_way() {
+    let world = World::new();
+    let transcript = world.add(session());
+    world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("a", "b"));
+    world.rejoin(["archive", "--every"]).code(0);
+    world.rejoin(["delete", &id(2), "--yes"]).code(0);
+    let roots: AgentList = world.rejoin(["agents", "--json"]).json();
+    let mut places: Vec<PathBuf> = roots.stores.iter().map(|store| store.root.path.clone().into()).collect();
+    places.extend([".local/share/rejoin/archive/blobs", ".local/state/rejoin/trash"].map(|dir| world.home().join(dir)));
+    let link = world.root().join("a-link");
+    for place in &places {
+        let target = place.join("new/page.html");
+        for force in [&[][..], &["--force"]] {
+            let args = ["export", &id(1), "-o", target.to_str().expect("a path")];
+            world.rejoin([&args, force].concat()).code(2);
+        }
+        if place.is_dir() {
+            std::os::unix::fs::symlink(place, &link).expect("a link");
+            let through = link.join("page.html");
+            world.rejoin(["export", &id(1), "-o", through.to_str().expect("a path"), "--force"]).code(2);
+            std::fs::remove_file(&link).expect("a link that goes");
+        }
+        assert!(!target.exists() && !place.join("page.html").exists(), "{}", place.display());
+    }
+    // A file that is a link to a transcript is refused, and one that shares its bytes takes another name's place alone.
+    let before = std::fs::read(&transcript).expect("a transcript");
+    std::os::unix::fs::symlink(&transcript, &link).expect("a link");
+    world.rejoin(["export", &id(1), "-o", link.to_str().expect("a path"), "--force"]).code(2);
+    let shared = world.root().join("shared.html");
+    std::fs::hard_link(&transcript, &shared).expect("a link");
+    world.rejoin(["export", &id(1), "-o", shared.to_str().expect("a path"), "--force"]).code(0);
+    assert!(std::fs::read_to_string(&shared).expect("a page").contains("<html"));
+    assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 }
 
 /// What people and programs have put into conversations, and what would run or break out if it were markup.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
+use crate::agent;
+use crate::archive::store::Archive;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::export::chosen::Chosen;
 use crate::error::{Exit, Refusal};
@@ -31,7 +33,7 @@ impl Target {
         let named = args.output.as_deref().filter(|output| *output != Path::new("-"));
         let Some(output) = named else { return Ok(Self::Output) };
         let path = env.absolute(output);
-        refuse_stores(&path, chosen)?;
+        refuse_stores(&path, chosen, env)?;
         let names_dir = output.as_os_str().as_encoded_bytes().ends_with(b"/");
         let is_several = args.sessions.len() != 1 && ExportFormat::of(&path).is_none();
         if names_dir || reach::is_dir(&path) == Some(true) || is_several {
@@ -60,15 +62,20 @@ pub(super) fn refuse_existing(path: &Path, env: &Env) -> Result<(), Refusal> {
         .hint(format!("run `{again}` to replace it")))
 }
 
-/// What lies in the store of an agent would be taken for its own.
-fn refuse_stores(path: &Path, chosen: &[Chosen]) -> Result<(), Refusal> {
+/// Refuses places whose files others take for their own: the stores of all agents, the archive, the journals and the trash.
+fn refuse_stores(path: &Path, chosen: &[Chosen], env: &Env) -> Result<(), Refusal> {
     let real = |path: &Path| reach::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let output = path.ancestors().find(|path| reach::exists(path) == Some(true)).map(real).unwrap_or_default();
-    let mut roots = chosen.iter().flat_map(|one| &one.session.copies).map(|copy| &copy.place.store.root);
-    match roots.find(|root| output.starts_with(real(root))) {
-        Some(root) => {
-            let message =
-                format!("{} is inside {}, where an agent stores its sessions", path.display(), root.display());
+    let of_chosen = chosen.iter().flat_map(|one| &one.session.copies).map(|copy| copy.place.store.root.clone());
+    let stores = agent::roots(env, &[]).into_iter().chain(of_chosen).map(|root| (root, "an agent stores its sessions"));
+    let archives = [Archive::of(env, None).root().to_owned(), Archive::default_dir(env)];
+    let archives = archives.map(|root| (root, "rejoin keeps its archive"));
+    let state = [(env.state_dir(), "rejoin keeps its journals and its trash")];
+    // A directory that is still to come has no real path, so both are compared.
+    let is_in = |root: &Path| output.starts_with(real(root)) || path.starts_with(root);
+    match stores.chain(archives).chain(state).find(|(root, _)| is_in(root)) {
+        Some((root, what)) => {
+            let message = format!("{} is inside {}, where {what}", path.display(), root.display());
             Err(Refusal::new(Exit::Usage, "output-in-store", message).hint("choose a place elsewhere with --output"))
         }
         None => Ok(()),
