@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use sha2::{Digest as _, Sha256};
 
 use crate::agents::NEEDS_SQLITE;
 use crate::archive::archive_dir;
@@ -315,6 +316,32 @@ fn where_nothing_can_be_archived_nothing_is_removed() {
     world.rejoin(["delete", &claude, &id, "--via-agent", "--yes"]).code(1);
     world.rejoin(["cleanup", "--any-age", "--allow-all", "--via-agent", "--yes"]).code(1);
     assert!(transcript.exists() && world.launched().is_none());
+}
+
+#[test]
+fn a_manifest_leads_no_import_into_a_database_elsewhere() {
+    for elsewhere in ["elsewhere", "home/.local/share/opencode/../../../../elsewhere"] {
+        let id = opencode_id(1);
+        let (world, _, before) = with_one_gone(&id);
+        installed(&world, &before);
+        let manifests = walkdir::WalkDir::new(world.home().join(".local/share/rejoin/archive/sessions")).into_iter();
+        let manifests = manifests.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
+        let path = manifests.last().expect("a manifest");
+        let mut manifest: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&path).expect("a manifest")).expect("JSON");
+        let store = world.root().join(elsewhere);
+        manifest["stores"][0] = serde_json::json!(store);
+        let bytes = serde_json::to_vec(&manifest).expect("JSON");
+        let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        std::fs::remove_file(&path).expect("a manifest that goes");
+        put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
+        let said = world.rejoin(["restore", &id]).code_is_one_of(&[0, 1, 3, 5]);
+        if let Some(launch) = world.launched() {
+            assert_eq!(launch.variable("OPENCODE_DB"), None, "{elsewhere}");
+            assert!(said.stderr().contains("is no database of OpenCode here"), "{}", said.stderr());
+        }
+        assert_eq!(std::fs::read_dir(world.root().join("elsewhere")).expect("a directory").count(), 0);
+    }
 }
 
 #[test]

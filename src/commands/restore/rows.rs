@@ -2,7 +2,7 @@
 //!
 //! Nothing is written into the database here.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -37,6 +37,8 @@ struct Return<'a> {
     keeper: &'static Keeper,
     /// The store that the agent takes it into.
     store: Store,
+    /// The database that the manifest names, if it is none of the agent's here.
+    foreign: Option<PathBuf>,
     /// The directory that it belongs to.
     dir: Option<PathBuf>,
 }
@@ -82,6 +84,12 @@ pub(super) fn run(
             Err(error) => ui.warn(&format!("a sub-agent is left out: {error}")),
         }
     }
+    if let Some(database) = &returns[0].foreign {
+        ui.warn(&format!(
+            "the archive names {}, which is no database of {title} here: {title} takes the session into its usual one",
+            database.display()
+        ));
+    }
     if manifest.copies.len() > 1 {
         let count = manifest.copies.len();
         ui.warn(&format!("the archive has {count} copies of it, each from another database: the first is given back"));
@@ -111,9 +119,14 @@ impl<'a> Return<'a> {
         let store = stores.iter().find(is_own).or_else(|| stores.iter().find(|store| store.is_default));
         let store = store.or(stores.first()).cloned().ok_or_else(unknown)?;
         let database = manifest.database_here(env);
-        let store = keeper.import.as_ref().map_or(store.clone(), |import| import.store_of(&store, &database));
+        // A manifest may come from anybody, so only the agent's own stores are places for its databases.
+        let is_plain = !database.components().any(|part| part == Component::ParentDir);
+        let is_own = is_plain && stores.iter().any(|store| database.starts_with(&store.root));
+        let import = keeper.import.as_ref().filter(|_| is_own);
+        let store = import.map_or(store.clone(), |import| import.store_of(&store, &database));
+        let foreign = keeper.import.as_ref().filter(|_| !is_own).map(|_| database);
         let dir = follow::dir_here(args, manifest, env);
-        Ok(Self { manifest, archive, agent, keeper, store, dir })
+        Ok(Self { manifest, archive, agent, keeper, store, foreign, dir })
     }
 
     fn item(&self) -> Item {
