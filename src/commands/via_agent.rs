@@ -1,7 +1,9 @@
 //! Sessions in databases that their agents remove: each is archived, then the agent's own command is run, then the
 //! database is read once more.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
 
 use super::safe;
 use crate::agent;
@@ -11,12 +13,17 @@ use crate::change::apply::state_dir::StateDir;
 use crate::change::plan::change::Seen;
 use crate::change::plan::handed::Handed;
 use crate::cli::LockArgs;
+use crate::format::text;
 use crate::launch::errand::Errand;
 use crate::scan::{Places, Wanted};
 use crate::session::{Liveness, Located, Session};
 use crate::system::env::Env;
+use crate::system::reach;
 use crate::view::render::cleanup::Archived;
 use crate::view::ui::Ui;
+
+/// How many sessions are named at most.
+const NAMED: usize = 5;
 
 /// Notes how much the rows of each session hold, which is not counted before it matters.
 pub(super) fn weigh(handed: &mut [Handed], env: &Env) {
@@ -51,7 +58,7 @@ pub(super) fn carry_out(
     for (one, failed) in handed.iter().zip(failed) {
         done.push(match failed {
             Some(why) => ItemResult::Failed(format!("it could not be archived: {why}")),
-            None => remove(one, archive, env),
+            None => remove(one, handed, archive, env),
         });
         progress.at(done.len());
     }
@@ -59,7 +66,7 @@ pub(super) fn carry_out(
 }
 
 /// Has one session removed if nobody uses it and the archive has all of it.
-fn remove(one: &Handed, archive: &Archive, env: &Env) -> ItemResult {
+fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> ItemResult {
     let sessions = read(one.seen.iter(), Wanted::GLANCE, env);
     for session in &sessions {
         match &session.copy().liveness {
@@ -72,10 +79,49 @@ fn remove(one: &Handed, archive: &Archive, env: &Env) -> ItemResult {
     if !sessions.iter().all(|session| held::is_whole(session, archive)) {
         return ItemResult::Skipped("it was changed just now, and is archived as it was before".to_owned());
     }
+    let before = all_beside(one);
     // With a session go its sub-agents, unless their agent leaves them.
-    let left = one.seen.iter().filter_map(|seen| remove_copy(&seen.place, env).err());
-    let left: Vec<String> = left.collect();
-    if left.is_empty() { ItemResult::Done } else { ItemResult::Failed(left.join("; ")) }
+    let failed = one.seen.iter().filter_map(|seen| remove_copy(&seen.place, env).err());
+    let mut failed: Vec<String> = failed.collect();
+    let after = all_beside(one);
+    let meant = handed.iter().flat_map(|one| &one.seen).map(|seen| (&*seen.place.path, &*seen.place.id));
+    let meant: BTreeSet<(&Path, &str)> = meant.collect();
+    let is_gone = |(key, place): &(&(Arc<Path>, String), &Located)| {
+        !after.contains_key(*key) && !meant.contains(&(&*place.path, &*place.id))
+    };
+    let gone: Vec<&Located> = before.iter().filter(is_gone).map(|(_, place)| place).collect();
+    if !gone.is_empty() {
+        failed.push(also_gone(&gone, archive));
+    }
+    if failed.is_empty() { ItemResult::Done } else { ItemResult::Failed(failed.join("; ")) }
+}
+
+/// Finds every session in the databases of those that are removed, so that no other goes unnoticed.
+fn all_beside(one: &Handed) -> BTreeMap<(Arc<Path>, String), Located> {
+    let mut asked = BTreeSet::new();
+    let mut all = BTreeMap::new();
+    for place in one.seen.iter().map(|seen| &seen.place) {
+        let Some(agent) = agent::by_kind(place.agent()).filter(|_| asked.insert(Arc::clone(&place.path))) else {
+            continue;
+        };
+        let beside = agent.locate(&place.store).places.into_iter().filter(|beside| beside.path == place.path);
+        all.extend(beside.map(|beside| ((Arc::clone(&beside.path), beside.id.clone()), beside)));
+    }
+    all
+}
+
+/// Says which other sessions an agent has removed, and whether the archive has them.
+fn also_gone(gone: &[&Located], archive: &Archive) -> String {
+    let title = agent::about(gone[0].agent()).title;
+    let is_kept = |place: &&Located| reach::is_dir(&archive.session_dir(place.agent(), &place.id)) == Some(true);
+    let kept = gone.iter().filter(|place| is_kept(place)).count();
+    let ids: Vec<&str> = gone.iter().take(NAMED).map(|place| &*place.id).collect();
+    let more = if gone.len() > NAMED { format!(" and {} more", gone.len() - NAMED) } else { String::new() };
+    format!(
+        "{title} removed {} with it that nobody named: {}{more}; the archive has {kept} of them, for `rejoin restore ID`",
+        text::count(gone.len(), "other session"),
+        ids.join(", ")
+    )
 }
 
 /// Runs the agent's own command unless the session is gone already, and reads the database afterwards.

@@ -274,19 +274,41 @@ fn with_a_remover() -> (World, [String; 2]) {
     connection.pragma_update(None, "journal_mode", "DELETE").expect("no log");
     std::fs::copy(&database, &empty).expect("a copy");
     let all = "DELETE FROM part; DELETE FROM message; DELETE FROM session";
+    for id in &ids {
+        let without = world.root().join(format!("without-{id}.db"));
+        std::fs::copy(&database, &without).expect("a copy");
+        let one = format!(
+            "DELETE FROM part WHERE session_id = '{id}'; DELETE FROM message WHERE session_id = '{id}'; \
+             DELETE FROM session WHERE id = '{id}'"
+        );
+        Connection::open(&without).expect("a database").execute_batch(&one).expect("a session less");
+    }
     Connection::open(&empty).expect("a database").execute_batch(all).expect("no session");
     let (empty, database) = (empty.to_str().expect("a path"), database.to_str().expect("a path"));
-    // It reads what it is given, as one does that asks.
-    world.install(
-        "opencode",
-        &format!("read answer && exit 9; [ \"$1 $2\" = 'session delete' ] && cp {empty} {database}"),
+    let root = world.root().to_str().expect("a path");
+    // It reads what it is given, as one does that asks. The second session that it removes is the last one.
+    let remove = format!(
+        "if [ -e {root}/one-gone ]; then cp {empty} {database}; else cp \"{root}/without-$3.db\" {database} && touch {root}/one-gone; fi"
     );
+    world.install("opencode", &format!("read answer && exit 9; [ \"$1 $2\" = 'session delete' ] && {{ {remove}; }}"));
     (world, ids)
 }
 
 #[test]
+fn what_its_agent_removes_beside_the_session_is_named() {
+    let (world, [id, other]) = with_a_remover();
+    let (empty, database) = (world.root().join("empty.db"), opencode_db(&world.home()));
+    world.install("opencode", &format!("cp {} {}", empty.display(), database.display()));
+    let done: Change = world.rejoin(["delete", &id, "--via-agent", "--yes", "--json"]).code(3).json();
+    assert_eq!((done.handed[0].result, done.failed), (ChangeResult::Failed, 1));
+    let why = done.handed[0].error.as_deref().expect("a reason");
+    assert!(why.starts_with(&format!("OpenCode removed 1 other session with it that nobody named: {other}")), "{why}");
+    assert!(why.contains("the archive has 0 of them"), "{why}");
+}
+
+#[test]
 fn its_agent_removes_a_session_that_was_archived_first_and_only_if_it_may() {
-    let (world, [id, _]) = with_a_remover();
+    let (world, [id, other]) = with_a_remover();
     let refused = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
     assert!(refused.contains("only OpenCode removes it") && refused.contains("--via-agent`"), "{refused}");
     assert!(world.launched().is_none());
@@ -301,7 +323,8 @@ fn its_agent_removes_a_session_that_was_archived_first_and_only_if_it_may() {
     assert_eq!((done.handed[0].result, done.done, done.run), (ChangeResult::Done, 1, None));
     let launch = world.launched().expect("a launch");
     assert_eq!((launch.argv, launch.cwd), (handed.command.clone(), world.home()));
-    assert!(world.rejoin(["list", "--all", "--json"]).code(0).sessions().is_empty());
+    let left = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
+    assert_eq!(left.iter().map(|session| &session.id).collect::<Vec<_>>(), [&other]);
     let kept = world.rejoin(["show", &format!("opencode:{id}"), "--transcript"]).code(0).stdout();
     assert!(kept.contains("find the needle"), "{kept}");
 }
