@@ -161,7 +161,8 @@ pub(crate) fn is_object(line: &str) -> bool {
 /// Puts the host in front of the fields of an object that stands on a line; `None` if there is no object.
 pub(crate) fn with_host(line: &str, host: &str) -> Option<String> {
     let own;
-    let line = if line.contains("\"host\"") {
+    // A key that is escaped may be the same one.
+    let line = if line.contains("\"host\"") || line.contains("\\u") {
         // A row tells nothing of its own host.
         let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
         fields.remove("host");
@@ -179,6 +180,15 @@ pub(crate) fn with_host(line: &str, host: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_names_no_host_of_its_own_however_the_key_is_written() {
+        for line in
+            [r#"{"host":"evil","id":"a"}"#, r#"{"\u0068ost":"evil","id":"a"}"#, r#"{"id":"a","h\u006fst":"evil"}"#]
+        {
+            assert_eq!(with_host(line, "box").as_deref(), Some(r#"{"host":"box","id":"a"}"#), "{line}");
+        }
+    }
 
     #[test]
     fn a_session_is_what_the_host_says_of_it_and_what_it_does_not_say_is_unknown() {

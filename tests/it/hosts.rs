@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::contract;
 use crate::fixtures::{Claude, Fixture, Pi, id, put};
-use crate::terminal::Seat;
+use crate::terminal::{Seat, shell};
 use crate::world::{Answer, World};
 
 /// A directory that every machine has.
@@ -209,6 +209,23 @@ fn what_a_host_says_commands_no_terminal() {
         for stdout in [hosts.rejoin(&args).stdout(), shown.stdout()] {
             assert!(!stdout.contains(['\u{1b}', '\u{9b}', '\u{7}', '\u{202e}']), "{args:?}: {stdout:?}");
         }
+    }
+}
+
+#[test]
+fn a_host_that_sends_no_text_commands_no_terminal() {
+    let hosts = two();
+    // What opens the clipboard, clears the screen and turns text around.
+    let script = r"printf 'rejoin answers\n\033]52;c;AAAA\007\033[2J\302\233\342\200\256evil\n'";
+    hosts.0.install("ssh", script);
+    for words in
+        ["doctor", "export latest", "undo --list", "trash list", "show latest", "stats", "agents", "path latest"]
+    {
+        let (_, sent) = shell(&hosts.0, &format!("--host one {words}")).ends();
+        assert!(!sent.contains("\u{1b}]52") && !sent.contains("\u{1b}[2J"), "{words}: {sent:?}");
+        assert!(!sent.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{words}: {sent:?}");
+        let piped = hosts.rejoin(&[&["--host", "one"], words.split(' ').collect::<Vec<_>>().as_slice()].concat());
+        assert!(!piped.stdout().contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{words}: {}", piped.stdout());
     }
 }
 

@@ -7,7 +7,7 @@ mod named;
 mod pick;
 mod search;
 
-use crate::cli::{Cli, Command, Format};
+use crate::cli::{Cli, Command, Format, TrashCommand};
 use crate::error::{Exit, Refusal};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::{Report, Rows};
@@ -79,7 +79,10 @@ fn changes(command: &Command) -> bool {
     match command {
         Command::Search(args) => args.pick,
         Command::List(_) | Command::Agents(_) | Command::Show(_) | Command::Stats(_) => false,
-        Command::Path(_) | Command::Config(_) => false,
+        Command::Path(_) | Command::Config(_) | Command::Export(_) => false,
+        Command::Doctor(args) => args.fix,
+        Command::Undo(args) => !args.list,
+        Command::Trash(args) => !matches!(args.command, TrashCommand::List(_)),
         _ => true,
     }
 }

@@ -97,7 +97,7 @@ impl Document {
             *is_limited = (beyond > 0 || *is_limited == Value::Bool(true)).into();
         } else if beyond > 0 {
             let known = fields.get("beyond_limit").and_then(Value::as_u64).unwrap_or_default();
-            fields.insert("beyond_limit".to_owned(), (known + beyond as u64).into());
+            fields.insert("beyond_limit".to_owned(), known.saturating_add(beyond as u64).into());
         }
         let hosts: Vec<HostJson<'_>> = reports.iter().map(HostJson::from).collect();
         fields.insert("hosts".to_owned(), serde_json::to_value(hosts)?);
@@ -114,11 +114,15 @@ impl Document {
     }
 }
 
+/// The fields of a document that are about itself.
+const OWN: [&str; 4] = ["format_version", "kind", "host", "hosts"];
+
 /// Adds up what the hosts counted, and puts together what they listed, each with its host.
 fn sums(reports: &[Report]) -> Map<String, Value> {
     let mut sums = Map::new();
     for report in reports {
-        for (name, value) in &report.summary {
+        // What the document says of itself is not for a host to say.
+        for (name, value) in report.summary.iter().filter(|(name, _)| !OWN.contains(&name.as_str())) {
             let sum = sums.entry(name.clone()).or_insert_with(|| match value {
                 Value::Number(_) => 0.into(),
                 Value::Array(_) => Value::Array(Vec::new()),
@@ -126,7 +130,7 @@ fn sums(reports: &[Report]) -> Map<String, Value> {
             });
             match (sum, value) {
                 (sum @ Value::Number(_), Value::Number(more)) => {
-                    *sum = (sum.as_u64().unwrap_or_default() + more.as_u64().unwrap_or_default()).into();
+                    *sum = sum.as_u64().unwrap_or_default().saturating_add(more.as_u64().unwrap_or_default()).into();
                 }
                 (Value::Array(all), Value::Array(more)) => {
                     all.extend(more.iter().map(|one| of_host(one, &report.host)));
@@ -227,6 +231,13 @@ mod tests {
         let problems = json!([{ "host": "a", "path": "/x" }, { "host": "b", "path": "/y" }]);
         let sums = Value::Object(sums(&[one, two]));
         assert_eq!(sums, json!({ "sessions": 5, "hidden": 1, "problems": problems, "cut": true }));
+    }
+
+    #[test]
+    fn a_host_says_nothing_of_the_document_itself_and_counts_to_no_overflow() {
+        let evil = json!({ "format_version": "9", "kind": "error", "hosts": [], "host": "x", "sessions": u64::MAX });
+        let sums = sums(&[report("a", evil.clone()), report("b", evil)]);
+        assert_eq!(Value::Object(sums), json!({ "sessions": u64::MAX }));
     }
 
     #[test]
