@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::PathError;
 use crate::system::disk::{self, At, Descent, Disk, System};
-use crate::system::fsio::{Kind, Look};
+use crate::system::fsio::{self, Kind, Look};
 
 /// What a path was at one moment; whatever differs later means that another program was there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ pub(crate) fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path
 pub(crate) fn take_if_present(path: &Path) -> Result<Option<Stamp>, PathError> {
     match take(path) {
         Ok(stamp) => Ok(Some(stamp)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if fsio::is_absent(error.kind()) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -295,3 +295,28 @@ fn a_clock_at_either_end_of_the_calendar_breaks_no_command() {
         }
     }
 }
+
+#[test]
+fn a_move_to_a_name_that_no_file_system_takes_is_refused_and_leaves_nothing() {
+    let world = World::new();
+    let from = world.dir("app");
+    world.add(Amplifier::session(id(1)).in_dir(&from).session_info(&from).turn("a", "b"));
+    world.add(Claude::session(id(2)).in_dir(&from).turn("a", "b"));
+    // One name that is too long, and many of which an agent makes one.
+    for (to, is_possible) in [("x".repeat(300), false), ([&*"x".repeat(100); 3].join("/"), true)] {
+        let map = format!("{}={}/{to}", from.display(), world.root().display());
+        for how in ["--dry-run", "--yes"] {
+            let answer = world.rejoin(["move", "--map", &map, how]);
+            let said = answer.stdout() + &answer.stderr();
+            assert!(said.contains("longer than 255 bytes"), "{said}");
+            assert!(said.contains(&format!("claude {}", id(2))), "{said}");
+            assert_eq!(said.contains("moved  claude") || said.contains("would move  claude"), is_possible, "{said}");
+        }
+        if is_possible {
+            world.rejoin(["undo"]).code(0);
+        }
+        assert!(world.rejoin(["doctor", "--check", "interrupted-run"]).code(0).stdout().contains("No problems found"));
+        let names = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry"));
+        assert!(!names.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(".rejoin")));
+    }
+}

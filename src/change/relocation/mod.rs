@@ -29,6 +29,9 @@ use steps::Places;
 /// The code of a session that moves.
 pub(crate) const MOVED: &str = "moved-directory";
 
+/// The longest name of a file or directory in bytes, on Linux and macOS (`NAME_MAX`).
+const LONGEST_NAME: usize = 255;
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish<'a> {
@@ -96,6 +99,16 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
             }
         }
     }
+    for part in &mut parts {
+        let of_all = part.once.as_ref().and_then(too_long);
+        for (item, _) in part.items.extract_if(.., |(item, _)| of_all.is_some() || too_long(item).is_some()) {
+            let reason = too_long(&item).or_else(|| of_all.clone()).unwrap_or_default();
+            planned.left.push(Unplanned { about: item.about.to_string(), reason });
+        }
+        if part.items.is_empty() {
+            part.once = None;
+        }
+    }
     let references = records::of(&parts, wish, env);
     if parts.iter().all(|part| part.items.is_empty()) && references.is_empty() {
         return Ok(planned);
@@ -118,6 +131,14 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
     Ok(planned)
 }
 
+/// Says of an item that a name in one of its paths is too long for any file system.
+fn too_long(item: &Item) -> Option<String> {
+    let paths = item.steps.iter().map(Step::path);
+    let mut names = paths.flat_map(Path::components).map(|part| part.as_os_str());
+    let name = names.find(|name| name.len() > LONGEST_NAME)?;
+    Some(format!("the name {} is longer than {LONGEST_NAME} bytes, which no file system takes", name.display()))
+}
+
 /// Names a session for people.
 fn name(session: &Session) -> String {
     format!("{} {}", session.agent, session.id)
@@ -135,6 +156,12 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
         Some(MovingCopy { copy, from, to: wish.mapping.to(from)? })
     };
     let copies: Vec<MovingCopy<'_>> = session.copies.iter().filter_map(going).collect();
+    if let Some(to) = copies.iter().map(|copy| &copy.to).find(|to| to.iter().any(|name| name.len() > LONGEST_NAME)) {
+        return Err(format!(
+            "there can be no directory {}: a name in it is longer than {LONGEST_NAME} bytes",
+            to.display()
+        ));
+    }
     let selector = || format!("{}:{}", session.agent, session.id);
     let Some(first) = copies.first() else { return Ok(None) };
     if first.copy.launch_dir.as_ref().is_some_and(|dir| dir.source == FROM_PROJECT) {

@@ -106,9 +106,14 @@ pub(crate) fn read_opened(mut file: File, metadata: &Metadata, path: &Path, limi
 pub(crate) fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PathError> {
     match read_bounded(path, limit) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if is_absent(error.kind()) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Returns whether an error says that there is nothing at a path, and can be nothing: its name may be too long.
+pub(crate) fn is_absent(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
 }
 
 /// Puts `contents` at `path` so that readers see the old file or the new one, never a part.

@@ -8,7 +8,7 @@ use crate::change::apply::journal::StepRecord;
 use crate::change::apply::step::StepContext;
 use crate::change::apply::step::error::{StepError, failed};
 use crate::system::disk::{self, At, Disk, Handle, Times};
-use crate::system::fsio::Look;
+use crate::system::fsio::{self, Look};
 
 /// Where a step works: its directory is held open, so that it stays the same one.
 pub(super) struct Spot<'p> {
@@ -71,7 +71,7 @@ impl StepContext<'_> {
     pub(super) fn spot_if_present<'p>(&self, path: &'p Path) -> io::Result<Option<Spot<'p>>> {
         match self.spot(path) {
             Ok(spot) => Ok(Some(spot)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) if fsio::is_absent(error.kind()) => Ok(None),
             Err(error) => Err(error),
         }
     }
