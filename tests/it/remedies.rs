@@ -200,13 +200,34 @@ fn copy(from: &Path, to: &Path) {
     assert!(copied.expect("cp").success());
 }
 
+/// Makes a copy of a database without each of its sessions and its sub-agents, for a program that removes them.
+#[cfg(feature = "sqlite")]
+fn prepare_removals(world: &World, program: &str, database: &Path) {
+    if !database.is_file() {
+        return;
+    }
+    let connection = rusqlite::Connection::open(database).expect("a database");
+    let mut ids = connection.prepare("SELECT id FROM session").expect("sessions");
+    let ids = ids.query_map([], |row| row.get::<_, String>(0)).expect("rows").map(|id| id.expect("an id"));
+    for id in ids.collect::<Vec<_>>() {
+        let copy = world.root().join(format!("{program} without {id}.db"));
+        connection.execute("VACUUM INTO ?1", [copy.to_str().expect("a path in UTF-8")]).expect("a copy");
+        let copy = rusqlite::Connection::open(&copy).expect("a database");
+        copy.execute("DELETE FROM session WHERE id = ?1 OR parent_id = ?1", [&id]).expect("a session less");
+    }
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn prepare_removals(_: &World, _: &str, _: &Path) {}
+
 /// Pastes each command into a shell at a terminal in a world of its own, with a yes to whatever is asked.
 fn paste_all(world: &World, now: &str) -> usize {
     for program in PROGRAMS {
-        // One that removes a session removes all of them, so that the one that was named is gone.
-        let data = world.home().join(format!(".local/share/{program}"));
-        let data = data.to_str().expect("a path in UTF-8");
-        world.install(program, &format!("[ \"$1 $2\" != 'session delete' ] || rm -f {data}/*.db*\n"));
+        let database = world.home().join(format!(".local/share/{program}/{program}.db"));
+        prepare_removals(world, program, &database);
+        let (database, root) = (database.display(), world.root().display());
+        let remove = format!("rm -f {database}*; cp \"{root}/{program} without $3.db\" {database}");
+        world.install(program, &format!("[ \"$1 $2\" != 'session delete' ] || {{ {remove}; }}\n"));
     }
     let link = world.root().join("bin/rejoin");
     if !link.exists() {
