@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::contract::changes::RunList;
-use crate::fixtures::{Claude, Codex, id, put};
+use crate::fixtures::{Claude, Codex, Gptme, id, put};
 use crate::terminal::Seat;
 use crate::world::World;
 
@@ -107,5 +107,49 @@ fn a_home_without_anything_offers_nothing_and_no_error() {
     for verb in ["show", "restore", "unpin", "undo"] {
         let call = world.with("COMPLETE", "bash").with("_CLAP_COMPLETE_INDEX", "2");
         call.rejoin(["--", "rejoin", verb, "0"]).code(0).stdout_eq("").stderr_eq("");
+    }
+}
+
+#[test]
+fn no_name_that_a_shell_would_run_gets_on_the_line() {
+    let bash = Path::new("/usr/bin/bash");
+    if !bash.exists() {
+        println!("skipped: there is no bash here");
+        return;
+    }
+    let world = World::new();
+    let evil = [
+        "$(touch PWN)",
+        "`touch PWN`",
+        "';touch PWN;'",
+        "\"$(touch PWN)\"",
+        ";touch PWN",
+        "|touch PWN",
+        "&touch PWN",
+        "\ntouch PWN\n",
+    ];
+    for (at, name) in evil.iter().enumerate() {
+        world.add(Gptme::session(format!("evil{at}one{name}")).in_dir("/usr").turn("a", "b"));
+        std::fs::create_dir_all(world.dir("elsewhere").join(format!("evil{at}one{name}"))).expect("a directory");
+    }
+    symlink(env!("CARGO_BIN_EXE_rejoin"), world.root().join("bin/rejoin")).expect("the program on the path");
+    let mut command = world.with("PS1", "> ").command(bash);
+    command.args(["--norc", "--noprofile", "-i"]);
+    let mut seat = Seat::run(&command, 120, 50);
+    seat.types("source <(COMPLETE=bash rejoin); echo it is re''ady\n");
+    seat.shows("it is ready");
+    let mut number = 0;
+    for at in 0..evil.len() {
+        for open in ["", "'", "\"", "gptme:"] {
+            for verb in ["show", "list --dir", "resume --print"] {
+                let close = open.trim_start_matches("gptme:");
+                number += 1;
+                seat.types(&format!("rejoin {verb} {open}evil{at}\t{close}; echo do''ne {number}\n"));
+                seat.shows(&format!("done {number}"));
+            }
+        }
+    }
+    for dir in [world.dir("elsewhere"), world.home(), world.root().to_owned()] {
+        assert!(!dir.join("PWN").exists(), "{}", dir.display());
     }
 }

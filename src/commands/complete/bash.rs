@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::is_plain;
 use clap_complete::env;
 use clap_complete::env::EnvCompleter;
 
@@ -45,6 +46,9 @@ const WITHOUT_BEGINNING: &str = r#"    if [[ $? != 0 ]]; then
     COMPREPLY=("${COMPREPLY[@]#"$begun"}")
     if"#;
 
+/// What the script has between two candidates.
+const SEPARATOR: char = '\u{b}';
+
 /// Completion in bash.
 pub(super) struct Bash;
 
@@ -78,7 +82,13 @@ impl EnvCompleter for Bash {
         current_dir: Option<&Path>,
         buf: &mut dyn Write,
     ) -> io::Result<()> {
-        env::Bash.write_complete(cmd, args, current_dir, buf)
+        // Bash puts an answer on the line as it is, names of files too, so only what is plain there is one.
+        let mut answer = Vec::new();
+        env::Bash.write_complete(cmd, args, current_dir, &mut answer)?;
+        let answer = String::from_utf8_lossy(&answer);
+        let between = if answer.contains(SEPARATOR) { SEPARATOR } else { '\n' };
+        let plain: Vec<&str> = answer.split(between).filter(|value| value.chars().all(is_plain)).collect();
+        buf.write_all(plain.join(&between.to_string()).as_bytes())
     }
 }
 

@@ -64,10 +64,22 @@ impl Line {
         ArgValueCompleter::new(move |typed: &OsStr| {
             let (Ok(mut env), Some(typed)) = (Env::read(home.as_deref()), typed.to_str()) else { return Vec::new() };
             env.config = config::read(&env).unwrap_or_default();
-            let is_begun = |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().starts_with(typed);
-            find(&env, typed).into_iter().filter(is_begun).collect()
+            let is_offered = |candidate: &CompletionCandidate| {
+                candidate.get_value().to_str().is_some_and(|value| value.starts_with(typed) && is_a_word(value))
+            };
+            find(&env, typed).into_iter().filter(is_offered).collect()
         })
     }
+}
+
+/// Returns whether a shell takes a value for one word that runs and expands nothing, in quotes and without them. What comes
+/// from data, such as the name of a session's directory, may be anything; any other value is not offered.
+fn is_a_word(value: &str) -> bool {
+    !value.starts_with(['-', '=', '@', '%']) && value.chars().all(is_plain)
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '%' | '+' | '=' | ',')
 }
 
 /// Returns the command line with candidates for each argument that names something.
@@ -94,4 +106,68 @@ fn command(line: &Line) -> clap::Command {
         let name = verb.get_name().to_owned();
         verb.mut_args(|arg| with(&name, arg)).mut_subcommands(|part| part.mut_args(|arg| with(&name, arg)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_could_run_or_expand_in_a_shell_is_not_offered() {
+        for value in [
+            "evil$(touch PWN)",
+            "a`b`",
+            "a'b",
+            "a\"b",
+            "a\\b",
+            "a b",
+            "a\tb",
+            "a\nb",
+            "!x",
+            "~",
+            "~/a",
+            "a*",
+            "a?",
+            "[a]",
+            "{a,b}",
+            "a;b",
+            "a&b",
+            "a|b",
+            "a<b",
+            "a>b",
+            "#a",
+            "-rf",
+            "=ls",
+            "$HOME",
+            "a\u{7}",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "(a)",
+            "a^b",
+            "@a",
+            "%1",
+        ] {
+            assert!(!is_a_word(value), "{value:?}");
+        }
+        for value in
+            ["5a1e0c74-9d2b", "claude:31c5", "2026-02-01-quiet-blue-fox", "20261125-160000/0", "my%20tag@shop", "日本"]
+        {
+            assert!(is_a_word(value), "{value:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
+        #[test]
+        fn an_offered_value_is_one_word_of_a_shell(value in ".{1,12}") {
+            if is_a_word(&value) {
+                let word = crate::format::shell::word(&value);
+                prop_assert!(word == value || word == format!("'{value}'"), "{}", word);
+                prop_assert!(!value.contains(|c: char| c.is_ascii_punctuation() && !is_plain(c)));
+            }
+        }
+    }
 }
